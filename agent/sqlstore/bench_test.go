@@ -29,7 +29,7 @@ func benchmarks(b *testing.B, bench func(b *testing.B, store record.Store)) {
 	} {
 		b.Run(d.name, func(b *testing.B) {
 			j := d.job(b)
-			store, db := opened(b, j.Driver, j.DSN, j.Dialect)
+			store, db := j.open(b)
 			b.ReportAllocs()
 			bench(b, store)
 			var bytes int64

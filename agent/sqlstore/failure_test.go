@@ -31,7 +31,7 @@ func TestDamage(t *testing.T) {
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
-			store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+			store, db := inSQLite(t).open(t)
 			d, lease := create(t, store, key)
 			check(t, d.append(t.Context(), store, lease, "x", 3))
 			execute(t, db, damage)
@@ -44,7 +44,7 @@ func TestDamage(t *testing.T) {
 
 // TestFailsAlone lets the database refuse one of many appends that share commits.
 func TestFailsAlone(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+	store, db := inSQLite(t).open(t)
 	execute(t, db, `CREATE TRIGGER bad BEFORE UPDATE ON mcpchain_runs WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'out of luck'); END`)
 	ids := append(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), "bad")
 	errs := make([]error, len(ids))
@@ -132,7 +132,7 @@ func TestConnectionsThatFail(t *testing.T) {
 // TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes
 // nothing.
 func TestDamagedHeadIsNotTaken(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+	store, db := inSQLite(t).open(t)
 	ids := []string{"a", "bad", "b", "c"}
 	for _, id := range ids {
 		create(t, store, run.Key{ID: id})
@@ -162,7 +162,7 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 
 // TestTextOfOthers keeps a name that is not UTF-8.
 func TestTextOfOthers(t *testing.T) {
-	store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+	store, _ := inSQLite(t).open(t)
 	d, records := begin(key)
 	head := ledger.HeadOf(&d.state)
 	head.Agent = "caf\xe9"
@@ -176,7 +176,7 @@ func TestTextOfOthers(t *testing.T) {
 // bounded number of times.
 func TestTriesAgain(t *testing.T) {
 	for _, code := range []string{"40001", "40P01"} {
-		store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
+		store, db := inPostgres(t).open(t)
 		d, lease := create(t, store, key)
 		execute(t, db, `CREATE SEQUENCE tries`, `CREATE TABLE bound AS SELECT 3 AS n`,
 			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -71,57 +71,51 @@ func (p *postgres) stop() {
 
 func TestPostgres(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store {
-		store, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
+		store, _ := inPostgres(t).open(t)
 		return store
 	})
 }
 
 func TestPostgresDamage(t *testing.T) {
-	open := func(t *testing.T) (sqlstore.Store, *sql.DB) {
-		return opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
-	}
-	storetest.Damage(t, damaged(open, `UPDATE mcpchain_runs SET head = set_byte(head, 12, 64) WHERE id = $1`))
+	storetest.Damage(t, damaged(inPostgres, `UPDATE mcpchain_runs SET head = set_byte(head, 12, 64) WHERE id = $1`))
 }
 
-func TestPostgresTenant(t *testing.T) {
-	storetest.Tenant(t, grown("pgx", server.dsn(t), sqlstore.DialectPostgres))
-}
+func TestPostgresTenant(t *testing.T) { storetest.Tenant(t, grown(inPostgres)) }
 
 // TestClockSetBack sets back the clock of the machine, or that of the server.
 func TestClockSetBack(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		storetest.ClockSetBack(t, func(t *testing.T) (record.Store, func(time.Time)) {
-			store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+			store, _ := j.open(t)
 			return store, func(at time.Time) { sqlstore.SetClock(store, fmt.Sprint("SELECT ", at.UnixNano())) }
 		})
 	})
 }
 
-func TestPostgresReopen(t *testing.T) {
-	dsn := server.dsn(t)
-	storetest.Reopen(t, func(t *testing.T) (record.Store, func()) {
-		store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
-		return store, func() { _ = db.Close() }
-	})
-}
+func TestPostgresReopen(t *testing.T) { storetest.Reopen(t, reopened(inPostgres(t))) }
 
 // TestPostgresInAnotherOrder uses a database with the collation of a language.
 func TestPostgresInAnotherOrder(t *testing.T) {
-	_, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
+	_, db := inPostgres(t).open(t)
 	execute(t, db, `DROP DATABASE IF EXISTS words WITH (FORCE)`, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
 	store, _ := opened(t, "pgx", server.running.DSN("words"), sqlstore.DialectPostgres)
 	sqlstore.PageBy(store, 2)
 	for _, id := range []string{"a", "B", "C", "b"} {
 		create(t, store, run.Key{ID: id})
 	}
-	var got []string
-	for head, err := range store.List(t.Context(), record.Query{}) {
-		check(t, err)
-		got = append(got, head.Key.ID)
-	}
-	if want := "B C a b"; strings.Join(got, " ") != want {
+	if got, want := ids(t, store, record.Query{}), "B C a b"; strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// ids lists the ids of runs.
+func ids(t *testing.T, store record.Store, q record.Query) (ids []string) {
+	t.Helper()
+	for head, err := range store.List(t.Context(), q) {
+		check(t, err)
+		ids = append(ids, head.Key.ID)
+	}
+	return ids
 }
 
 // TestPostgresClock uses a server whose clock is an hour ahead: leases expire by it.
@@ -145,76 +139,54 @@ func TestPostgresClock(t *testing.T) {
 
 // TestCount compares Count with List.
 func TestCount(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) sqlstore.Store{
-		"SQLite": func(t testing.TB) sqlstore.Store {
-			s, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
-			return s
-		},
-		"Postgres": func(t testing.TB) sqlstore.Store {
-			s, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
-			return s
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			store := open(t)
-			for i := range 5 {
-				create(t, store, run.Key{Tenant: "acme", ID: fmt.Sprint(i)})
+	databases(t, func(t *testing.T, j job) {
+		store, _ := j.open(t)
+		for i := range 5 {
+			create(t, store, run.Key{Tenant: "acme", ID: fmt.Sprint(i)})
+		}
+		create(t, store, run.Key{Tenant: "other", ID: "0"})
+		for _, c := range []struct {
+			q    record.Query
+			want int
+		}{
+			{record.Query{AllTenants: true}, 6},
+			{record.Query{Tenant: "acme"}, 5},
+			{record.Query{Tenant: "acme", Status: run.StatusRunning, Limit: 3}, 3},
+			{record.Query{AllTenants: true, ID: "0"}, 2},
+			{record.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
+		} {
+			if got, err := store.Count(t.Context(), c.q); err != nil || got != c.want {
+				t.Errorf("%+v: got %d, %v, want %d", c.q, got, err, c.want)
 			}
-			create(t, store, run.Key{Tenant: "other", ID: "0"})
-			for _, tc := range []struct {
-				q    record.Query
-				want int
-			}{
-				{record.Query{AllTenants: true}, 6},
-				{record.Query{Tenant: "acme"}, 5},
-				{record.Query{Tenant: "acme", Status: run.StatusRunning, Limit: 3}, 3},
-				{record.Query{AllTenants: true, ID: "0"}, 2},
-				{record.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
-			} {
-				if got, err := store.Count(t.Context(), tc.q); err != nil || got != tc.want {
-					t.Errorf("%+v: got %d, %v, want %d", tc.q, got, err, tc.want)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestManyFirstStarts lets processes open the same empty database at once.
 func TestManyFirstStarts(t *testing.T) {
-	for name, to := range map[string]struct {
-		driver  string
-		dialect sqlstore.Dialect
-		source  func(testing.TB) string
-	}{
-		"SQLite":   {"sqlite", sqlstore.DialectSQLite, inFile},
-		"Postgres": {"pgx", sqlstore.DialectPostgres, server.dsn},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for range 5 {
-				source := to.source(t)
-				var all sync.WaitGroup
-				begin := make(chan struct{})
-				for range 8 {
-					db, err := sql.Open(to.driver, source)
-					check(t, err)
-					defer func() { _ = db.Close() }()
-					all.Go(func() {
-						<-begin
-						if _, err := sqlstore.New(t.Context(), db, to.dialect); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				close(begin)
-				all.Wait()
+	for _, in := range []func(testing.TB) job{inSQLite, inPostgres} {
+		for range 5 {
+			j := in(t)
+			var all sync.WaitGroup
+			begin := make(chan struct{})
+			for range 8 {
+				db := j.connect(t)
+				all.Go(func() {
+					<-begin
+					if _, err := sqlstore.New(t.Context(), db, j.Dialect); err != nil {
+						t.Error(err)
+					}
+				})
 			}
-		})
+			close(begin)
+			all.Wait()
+		}
 	}
 }
 
 // TestPostgresUpdatesInPlace checks that appends and leases change no index.
 func TestPostgresUpdatesInPlace(t *testing.T) {
-	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
+	store, db := inPostgres(t).open(t)
 	db.SetMaxOpenConns(1) // so that it reports its own counts
 	d, lease := create(t, store, key)
 	const appends = 100
@@ -232,45 +204,30 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 // TestMigrationOfLists lists a run that version 3 has created, also after version 3 has
 // continued it.
 func TestMigrationOfLists(t *testing.T) {
-	for name, to := range map[string]struct {
-		driver  string
-		dialect sqlstore.Dialect
-		source  func(testing.TB) string
-	}{
-		"SQLite":   {"sqlite", sqlstore.DialectSQLite, inFile},
-		"Postgres": {"pgx", sqlstore.DialectPostgres, server.dsn},
-	} {
-		t.Run(name, func(t *testing.T) {
-			source := to.source(t)
-			old, db := opened(t, to.driver, source, to.dialect)
-			create(t, old, run.Key{ID: "a"})
-			create(t, old, run.Key{ID: "b"})
-			execute(t, db, `DROP TABLE mcpchain_wishes`, `DROP INDEX mcpchain_runs_by_status`, `DROP INDEX mcpchain_runs_of_tenant_by_status`, `ALTER TABLE mcpchain_runs DROP COLUMN placed`,
-				`CREATE INDEX mcpchain_runs_of_tenant ON mcpchain_runs (tenant, updated DESC, id)`,
-				`CREATE INDEX mcpchain_runs_of_all ON mcpchain_runs (updated DESC, tenant, id)`,
-				`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`,
-				`UPDATE mcpchain_schema SET version = 3`)
-			store, _ := opened(t, to.driver, source, to.dialect)
-			lists := func(what string, q record.Query, want ...string) {
-				t.Helper()
-				var got []string
-				for head, err := range store.List(t.Context(), q) {
-					check(t, err)
-					got = append(got, head.Key.ID)
-				}
-				if !slices.Equal(got, want) {
-					t.Errorf("%s: got %q, want %q", what, got, want)
-				}
+	databases(t, func(t *testing.T, j job) {
+		old, db := j.open(t)
+		create(t, old, run.Key{ID: "a"})
+		create(t, old, run.Key{ID: "b"})
+		execute(t, db, `DROP TABLE mcpchain_wishes`, `DROP INDEX mcpchain_runs_by_status`, `DROP INDEX mcpchain_runs_of_tenant_by_status`, `ALTER TABLE mcpchain_runs DROP COLUMN placed`,
+			`CREATE INDEX mcpchain_runs_of_tenant ON mcpchain_runs (tenant, updated DESC, id)`,
+			`CREATE INDEX mcpchain_runs_of_all ON mcpchain_runs (updated DESC, tenant, id)`,
+			`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`,
+			`UPDATE mcpchain_schema SET version = 3`)
+		store, _ := j.open(t)
+		lists := func(what string, q record.Query, want ...string) {
+			t.Helper()
+			if got := ids(t, store, q); !slices.Equal(got, want) {
+				t.Errorf("%s: got %q, want %q", what, got, want)
 			}
-			lists("all", record.Query{AllTenants: true}, "a", "b")
-			execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
-			lists("after an old program", record.Query{}, "b", "a")
-			lists("that wait", record.Query{Status: run.StatusWaiting}, "b")
-			lists("that wait, before", record.Query{Status: run.StatusWaiting, Before: time.Unix(0, 0)})
-			execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
-			lists("of any status", record.Query{}, "a", "b")
-		})
-	}
+		}
+		lists("all", record.Query{AllTenants: true}, "a", "b")
+		execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
+		lists("after an old program", record.Query{}, "b", "a")
+		lists("that wait", record.Query{Status: run.StatusWaiting}, "b")
+		lists("that wait, before", record.Query{Status: run.StatusWaiting, Before: time.Unix(0, 0)})
+		execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
+		lists("of any status", record.Query{}, "a", "b")
+	})
 }
 
 // TestStartsWithoutRights opens existing tables as a user who may not create tables.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,10 +28,7 @@ func TestDatabasesThatLose(t *testing.T) {
 		"no dialect":             {job{Driver: "sqlite", DSN: inFile(t)}, "no dialect 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, err := sql.Open(c.job.Driver, c.job.DSN)
-			check(t, err)
-			defer func() { _ = db.Close() }()
-			if _, err = sqlstore.New(t.Context(), db, c.job.Dialect); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := sqlstore.New(t.Context(), c.job.connect(t), c.job.Dialect); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -123,28 +119,17 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestTables lets processes that start together create the tables once, and an older program
-// refuse newer tables.
+// TestTables lets stores create the tables once, and an older program refuse newer tables.
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
-		db, err := sql.Open(j.Driver, j.DSN)
-		check(t, err)
-		defer func() { _ = db.Close() }()
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				if _, err := sqlstore.New(t.Context(), db, j.Dialect); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		_, db := j.open(t)
+		check(t, errorOf(sqlstore.New(t.Context(), db, j.Dialect)))
 		var versions int
 		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM mcpchain_schema").Scan(&versions); err != nil || versions != 1 {
 			t.Errorf("got %d versions, %v, want one", versions, err)
 		}
 		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
-		_, err = sqlstore.New(t.Context(), db, j.Dialect)
+		_, err := sqlstore.New(t.Context(), db, j.Dialect)
 		if err == nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 5") {
 			t.Errorf("got %v, want an error with both versions", err)
 		}

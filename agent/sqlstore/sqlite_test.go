@@ -22,23 +22,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+func inFile(t testing.TB) string { return filepath.Join(t.TempDir(), "runs.db") }
+
 // opened returns a store in a database that the test closes.
 func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	check(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	db.SetMaxOpenConns(8)
-	store, err := sqlstore.New(t.Context(), db, dialect)
-	check(t, err)
-	return store, db
+	return job{Driver: driver, DSN: dsn, Dialect: dialect}.open(t)
 }
-
-func inFile(t testing.TB) string { return filepath.Join(t.TempDir(), "runs.db") }
 
 func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store {
-		store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+		store, _ := inSQLite(t).open(t)
 		return store
 	})
 }
@@ -47,7 +41,7 @@ func TestSQLite(t *testing.T) {
 // and that lists of many pages work.
 func TestSQLiteOfOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store {
-		store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+		store, db := inSQLite(t).open(t)
 		db.SetMaxOpenConns(1)
 		sqlstore.PageBy(store, 2)
 		return store
@@ -55,14 +49,14 @@ func TestSQLiteOfOneConnection(t *testing.T) {
 }
 
 // damaged returns a function that opens stores with a way to damage the head of a run.
-func damaged(open func(t *testing.T) (sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (record.Store, func(run.Key)) {
+func damaged(in func(testing.TB) job, statement string) func(t *testing.T) (record.Store, func(run.Key)) {
 	return func(t *testing.T) (record.Store, func(run.Key)) {
-		store, db := open(t)
+		store, db := in(t).open(t)
 		sqlstore.PageBy(store, 2)
 		return store, func(key run.Key) {
-			if r, err := db.ExecContext(t.Context(), statement, key.ID); err != nil {
-				t.Fatal(err)
-			} else if n, err := r.RowsAffected(); n != 1 || err != nil {
+			r, err := db.ExecContext(t.Context(), statement, key.ID)
+			check(t, err)
+			if n, err := r.RowsAffected(); n != 1 || err != nil {
 				t.Fatalf("%d rows were changed, %v", n, err)
 			}
 		}
@@ -70,23 +64,20 @@ func damaged(open func(t *testing.T) (sqlstore.Store, *sql.DB), statement string
 }
 
 func TestSQLiteDamage(t *testing.T) {
-	open := func(t *testing.T) (sqlstore.Store, *sql.DB) {
-		return opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
-	}
 	for name, statement := range map[string]string{
 		"cut":     `UPDATE mcpchain_runs SET head = substr(head, 1, length(head) - 1) WHERE id = ?`,
 		"changed": `UPDATE mcpchain_runs SET head = CAST(replace(CAST(head AS TEXT), '"asks":["a"]', '"asks":["b"]') AS BLOB) WHERE id = ?`,
 		"empty":   `UPDATE mcpchain_runs SET head = x'' WHERE id = ?`,
 	} {
-		t.Run(name, func(t *testing.T) { storetest.Damage(t, damaged(open, statement)) })
+		t.Run(name, func(t *testing.T) { storetest.Damage(t, damaged(inSQLite, statement)) })
 	}
 }
 
 // grown returns a function that opens stores with a way to make a blob count as larger than it
 // is.
-func grown(driver, dsn string, dialect sqlstore.Dialect) func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
+func grown(in func(testing.TB) job) func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 	return func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
-		store, db := opened(t, driver, dsn, dialect)
+		store, db := in(t).open(t)
 		return store, func(key run.Key, size int64) record.Store {
 			execute(t, db, fmt.Sprintf(`UPDATE mcpchain_blobs SET size = %d`, size))
 			return store
@@ -94,16 +85,16 @@ func grown(driver, dsn string, dialect sqlstore.Dialect) func(t *testing.T) (rec
 	}
 }
 
-func TestSQLiteTenant(t *testing.T) {
-	storetest.Tenant(t, grown("sqlite", inFile(t), sqlstore.DialectSQLite))
-}
+func TestSQLiteTenant(t *testing.T) { storetest.Tenant(t, grown(inSQLite)) }
 
-func TestSQLiteReopen(t *testing.T) {
-	file := inFile(t)
-	storetest.Reopen(t, func(t *testing.T) (record.Store, func()) {
-		store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
+func TestSQLiteReopen(t *testing.T) { storetest.Reopen(t, reopened(inSQLite(t))) }
+
+// reopened returns a function that opens a store in a database, with the end of its process.
+func reopened(j job) func(t *testing.T) (record.Store, func()) {
+	return func(t *testing.T) (record.Store, func()) {
+		store, db := j.open(t)
 		return store, func() { _ = db.Close() }
-	})
+	}
 }
 
 // TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
@@ -126,39 +117,31 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 // TestTwoVersions lets a program of version 1, which knows neither snapshots nor the duration
 // of leases, write to the tables of this one.
 func TestTwoVersions(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
-	s := new(ledger.State)
-	next := func(c ledger.Change) []run.Record {
-		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
-		check(t, err)
-		return r
-	}
-	first := next(&ledger.Begun{V: ledger.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), first)
+	store, db := inSQLite(t).open(t)
+	key := run.Key{ID: "r"}
+	d, lease := create(t, store, key)
+	snapshot, err := ledger.NewSnapshot(&d.state)
 	check(t, err)
-	snapshot, err := ledger.NewSnapshot(s)
-	check(t, err)
-	r := next(snapshot)
-	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
-	data := next(&ledger.Noted{Trace: map[string]string{"a": "b"}})[0].JSON
-	old := ledger.HeadOf(s)
+	r := d.add(snapshot)
+	check(t, store.Append(t.Context(), lease, ledger.HeadOf(&d.state), r))
+	data := d.next("b", 1)[0].JSON
+	old := ledger.HeadOf(&d.state)
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
 	check(t, err)
 	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
 		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
 		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
-	log, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
+	log, err := record.LoadCurrent(t.Context(), store, key)
 	check(t, err)
 	got, err := ledger.StateOf(log.Records)
 	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
 		t.Errorf("got %+v, %v, want the state at record 3", got, err)
 	}
-	lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, record.Holder{TTL: time.Hour})
+	lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
 	check(t, err)
-	r = next(&ledger.Noted{Trace: map[string]string{"a": "c"}})
-	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
-	if log, err = record.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
+	check(t, d.append(t.Context(), store, lease, "c", 1))
+	if log, err = record.LoadCurrent(t.Context(), store, key); err != nil || len(log.Records) != 3 {
 		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
 	}
 }
@@ -167,15 +150,7 @@ func TestTwoVersions(t *testing.T) {
 func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
 	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
-	s := new(ledger.State)
-	next := func(c ledger.Change) []run.Record {
-		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
-		check(t, err)
-		return r
-	}
-	first := next(&ledger.Begun{V: ledger.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), first)
-	check(t, err)
+	d, lease := create(t, store, key)
 	size := func() int64 {
 		info, err := os.Stat(file + "-wal")
 		check(t, err)
@@ -183,8 +158,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	}
 	most := int64(0)
 	for range 20 {
-		r := next(&ledger.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
-		check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
+		check(t, d.append(t.Context(), store, lease, strings.Repeat("x", 1<<20), 1))
 		most = max(most, size())
 	}
 	for range 3 { // the first checkpoint, and the first write after it

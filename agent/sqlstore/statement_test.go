@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -82,30 +81,6 @@ func (d *draft) question(ctx context.Context, store record.Store, lease record.L
 	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
 
-// TestLockComesFirst lets programs change one file at once: a transaction that queries before
-// it writes already has the lock.
-func TestLockComesFirst(t *testing.T) {
-	file := inFile(t)
-	var wg sync.WaitGroup
-	for program := range 4 {
-		store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
-		wg.Go(func() {
-			for i := range 50 {
-				key := run.Key{ID: fmt.Sprint(program, "-", i)}
-				d, lease := create(t, store, key)
-				err := d.question(t.Context(), store, lease)
-				if err == nil {
-					err = store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // TestLoadWaits checks that a new connection waits for a lock.
 func TestLoadWaits(t *testing.T) {
 	file := inFile(t)
@@ -135,7 +110,7 @@ func TestLoadWaits(t *testing.T) {
 // TestManyRecords appends more records at once than a statement has parameters for.
 func TestManyRecords(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
-		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+		store, _ := j.open(t)
 		d, lease := create(t, store, key)
 		for _, n := range []int{1, 8, 9, 1000, 17_000} {
 			if err := d.append(t.Context(), store, lease, "x", n); err != nil {

@@ -73,7 +73,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 // TestPostgresAppendOfAnother lets an append wait for the transaction of another program, which
 // takes the run meanwhile.
 func TestPostgresAppendOfAnother(t *testing.T) {
-	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
+	store, db := inPostgres(t).open(t)
 	d, lease := create(t, store, key)
 	other, err := db.BeginTx(t.Context(), nil)
 	check(t, err)

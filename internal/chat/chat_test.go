@@ -4,8 +4,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/fakehost"
@@ -59,6 +61,26 @@ const plainAnswer = `{"id":"1","model":"m-2026","choices":[{"index":0,"message":
 
 func hello() *Request {
 	return &Request{Model: "m", Messages: []Message{Text(User, "Hi")}}
+}
+
+// sameReply compares replies, with random ids of ours as ID, and without their sizes.
+func sameReply(t *testing.T, got, want *Reply) {
+	t.Helper()
+	got.Size = 0
+	for i := range got.ToolCalls {
+		if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
+			got.ToolCalls[i].ID = "ID"
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reply (-want +got):\n%s", diff)
+	}
+}
+
+// inTurn is a host with an answer for each request. The last one is repeated.
+func inTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
+	var n atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) { handlers[min(int(n.Add(1)), len(handlers))-1](w, r) }
 }
 
 // check ends the test at an error.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,14 +86,7 @@ func TestRetry(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var n atomic.Int64
-				h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
-					if n.Add(1) <= 2 {
-						tt.fault(w, r)
-						return
-					}
-					answering(plainAnswer)(w, r)
-				})
+				h := newHost(t, inTurn(tt.fault, tt.fault, answering(plainAnswer)))
 				defer h.Close()
 				start := time.Now()
 				_, err := h.client(t, openAI, &tt.opts).Complete(t.Context(), hello())
@@ -166,16 +158,7 @@ func TestRequiredCall(t *testing.T) {
 	const called = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
 	r := hello()
 	r.Tools, r.ToolChoice = []Tool{{Name: "f"}}, ToolChoice{Choice: Required}
-	hosts := func(first, second string) *host {
-		var n atomic.Int64
-		return newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			if n.Add(1) == 1 {
-				answering(first)(w, r)
-			} else {
-				answering(second)(w, r)
-			}
-		})
-	}
+	hosts := func(first, second string) *host { return newHost(t, inTurn(answering(first), answering(second))) }
 
 	h := hosts(plainAnswer, called)
 	reply, err := h.client(t, moonshot, nil).Complete(t.Context(), r)
@@ -287,15 +270,7 @@ func TestReplyVariants(t *testing.T) {
 			r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "old", Name: "f"}}})
 			got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
 			check(t, err)
-			for i := range got.ToolCalls { // random ids of ours
-				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
-					got.ToolCalls[i].ID = "ID"
-				}
-			}
-			got.Size = 0 // TestSize
-			if diff := cmp.Diff(&tt.want, got); diff != "" {
-				t.Errorf("reply (-want +got):\n%s", diff)
-			}
+			sameReply(t, got, &tt.want)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -119,56 +118,12 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 	}
 }
 
-// Everything that the model sees tells conversations apart.
-func TestRecallAfterOtherParts(t *testing.T) {
-	part := func(p Part) []Message { return []Message{{Role: User, Parts: []Part{p}}} }
-	calls := []ToolCall{{ID: "functions.g:0", Name: "g"}, {ID: "functions.g:1", Name: "g"}}
-	answered := func(first, second string) []Message {
-		return []Message{Text(User, "Hi"), {Role: Assistant, ToolCalls: calls},
-			{Role: ToolRole, ToolCallID: first, Parts: []Part{{Text: "yes"}}}, {Role: ToolRole, ToolCallID: second, Parts: []Part{{Text: "no"}}}}
-	}
-	conversations := [][]Message{
-		part(Part{Image: &Image{MIMEType: "image/png", Data: []byte("a")}}),
-		part(Part{Image: &Image{MIMEType: "image/png", Data: []byte("b")}}),
-		part(Part{Image: &Image{MIMEType: "image/jpeg", Data: []byte("a")}}),
-		part(Part{Image: &Image{URL: "https://example.com/a.png"}}),
-		part(Part{Image: &Image{URL: "https://example.com/b.png"}}),
-		part(Part{Audio: &Audio{Format: "wav", Data: []byte("a")}}),
-		part(Part{Audio: &Audio{Format: "wav", Data: []byte("b")}}),
-		part(Part{Audio: &Audio{Format: "mp3", Data: []byte("a")}}),
-		answered("functions.g:0", "functions.g:1"),
-		answered("functions.g:1", "functions.g:0"),
-		{Text(User, "Hi"), Text(User, "yes")},
-		{Text(User, "Hi"), Text(Assistant, "yes")},
-	}
-	for i, asked := range conversations {
-		h := newHost(t, answering(thoughtful))
-		c := h.client(t, gemini, nil)
-		reply, err := c.Complete(t.Context(), &Request{Model: "m", Messages: asked})
-		check(t, err)
-		reply.ToolCalls[0].Extra = nil
-		h = newHost(t, answering(plainAnswer))
-		c.http = h.Client()
-		for j, other := range conversations {
-			replay := append(other[:len(other):len(other)], Message{Role: Assistant, ToolCalls: reply.ToolCalls[:1]})
-			check(t, errorOf(c.Complete(t.Context(), &Request{Model: "m", Messages: replay})))
-			if strings.Contains(h.last(), "thought_signature") != (i == j) {
-				t.Errorf("conversation %d after %d: got %s, want the signature only in its own", j, i, h.last())
-			}
-		}
-	}
-}
-
 // Two conversations with the same words cannot be told apart: the later reply
 // counts, with or without a thought.
 func TestRecallOfTheLatestReply(t *testing.T) {
 	const plain = `{"choices":[{"message":{"tool_calls":[{"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}}]}`
 	for latest, found := range map[string]bool{plain: false, thoughtful: true} {
-		answers := []string{thoughtful, plain, latest, plainAnswer}
-		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			answering(answers[0])(w, r)
-			answers = answers[1:]
-		})
+		h := newHost(t, inTurn(answering(thoughtful), answering(plain), answering(latest), answering(plainAnswer)))
 		c := h.client(t, moonshot, nil)
 		var reply *Reply
 		for range 3 {
@@ -186,8 +141,13 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 // Conversations with any difference for the model have different digests.
 func TestConversationsDiffer(t *testing.T) {
 	user := func(p ...Part) []Message { return []Message{{Role: User, Parts: p}} }
+	answered := func(first, second string) []Message {
+		return []Message{{Role: Assistant, ToolCalls: []ToolCall{{ID: "x", Name: "g"}, {ID: "y", Name: "g"}}},
+			{Role: ToolRole, ToolCallID: first, Parts: []Part{{Text: "yes"}}}, {Role: ToolRole, ToolCallID: second, Parts: []Part{{Text: "no"}}}}
+	}
 	conversations := [][]Message{
-		nil, {Text(User, "ab")}, {Text(User, "a"), Text(User, "b")}, {Text(System, "ab")}, {Text(Assistant, "ab")},
+		nil, {Text(User, "ab")}, {Text(User, "a"), Text(User, "b")}, {Text(User, "a"), Text(Assistant, "b")}, {Text(System, "ab")}, {Text(Assistant, "ab")},
+		answered("x", "y"), answered("y", "x"),
 		{{Role: ToolRole, ToolCallID: "a", Parts: []Part{{Text: "b"}}}}, {{Role: ToolRole, ToolCallID: "ab"}},
 		{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "bc"}}}}, {{Role: Assistant, ToolCalls: []ToolCall{{ID: "ab", Name: "c"}}}},
 		{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "bc", Arguments: `{"x":1}`}}}},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -325,12 +324,10 @@ func TestResponsesBombs(t *testing.T) {
 		"name":     response("completed", `{"type":"function_call","name":"`+strings.Repeat("x", 1<<20)+`"}`, ""),
 	} {
 		h := newHost(t, answering(body))
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := h.client(t, openAI, nil).Complete(t.Context(), astra())
-		runtime.ReadMemStats(&after)
+		var err error
+		grown := allocated(func() { _, err = h.client(t, openAI, nil).Complete(t.Context(), astra()) })
 		fits := name == "twice" || name == "messages" || name == "thoughts"
-		if grown := after.TotalAlloc - before.TotalAlloc; err == nil && !fits || err != nil && len(err.Error()) > 4<<10 || grown > 40*uint64(len(body))+1<<20 {
+		if err == nil && !fits || err != nil && len(err.Error()) > 4<<10 || grown > 40*uint64(len(body))+1<<20 {
 			t.Errorf("%s: %d bytes took %d bytes: %.200v", name, len(body), grown, err)
 		}
 	}
@@ -340,11 +337,8 @@ func TestResponsesBombs(t *testing.T) {
 	}
 	pieces = append(pieces, completed("response.completed", response("completed", "", "")))
 	h := newHost(t, streaming(pieces...))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := h.client(t, openAI, nil).Stream(t.Context(), astra(), Deltas{})
-	runtime.ReadMemStats(&after)
-	if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 400<<20 {
+	var err error
+	if grown := allocated(func() { _, err = h.client(t, openAI, nil).Stream(t.Context(), astra(), Deltas{}) }); err != nil || grown > 400<<20 {
 		t.Errorf("100,000 pieces took %d bytes: %v", grown, err)
 	}
 }

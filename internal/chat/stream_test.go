@@ -60,15 +60,7 @@ func TestStream(t *testing.T) {
 				Text: func(s string) error { pieces = append(pieces, s); return nil },
 			})
 			check(t, err)
-			for i := range got.ToolCalls { // made up here, and different every time
-				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
-					got.ToolCalls[i].ID = "ID"
-				}
-			}
-			got.Size = 0 // TestSize
-			if diff := cmp.Diff(&tt.want, got); diff != "" {
-				t.Errorf("reply (-want +got):\n%s", diff)
-			}
+			sameReply(t, got, &tt.want)
 			if diff := cmp.Diff(tt.pieces, pieces); diff != "" {
 				t.Errorf("pieces (-want +got):\n%s", diff)
 			}
@@ -185,14 +177,7 @@ func TestStreamCutAfterTheReply(t *testing.T) {
 }
 
 func TestStreamIsRepeatedBeforeItBegins(t *testing.T) {
-	n := 0
-	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
-		if n++; n == 1 {
-			failing(503, "Retry-After: 0", "")(w, r)
-			return
-		}
-		streaming(chunk(`{"content":"x"}`, "stop"))(w, r)
-	})
+	h := newHost(t, inTurn(failing(503, "Retry-After: 0", ""), streaming(chunk(`{"content":"x"}`, "stop"))))
 	got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
 	if err != nil || got.Text != "x" {
 		t.Errorf("got %+v, %v, want x", got, err)
