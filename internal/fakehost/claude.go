@@ -1,11 +1,9 @@
 package fakehost
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -67,9 +65,7 @@ func (h *Claude) answer(w http.ResponseWriter, body []byte) {
 
 // sign returns the signature of a thought.
 func (h *Claude) sign(text string) string {
-	mac := hmac.New(sha256.New, []byte(h.Key))
-	mac.Write([]byte(text))
-	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	return base64.StdEncoding.EncodeToString(mac(h.Key, text))
 }
 
 // Usage has the tokens of a request, four bytes each.
@@ -124,29 +120,29 @@ func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block)
 	w.Header().Set("Content-Type", "text/event-stream")
 	u := r.Usage
 	stop := "end_turn"
-	claudeEvent(w, map[string]any{"type": "message_start", "message": map[string]any{
+	event(w, map[string]any{"type": "message_start", "message": map[string]any{
 		"id": "msg_1", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil,
 		"usage": map[string]int{"input_tokens": u.Input, "cache_read_input_tokens": u.Read, "cache_creation_input_tokens": u.Written, "output_tokens": 1},
 	}})
-	claudeEvent(w, map[string]any{"type": "ping"})
+	event(w, map[string]any{"type": "ping"})
 	output := 1
 	for i, b := range blocks {
 		start, deltas := h.events(b)
 		if b.Type == "tool_use" {
 			stop = "tool_use"
 		}
-		claudeEvent(w, map[string]any{"type": "content_block_start", "index": i, "content_block": start})
+		event(w, map[string]any{"type": "content_block_start", "index": i, "content_block": start})
 		for _, d := range deltas {
-			claudeEvent(w, map[string]any{"type": "content_block_delta", "index": i, "delta": d})
+			event(w, map[string]any{"type": "content_block_delta", "index": i, "delta": d})
 		}
-		claudeEvent(w, map[string]any{"type": "content_block_stop", "index": i})
+		event(w, map[string]any{"type": "content_block_stop", "index": i})
 		output += (len(b.Text) + len(b.Arguments)) / 4
 	}
 	if h.Stop != "" {
 		stop = h.Stop
 	}
-	claudeEvent(w, map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
-	claudeEvent(w, map[string]any{"type": "message_stop"})
+	event(w, map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
+	event(w, map[string]any{"type": "message_stop"})
 }
 
 // events returns the start of a block and its pieces.
@@ -172,12 +168,4 @@ func (h *Claude) events(b Block) (start map[string]any, deltas []map[string]any)
 		piece("input_json_delta", "partial_json", b.Arguments)
 	}
 	return start, deltas
-}
-
-func claudeEvent(w io.Writer, e map[string]any) {
-	data, err := json.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], data)
 }

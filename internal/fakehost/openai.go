@@ -82,9 +82,14 @@ func failOpenAI(w http.ResponseWriter, status int, message, code string) {
 
 // encrypt returns the encrypted content of a thought.
 func (h *OpenAI) encrypt(text string) string {
-	mac := hmac.New(sha256.New, []byte(h.Key))
-	mac.Write([]byte(text))
-	return base64.StdEncoding.EncodeToString(append(mac.Sum(nil), text...))
+	return base64.StdEncoding.EncodeToString(append(mac(h.Key, text), text...))
+}
+
+// mac returns a code that only the owner of a key can make.
+func mac(key, text string) []byte {
+	m := hmac.New(sha256.New, []byte(key))
+	m.Write([]byte(text))
+	return m.Sum(nil)
 }
 
 func (h *OpenAI) isOurs(content string) bool {
@@ -149,11 +154,16 @@ func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block
 
 func openaiEvent(w io.Writer, kind string, e map[string]any) {
 	e["type"] = kind
+	event(w, e)
+}
+
+// event writes an event of a stream.
+func event(w io.Writer, e map[string]any) {
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], data)
 }
 
 // complete writes a chat completion, which has no thoughts.

@@ -3,7 +3,6 @@ package fakehost
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,11 +13,6 @@ func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s)
 	return s
 }
-
-var (
-	openaiName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	openaiCallID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-)
 
 // sampling checks the temperature.
 func (r openaiRule) sampling(o object, effort string) error {
@@ -35,95 +29,78 @@ func (r openaiRule) effort(effort string) error {
 	return nil
 }
 
+// openaiCheck is a request that is being checked.
+type openaiCheck struct {
+	members object
+	stream  bool
+	rule    openaiRule // of its model
+	effort  string
+	tools   []string // names
+}
+
+// checkOpenAI checks what both APIs have.
+func checkOpenAI(r *OpenAIRequest, published func([]byte) error) (c openaiCheck, err error) {
+	if err := published(r.Body); err != nil {
+		return c, Refuse("by the published schema: %v", err)
+	}
+	if err := json.Unmarshal(r.Body, &c.members); err != nil {
+		return c, err
+	}
+	_ = json.Unmarshal(c.members["stream"], &c.stream)
+	_ = json.Unmarshal(c.members["input"], &r.Input)
+	r.Model = text(c.members["model"])
+	var reasoning struct{ Effort string } // at Chat Completions it is not in an object
+	_ = json.Unmarshal(c.members["reasoning"], &reasoning)
+	c.effort = reasoning.Effort + text(c.members["reasoning_effort"])
+	var ok bool
+	if c.rule, ok = openaiRules[r.Model]; !ok {
+		return c, Refuse("The model '%s' does not exist.", r.Model)
+	}
+	if err := c.rule.effort(c.effort); err != nil {
+		return c, err
+	}
+	if err := c.rule.sampling(c.members, c.effort); err != nil {
+		return c, err
+	}
+	if c.tools, err = checkTools(c.members["tools"]); err != nil {
+		return c, err
+	}
+	return c, checkChoice(c.members["tool_choice"], c.tools)
+}
+
 // checkResponses checks a request to Responses.
 func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
-	var o object
-	if err := json.Unmarshal(r.Body, &o); err != nil {
-		return false, err
-	}
-	if err := Responses(r.Body); err != nil {
-		return false, Refuse("by the published schema: %v", err)
-	}
-	_ = json.Unmarshal(o["stream"], &stream)
-	r.Model = text(o["model"])
-	model, ok := openaiRules[r.Model]
-	var reasoning struct{ Effort string }
-	_ = json.Unmarshal(o["reasoning"], &reasoning)
+	c, err := checkOpenAI(r, Responses)
 	switch {
-	case !ok:
-		return false, Refuse("The requested model '%s' does not exist.", r.Model)
-	case string(o["store"]) != "false":
+	case err != nil:
+		return false, err
+	case string(c.members["store"]) != "false":
 		return false, Refuse("these tests are of an organization without a store: 'store' must be false")
-	case model.efforts == "" && (o["reasoning"] != nil || strings.Contains(string(o["include"]), "encrypted_content")):
+	case c.rule.efforts == "" && (c.members["reasoning"] != nil || strings.Contains(string(c.members["include"]), "encrypted_content")):
 		return false, Refuse("Encrypted content is not supported with this model.")
-	case len(text(o["prompt_cache_key"])) > 64:
-		return false, Refuse("Invalid 'prompt_cache_key': string too long.")
 	}
-	if err := model.effort(reasoning.Effort); err != nil {
-		return false, err
-	}
-	if err := model.sampling(o, reasoning.Effort); err != nil {
-		return false, err
-	}
-	if err := checkFormat(o["text"]); err != nil {
-		return false, err
-	}
-	names, err := checkTools(o["tools"], responsesTool)
-	if err != nil {
-		return false, err
-	}
-	if err := checkChoice(o["tool_choice"], names, "name"); err != nil {
-		return false, err
-	}
-	if err := json.Unmarshal(o["input"], &r.Input); err != nil || len(r.Input) == 0 {
-		return false, Refuse("Invalid 'input': %v", err)
-	}
-	return stream, h.checkInput(r.Input, names, model.adds)
+	return c.stream, h.checkInput(r.Input, c.tools, c.rule.adds)
 }
 
-// responsesTool returns the function in a tool of Responses: the tool itself.
-func responsesTool(t object) (object, error) { return t, nil }
-
-func checkFormat(raw json.RawMessage) error {
-	if raw == nil {
-		return nil
+// function returns the function in a tool or a choice, which is within another member at Chat Completions.
+func function(o object) object {
+	if raw := o["function"]; raw != nil {
+		_ = json.Unmarshal(raw, &o)
 	}
-	var text struct {
-		Format struct {
-			Type, Name string
-			Schema     map[string]any
-			Strict     bool
-		}
-	}
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return err
-	}
-	if f := text.Format; f.Type != "json_object" && (f.Type != "json_schema" || !openaiName.MatchString(f.Name) || f.Schema == nil) {
-		return Refuse("Invalid 'text.format': %s", raw)
-	}
-	return nil
+	return o
 }
 
-func checkTools(raw json.RawMessage, function func(object) (object, error)) (names []string, err error) {
-	if raw == nil {
-		return nil, nil
-	}
+func checkTools(raw json.RawMessage) (names []string, err error) {
 	var tools []object
-	if err := json.Unmarshal(raw, &tools); err != nil || len(tools) == 0 {
-		return nil, Refuse("Invalid 'tools': empty array. %v", err)
-	}
+	_ = json.Unmarshal(raw, &tools)
 	for _, t := range tools {
-		f, err := function(t)
-		if err != nil {
-			return nil, err
-		}
+		f := function(t)
 		name := text(f["name"])
 		var schema map[string]any
+		_ = json.Unmarshal(f["parameters"], &schema)
 		switch {
-		case text(t["type"]) != "function" || !openaiName.MatchString(name) || slices.Contains(names, name):
-			return nil, Refuse("Invalid 'tools': name %q of type %s", name, t["type"])
-		case f["parameters"] != nil && (json.Unmarshal(f["parameters"], &schema) != nil || schema["type"] != "object"):
-			return nil, Refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+		case slices.Contains(names, name):
+			return nil, Refuse("Invalid 'tools': the name %q twice", name)
 		case string(f["strict"]) == "true" && schema["additionalProperties"] != false:
 			return nil, Refuse("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
 		}
@@ -132,22 +109,14 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 	return names, nil
 }
 
-func checkChoice(raw json.RawMessage, names []string, at ...string) error {
+func checkChoice(raw json.RawMessage, names []string) error {
 	var choice object
 	switch {
 	case raw == nil:
-		return nil
 	case len(names) == 0:
 		return Refuse("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
-	case json.Unmarshal(raw, &choice) == nil:
-		for _, key := range at[:len(at)-1] {
-			_ = json.Unmarshal(choice[key], &choice)
-		}
-		if !slices.Contains(names, text(choice[at[len(at)-1]])) {
-			return Refuse("Tool choice %s not found in 'tools' parameter.", raw)
-		}
-	case !slices.Contains([]string{"auto", "none", "required"}, text(raw)):
-		return Refuse("Invalid value: 'tool_choice' %s", raw)
+	case json.Unmarshal(raw, &choice) == nil && !slices.Contains(names, text(function(choice)["name"])):
+		return Refuse("Tool choice %s not found in 'tools' parameter.", raw)
 	}
 	return nil
 }
@@ -164,8 +133,6 @@ func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) 
 		at := fmt.Sprintf("input[%d]", i)
 		var err error
 		switch text(o["type"]) {
-		case "message":
-			err = checkMessage(at, o)
 		case "reasoning":
 			thought = text(o["encrypted_content"])
 			switch {
@@ -176,7 +143,7 @@ func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) 
 			}
 		case "additional_tools":
 			var more []string
-			more, err = checkTools(o["tools"], responsesTool)
+			more, err = checkTools(o["tools"])
 			for _, name := range more {
 				if !adds || slices.Contains(tools, name) {
 					err = Refuse("Invalid '%s': the tool %s is there already, or the model takes none here", at, name)
@@ -189,7 +156,7 @@ func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) 
 			want, issued := h.thoughts[id]
 			h.mu.Unlock()
 			switch {
-			case !openaiCallID.MatchString(id) || calls[id] || !openaiName.MatchString(text(o["name"])) || !json.Valid([]byte(text(o["arguments"]))):
+			case calls[id] || !json.Valid([]byte(text(o["arguments"]))):
 				err = Refuse("Invalid '%s': %s", at, raw)
 			case issued && want != "" && want != thought:
 				err = Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
@@ -214,83 +181,28 @@ func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) 
 	return nil
 }
 
-func checkMessage(at string, o object) error {
-	types := "input_text input_image input_file"
-	switch text(o["role"]) {
-	case "assistant":
-		types = "output_text refusal"
-	case "system", "developer":
-		types = "input_text"
-	}
-	var parts []object
-	if json.Unmarshal(o["content"], &parts) != nil {
-		if text(o["content"]) == "" {
-			return Refuse("Missing required parameter: '%s.content'", at)
-		}
-		return nil
-	}
-	if len(parts) == 0 {
-		return Refuse("Invalid '%s.content': empty array.", at)
-	}
-	for _, p := range parts {
-		if !slices.Contains(strings.Fields(types), text(p["type"])) {
-			return Refuse("Invalid value: %s. Supported values are: %s.", p["type"], types)
-		}
-	}
-	return nil
-}
-
 // checkChat checks a request to Chat Completions.
 func checkChat(r *OpenAIRequest) (stream bool, err error) {
-	var o object
-	if err := json.Unmarshal(r.Body, &o); err != nil {
+	c, err := checkOpenAI(r, Chat)
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if err := Chat(r.Body); err != nil {
-		return false, Refuse("by the published schema: %v", err)
-	}
-	_ = json.Unmarshal(o["stream"], &stream)
-	r.Model = text(o["model"])
-	model, ok := openaiRules[r.Model]
-	if !ok {
-		return false, Refuse("The model '%s' does not exist.", r.Model)
-	}
-	effort := text(o["reasoning_effort"])
-	if err := model.effort(effort); err != nil {
-		return false, err
-	}
-	if err := model.sampling(o, effort); err != nil {
-		return false, err
-	}
-	if model.efforts != "" && o["stop"] != nil {
+	case c.rule.efforts != "" && c.members["stop"] != nil:
 		return false, Refuse("Unsupported parameter: 'stop' is not supported with this model.")
-	}
-	names, err := checkTools(o["tools"], func(t object) (f object, err error) {
-		return f, json.Unmarshal(t["function"], &f)
-	})
-	if err != nil {
-		return false, err
-	}
-	if err := checkChoice(o["tool_choice"], names, "function", "name"); err != nil {
-		return false, err
-	}
-	if len(names) > 0 && (model.chatTools == "never" || model.chatTools == "none" && effort != "none") {
+	case len(c.tools) > 0 && (c.rule.chatTools == "never" || c.rule.chatTools == "none" && c.effort != "none"):
 		return false, Refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
 	}
-	return stream, checkTurns(o["messages"])
+	return c.stream, checkTurns(c.members["messages"])
 }
 
 // checkTurns checks that each message with calls is followed by their results and no others.
 func checkTurns(raw json.RawMessage) error {
 	var messages []struct {
 		Role       string
-		ToolCallID string `json:"tool_call_id"`
-		ToolCalls  []struct {
-			ID       string
-			Function struct{ Name, Arguments string }
-		} `json:"tool_calls"`
+		ToolCallID string                `json:"tool_call_id"`
+		ToolCalls  []struct{ ID string } `json:"tool_calls"`
 	}
-	if err := json.Unmarshal(raw, &messages); err != nil || len(messages) == 0 {
+	if err := json.Unmarshal(raw, &messages); err != nil {
 		return Refuse("Invalid 'messages': %v", err)
 	}
 	var open []string
@@ -307,9 +219,6 @@ func checkTurns(raw json.RawMessage) error {
 			return Refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
 		}
 		for _, call := range m.ToolCalls {
-			if !openaiCallID.MatchString(call.ID) || !openaiName.MatchString(call.Function.Name) {
-				return Refuse("Invalid 'messages[%d].tool_calls'", i)
-			}
 			open = append(open, call.ID)
 		}
 	}

@@ -13,10 +13,10 @@ func TestSchemas(t *testing.T) {
 	}{
 		"responses":              {Responses, `{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}],"store":false}`, ""},
 		"thought, call, output":  {Responses, `{"model":"m","input":[{"type":"reasoning","id":"r","summary":[],"encrypted_content":"x"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]}`, ""},
-		"unknown field":          {Responses, `{"model":"m","input":"a","stop":["x"]}`, "stop"},
-		"unknown effort":         {Responses, `{"model":"m","input":"a","reasoning":{"effort":"huge"}}`, "effort"},
-		"few tokens":             {Responses, `{"model":"m","input":"a","max_output_tokens":15}`, "max_output_tokens"},
-		"tool without strict":    {Responses, `{"model":"m","input":"a","tools":[{"type":"function","name":"f","parameters":{}}]}`, "strict"},
+		"unknown field":          {Responses, `{"model":"m","input":[{"role":"user","content":"a"}],"stop":["x"]}`, "stop"},
+		"unknown effort":         {Responses, `{"model":"m","input":[{"role":"user","content":"a"}],"reasoning":{"effort":"huge"}}`, "effort"},
+		"few tokens":             {Responses, `{"model":"m","input":[{"role":"user","content":"a"}],"max_output_tokens":15}`, "max_output_tokens"},
+		"tool without strict":    {Responses, `{"model":"m","input":[{"role":"user","content":"a"}],"tools":[{"type":"function","name":"f","parameters":{}}]}`, "strict"},
 		"thought without an id":  {Responses, `{"model":"m","input":[{"type":"reasoning","summary":[]}]}`, "input"},
 		"image without detail":   {Responses, `{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x"}]}]}`, "input"},
 		"output of a user":       {Responses, `{"model":"m","input":[{"role":"user","content":[{"type":"output_text","text":"a"}]}]}`, "input"},
@@ -28,11 +28,11 @@ func TestSchemas(t *testing.T) {
 		"five stops":             {Chat, `{"model":"m","messages":[{"role":"user","content":"a"}],"stop":["1","2","3","4","5"]}`, "stop"},
 		"messages":               {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`, ""},
 		"no max_tokens":          {Messages, `{"model":"m","messages":[{"role":"user","content":"a"}]}`, "max_tokens"},
-		"field of another host":  {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"}],"seed":1}`, "seed"},
+		"field of another host":  {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"seed":1}`, "seed"},
 		"thought, no signature":  {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a"}]}]}`, "messages"},
 		"is_error is a text":     {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","is_error":"no"}]}]}`, "messages"},
-		"budget of adaptive":     {Messages, `{"model":"m","max_tokens":1,"messages":[],"thinking":{"type":"adaptive","budget_tokens":1}}`, "thinking"},
-		"marked for a day":       {Messages, `{"model":"m","max_tokens":1,"messages":[],"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1d"}}]}`, "system"},
+		"budget of adaptive":     {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"thinking":{"type":"adaptive","budget_tokens":1}}`, "thinking"},
+		"marked for a day":       {Messages, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1d"}}]}`, "system"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.check([]byte(tt.body))
