@@ -62,9 +62,7 @@ func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		check.Must(t, Sleep(t.Context(), time.Minute))
-		if got := time.Since(start); got != time.Minute {
-			t.Errorf("got %v, want 1m", got)
-		}
+		check.Equal(t, "1m", time.Since(start), time.Minute)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

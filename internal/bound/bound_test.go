@@ -78,9 +78,7 @@ func TestLimits(t *testing.T) {
 				inner, cancel := context.WithCancel(c)
 				defer cancel()
 				<-inner.Done()
-				if took := time.Since(start); took != tt.want {
-					t.Errorf("ended after %v, want %v", took, tt.want)
-				}
+				check.Equal(t, "ended after", time.Since(start), tt.want)
 				check.Is(t, c.Err(), context.DeadlineExceeded)
 				if got := context.Cause(inner); tt.cause != nil && got.Error() != tt.cause.Error() {
 					t.Errorf("got the cause %v, want %v", got, tt.cause)

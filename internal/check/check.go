@@ -29,6 +29,14 @@ func NoError(t testing.TB, err error, of ...any) {
 	}
 }
 
+// Fails reports a call without an error; of says which, if the line does not.
+func Fails(t testing.TB, err error, of ...any) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%sgot no error", about(of))
+	}
+}
+
 // Is reports an error that does not match want.
 func Is(t testing.TB, err, want error, of ...any) {
 	t.Helper()
@@ -58,6 +66,14 @@ func Same(t testing.TB, what, got, want any, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		t.Errorf("%s-want +got\n%s", about([]any{what}), diff)
+	}
+}
+
+// Contains reports a text without part.
+func Contains(t testing.TB, what any, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%sgot %q, want %q in it", about([]any{what}), text, part)
 	}
 }
 

@@ -86,9 +86,7 @@ func TestBehind(t *testing.T) {
 		{"Listening", ""},
 	}
 	for _, tt := range tests {
-		if got := Behind([]byte(tt.line)); string(got) != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.line, got, tt.want)
-		}
+		check.Equal(t, tt.line, string(Behind([]byte(tt.line))), tt.want)
 	}
 }
 

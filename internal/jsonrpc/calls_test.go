@@ -70,12 +70,8 @@ func TestCallsClose(t *testing.T) {
 	over := errors.New("over")
 	calls.Close(over)
 	calls.Close(errors.New("again"))
-	if _, err := c.Wait(t.Context(), ignore); err != over {
-		t.Errorf("got %v, want %v", err, over)
-	}
-	if _, err := start(&calls, nil, 0); err != over {
-		t.Errorf("got %v, want %v", err, over)
-	}
+	check.Equal(t, "", check.Err(c.Wait(t.Context(), ignore)), over)
+	check.Equal(t, "", check.Err(start(&calls, nil, 0)), over)
 }
 
 func TestCallNotes(t *testing.T) {
@@ -148,9 +144,7 @@ func TestCallsConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := len(calls.Pending()); n != 0 {
-		t.Errorf("%d calls are left", n)
-	}
+	check.Equal(t, "calls left", len(calls.Pending()), 0)
 }
 
 // Pending lists the waiting calls, and makes no new list while they are the same.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -42,9 +40,7 @@ func TestParse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Parse([]byte(tt.in))
 			check.Must(t, err)
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("got(-) want(+):\n%s", diff)
-			}
+			check.Same(t, "", got, tt.want)
 		})
 	}
 }
@@ -94,9 +90,7 @@ func TestParseBatch(t *testing.T) {
 	got, err := Batch(in, 2)
 	check.Must(t, err)
 	want := []json.RawMessage{raw(`{"id":1,"result":1}`), raw(`{"method":"n"}`)}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got(-) want(+):\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 	check.Text(t, check.Err(Batch(in, 1)), "more than 1")
 	for _, bad := range []string{`[1`, `[1,]`, `[] x`, `{}`} {
 		if got, err := Batch([]byte(bad), 9); err == nil {

@@ -17,9 +17,7 @@ func TestMembers(t *testing.T) {
 	if diff := cmp.Diff(got, want); err != nil || diff != "" {
 		t.Errorf("%v, got(-) want(+):\n%s", err, diff)
 	}
-	if err := Members([]byte(`[1]`), func(k, v []byte) {}); err == nil {
-		t.Error("got no error for an array")
-	}
+	check.Fails(t, Members([]byte(`[1]`), func(k, v []byte) {}), "an array")
 }
 
 func TestLimitArrays(t *testing.T) {
@@ -112,8 +110,6 @@ func TestLookup(t *testing.T) {
 		{`{"a":{"b":1}`, ""},
 		{``, ""},
 	} {
-		if got := Lookup([]byte(test.in), "a", "b"); string(got) != test.want {
-			t.Errorf("%s: got %s, want %s", test.in, got, test.want)
-		}
+		check.Equal(t, test.in, string(Lookup([]byte(test.in), "a", "b")), test.want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -26,9 +27,7 @@ func TestShowLink(t *testing.T) {
 		}
 	}
 	l := &Lines{Out: io.Discard, Open: func(context.Context, string) error { t.Error("opened"); return nil }}
-	if err := l.offerToOpen(t.Context(), "file:///etc/passwd"); err == nil {
-		t.Error("got no error for what is not a web page")
-	}
+	check.Fails(t, l.offerToOpen(t.Context(), "file:///etc/passwd"), "what is not a web page")
 }
 
 // Inputs are asked for at standard input, a password without showing it.

@@ -98,9 +98,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	for _, other := range []error{errors.New("other"), context.DeadlineExceeded} {
-		if got := Explain(other); got != other {
-			t.Errorf("got %v, want the error as it is", got)
-		}
+		check.Equal(t, "the error as it is", Explain(other), other)
 	}
 	if got := Explain(nil); got != nil {
 		t.Errorf("got %v, want nil", got)

@@ -11,8 +11,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -107,17 +105,11 @@ func TestNext(t *testing.T) {
 	for _, tt := range streams {
 		t.Run(tt.name, func(t *testing.T) {
 			check.Same(t, "", drain(NewReader(strings.NewReader(tt.in), 1000)), tt.want)
-			if diff := cmp.Diff(drain(NewReader(iotest.OneByteReader(strings.NewReader(tt.in)), 1000)), tt.want); diff != "" {
-				t.Errorf("byte by byte, got -, want +:\n%s", diff)
-			}
-			if diff := cmp.Diff(drain(NewReader(iotest.DataErrReader(strings.NewReader(tt.in)), 1000)), tt.want); diff != "" {
-				t.Errorf("end with the last bytes, got -, want +:\n%s", diff)
-			}
+			check.Same(t, "byte by byte", drain(NewReader(iotest.OneByteReader(strings.NewReader(tt.in)), 1000)), tt.want)
+			check.Same(t, "end with the last bytes", drain(NewReader(iotest.DataErrReader(strings.NewReader(tt.in)), 1000)), tt.want)
 			for i := range len(tt.in) {
 				split := io.MultiReader(strings.NewReader(tt.in[:i]), strings.NewReader(tt.in[i:]))
-				if diff := cmp.Diff(drain(NewReader(split, 1000)), tt.want); diff != "" {
-					t.Errorf("split at %d, got -, want +:\n%s", i, diff)
-				}
+				check.Same(t, i, drain(NewReader(split, 1000)), tt.want)
 			}
 		})
 	}
@@ -127,9 +119,7 @@ func TestEndIsRepeated(t *testing.T) {
 	for _, in := range []string{"", "data: x", "data: x\n", "retry: 1\n"} {
 		r := NewReader(strings.NewReader(in), 10)
 		_, first := r.Next()
-		if _, again := r.Next(); again != first {
-			t.Errorf("%q: got %v, then %v, want the same", in, first, again)
-		}
+		check.Equal(t, in, check.Err(r.Next()), first)
 	}
 }
 
@@ -157,9 +147,7 @@ func TestNextReportsStreamError(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want the event before the error", in, ev.Data, err)
 		}
 		for range 2 {
-			if _, err := r.Next(); err != cause {
-				t.Errorf("%q: got %v, want %v", in, err, cause)
-			}
+			check.Equal(t, in, check.Err(r.Next()), cause)
 		}
 	}
 }
@@ -169,9 +157,7 @@ type idleReader struct{}
 func (idleReader) Read([]byte) (int, error) { return 0, nil }
 
 func TestNextGivesUpOnIdleReader(t *testing.T) {
-	if _, err := NewReader(idleReader{}, 10).Next(); err != io.ErrNoProgress {
-		t.Errorf("got %v, want %v", err, io.ErrNoProgress)
-	}
+	check.Equal(t, "", check.Err(NewReader(idleReader{}, 10).Next()), io.ErrNoProgress)
 }
 
 func TestBound(t *testing.T) {

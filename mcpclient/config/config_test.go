@@ -182,9 +182,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 			}
 			continue
 		}
-		if _, err := s.Transport.Dial(t.Context()); err != s.Err {
-			t.Errorf("%s: got %v of Dial, want %v", s.Name, err, s.Err)
-		}
+		check.Equal(t, s.Name, check.Err(s.Transport.Dial(t.Context())), s.Err)
 	}
 	if got := cfg.Err(); got == nil || got.Error() != strings.Join(all, "\n") {
 		t.Errorf("got %v of all, want\n%s", got, strings.Join(all, "\n"))

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -38,15 +37,11 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, k := range knownKeys {
 		want[k] = k
 	}
-	if !maps.Equal(named, want) {
-		t.Errorf("got %v\nwant %v", named, want)
-	}
+	check.Same(t, "", named, want)
 	guide, err := os.ReadFile("../../docs/mcp-json.md")
 	check.Must(t, err)
 	for _, k := range slices.Concat(slices.Collect(maps.Keys(want)), foreignKeys, slices.Collect(maps.Keys(unsupportedKeys))) {
-		if !strings.Contains(string(guide), "`"+k+"`") {
-			t.Errorf("docs/mcp-json.md does not name the key %s", k)
-		}
+		check.Contains(t, "docs/mcp-json.md", string(guide), "`"+k+"`")
 	}
 	if !slices.IsSorted(knownKeys) {
 		t.Errorf("got %v, want the keys sorted", knownKeys)
@@ -82,9 +77,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 		if alias == "enabled" {
 			other = "false"
 		}
-		if diff := cmp.Diff(read(key, value), read(alias, other), cmpopts.IgnoreUnexported(Server{})); diff != "" {
-			t.Errorf("%s and %s differ:\n%s", key, alias, diff)
-		}
+		check.Same(t, key, read(alias, other), read(key, value), cmpopts.IgnoreUnexported(Server{}))
 	}
 	const remote, local = "https://a.example", "x"
 	for typ, where := range map[string]string{
@@ -97,7 +90,5 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 			t.Errorf("%s: %v, %v", typ, err, cfg.Err())
 		}
 	}
-	if len(types) != 8 {
-		t.Errorf("got %d types, want each above", len(types))
-	}
+	check.Equal(t, "types", len(types), 8)
 }

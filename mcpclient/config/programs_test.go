@@ -129,9 +129,7 @@ func TestHints(t *testing.T) {
 		server(`{"url": "https://a.example", "oauth": {"callbackPort": 0}}`):   "s.oauth.callbackPort: want a port from 1 to 65535",
 		server(`{"url": "https://a.example", "oauth": {"clientSecret": "x"}}`): "s.oauth: has a client secret and no client id",
 	} {
-		if got := mistake(&all, text, nil); !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		check.Contains(t, text, mistake(&all, text, nil), want)
 	}
 }
 

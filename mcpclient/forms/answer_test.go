@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -301,9 +299,7 @@ func TestCompleteDropsContent(t *testing.T) {
 			t.Errorf("%s %s: %v", tt.params.Mode, tt.action, err)
 			continue
 		}
-		if diff := cmp.Diff(got, &mcp.ElicitResult{Action: tt.action}); diff != "" {
-			t.Errorf("%s %s: got -, want +:\n%s", tt.params.Mode, tt.action, diff)
-		}
+		check.Same(t, tt.params.Mode, got, &mcp.ElicitResult{Action: tt.action})
 	}
 }
 

@@ -159,9 +159,7 @@ func TestFieldsRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatalf("got %d fields, want an error", len(fields))
 			}
-			if got := err.Error(); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			check.Equal(t, "", err.Error(), tt.want)
 		})
 	}
 }

@@ -75,9 +75,7 @@ func TestContent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := readBlock(json.RawMessage(tt.wire))
 			check.Must(t, err)
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("decoded, got -, want +:\n%s", diff)
-			}
+			check.Same(t, "decoded", got, tt.want)
 			want := tt.encoded
 			if want == "" {
 				want = tt.wire

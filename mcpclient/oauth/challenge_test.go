@@ -35,9 +35,7 @@ func TestParseChallenges(t *testing.T) {
 		{[]string{`@`}, nil},
 	}
 	for _, tt := range tests {
-		if got := parseChallenges(tt.fields); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%q: got %v, want %v", tt.fields, got, tt.want)
-		}
+		check.Same(t, tt.fields, parseChallenges(tt.fields), tt.want, cmp.AllowUnexported(challenge{}))
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,9 +125,7 @@ func TestClientCredentials(t *testing.T) {
 			w.mustCall(auth)
 			time.Sleep(2 * time.Hour)
 			w.mustCall(auth)
-			if got, want := w.grants(), []string{"client_credentials", "client_credentials"}; !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Same(t, "", w.grants(), []string{"client_credentials", "client_credentials"})
 			form := w.forms[0]
 			if form.Get("resource") != serverURL || form.Get("scope") != "jobs" || len(w.asked) > 0 || len(w.clients) > 0 {
 				t.Errorf("got form %v, %d sign-ins, %d registrations", form, len(w.asked), len(w.clients))

@@ -21,9 +21,7 @@ func TestMetadataURLs(t *testing.T) {
 	for issuer, want := range tests {
 		u, err := url.Parse(issuer)
 		check.Must(t, err)
-		if got := metadataURLs(u); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", issuer, got, want)
-		}
+		check.Same(t, issuer, metadataURLs(u), want)
 	}
 }
 
@@ -177,9 +175,7 @@ func TestDiscover(t *testing.T) {
 	w.supported = []string{"read", "write"}
 	got, err := Discover(t.Context(), serverURL, w.options())
 	check.Must(t, err)
-	if !slices.Equal(got, []string{issuerOne}) {
-		t.Errorf("got %+v", got)
-	}
+	check.Same(t, "", got, []string{issuerOne})
 	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })
 	check.Is(t, check.Err(Discover(t.Context(), serverURL, w.options())), ErrNoAuthorization)
 	ended, cancel := context.WithCancel(t.Context())

@@ -184,9 +184,7 @@ func TestThumbprint(t *testing.T) {
 	}
 	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
 	check.Must(t, err)
-	if _, err := newDPoP(&DPoP{Key: weak}); err == nil {
-		t.Error("got no error for a curve that no algorithm has")
-	}
+	check.Fails(t, check.Err(newDPoP(&DPoP{Key: weak})), "a curve that no algorithm has")
 }
 
 func TestNoncesAreBounded(t *testing.T) {

@@ -45,9 +45,7 @@ func TestLoopback(t *testing.T) {
 		check.NoError(t, err)
 		got <- answer
 	}()
-	if shown := <-opened; shown != authorizationURL {
-		t.Errorf("opened %q, want the whole URL", shown)
-	}
+	check.Equal(t, "opened", <-opened, authorizationURL)
 	for _, bad := range []struct {
 		method, path string
 		status       int
@@ -74,14 +72,10 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 	check.NoError(t, r.Close())
-	if _, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback")); err == nil {
-		t.Error("the port is open after Close")
-	}
+	check.Fails(t, check.Err(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback"))), "the port after Close")
 	again, err := l.Listen(t.Context(), uri)
 	check.Must(t, err)
-	if again.RedirectURI() != uri {
-		t.Errorf("got %q, want the same redirect URI as before, %q", again.RedirectURI(), uri)
-	}
+	check.Equal(t, "the same redirect URI as before", again.RedirectURI(), uri)
 	busy, err := l.Listen(t.Context(), uri)
 	if err != nil || busy.RedirectURI() == uri {
 		t.Errorf("got %v, %v, want another port while that one is taken", busy, err)
@@ -138,9 +132,7 @@ func TestPaste(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r, err := (&Paste{Ask: func(_ context.Context, url string) (string, error) {
-			if url != "https://as.test/authorize?x=y" {
-				t.Errorf("shown %q", url)
-			}
+			check.Equal(t, "shown", url, "https://as.test/authorize?x=y")
 			return tt.pasted, nil
 		}}).Listen(t.Context(), "")
 		check.Must(t, err)
@@ -163,8 +155,6 @@ func TestPasteSignsIn(t *testing.T) {
 			return "http://127.0.0.1/callback?" + answer.Encode(), err
 		}}}
 		w.mustCall(w.transport(opts))
-		if got := query(t, w.asked[0], "redirect_uri"); got != "http://127.0.0.1/callback" {
-			t.Errorf("got redirect URI %q", got)
-		}
+		check.Equal(t, "redirect URI", query(t, w.asked[0], "redirect_uri"), "http://127.0.0.1/callback")
 	})
 }

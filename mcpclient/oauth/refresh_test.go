@@ -24,12 +24,8 @@ func TestRefreshBeforeExpiry(t *testing.T) {
 		w.mustCall(auth)
 		synctest.Wait() // the renewal runs in the background
 		w.mustCall(auth)
-		if got := w.seen[2].Header.Get("Authorization"); got != "Bearer access-secret-1" {
-			t.Errorf("got %q while the token was good, want it to be used", got)
-		}
-		if got := w.seen[3].Header.Get("Authorization"); got != "Bearer access-secret-2" {
-			t.Errorf("got %q after the renewal, want the new token", got)
-		}
+		check.Equal(t, "while the token was good", w.seen[2].Header.Get("Authorization"), "Bearer access-secret-1")
+		check.Equal(t, "after the renewal", w.seen[3].Header.Get("Authorization"), "Bearer access-secret-2")
 		time.Sleep(2 * time.Hour)
 		w.mustCall(auth)
 		if got, want := w.grants(), []string{"authorization_code", "refresh_token", "refresh_token"}; !slices.Equal(got, want) || len(w.asked) != 1 {
@@ -58,9 +54,7 @@ func TestManyCallsShareOneRefresh(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		if got, want := w.grants(), []string{"authorization_code", "refresh_token"}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Same(t, "", w.grants(), []string{"authorization_code", "refresh_token"})
 	})
 }
 
@@ -127,12 +121,8 @@ func TestDeadRefreshTokenMeansSignIn(t *testing.T) {
 		w.revoke()
 		w.set(func() { clear(w.refreshes); w.supported = nil })
 		w.mustCall(auth)
-		if got, want := w.grants(), []string{"authorization_code", "refresh_token", "authorization_code"}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if got := query(t, w.asked[1], "scope"); got != "read" {
-			t.Errorf("got scope %q, want what was asked for before", got)
-		}
+		check.Same(t, "", w.grants(), []string{"authorization_code", "refresh_token", "authorization_code"})
+		check.Equal(t, "scope", query(t, w.asked[1], "scope"), "read")
 	})
 }
 
@@ -191,12 +181,8 @@ func TestMigration(t *testing.T) {
 	w.mustCall(auth)
 	w.set(func() { w.issuers = []string{issuerTwo} })
 	w.mustCall(auth)
-	if got, want := w.grants(), []string{"authorization_code", "authorization_code"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q: nothing of the first server goes to the second", got, want)
-	}
-	if got := query(t, w.asked[1], "client_id"); got != "client-2-of-as2.test" {
-		t.Errorf("got client %q at the second server", got)
-	}
+	check.Same(t, "requests to both servers", w.grants(), []string{"authorization_code", "authorization_code"})
+	check.Equal(t, "client at the second server", query(t, w.asked[1], "client_id"), "client-2-of-as2.test")
 	w.set(func() { w.issuers = []string{issuerOne} }) // and back: the stored token of the first is valid again
 	w.mustCall(auth)
 	check.Equal(t, "sign-ins", len(w.asked), 2)
@@ -220,9 +206,7 @@ func TestRestart(t *testing.T) {
 		other := *opts
 		other.Profile = "another person"
 		w.mustCall(w.transport(&other))
-		if len(w.asked) != 2 {
-			t.Errorf("got %d sign-ins, want another for another profile", len(w.asked))
-		}
+		check.Equal(t, "sign-ins, also of another profile", len(w.asked), 2)
 	})
 }
 
@@ -241,9 +225,7 @@ func TestTokenOfADamagedStore(t *testing.T) {
 	tok.Type, tok.Thumbprint, tok.Refresh = "DPoP", "", ""
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(kept.Resource, kept.Issuer), &tok))
 	w.mustCall(w.transport(opts))
-	if len(w.asked) != 2 {
-		t.Errorf("got %d sign-ins, want another one", len(w.asked))
-	}
+	check.Equal(t, "sign-ins", len(w.asked), 2)
 }
 
 func TestLifetime(t *testing.T) {

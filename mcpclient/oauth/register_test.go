@@ -54,9 +54,7 @@ func TestRegistrationIsKept(t *testing.T) {
 	moved.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: "http://127.0.0.1:9999/callback"}}
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
 	w.mustCall(w.transport(&moved))
-	if len(w.clients) != 2 {
-		t.Errorf("got %d registrations, want another for another redirect URI", len(w.clients))
-	}
+	check.Equal(t, "registrations of two redirect URIs", len(w.clients), 2)
 }
 
 func TestRegistrationExpires(t *testing.T) {

@@ -53,9 +53,7 @@ func TestStepUp(t *testing.T) {
 	w.mustCall(auth)
 	w.set(func() { w.need = []string{"write"} })
 	w.mustCall(auth)
-	if got := query(t, w.asked[1], "scope"); got != "read write" {
-		t.Errorf("got scope %q, want the union", got)
-	}
+	check.Equal(t, "scope", query(t, w.asked[1], "scope"), "read write")
 	w.set(func() { w.need = []string{"read", "write"} })
 	w.mustCall(auth)
 	check.Equal(t, "sign-ins", len(w.asked), 2)
@@ -81,9 +79,7 @@ func TestStepUpThatCannotHelp(t *testing.T) {
 			t.Errorf("got %v, want that admin is out of reach", err)
 		}
 	}
-	if len(w.asked) != 2 {
-		t.Errorf("got %d sign-ins, want 2: one for admin", len(w.asked))
-	}
+	check.Equal(t, "sign-ins, one for admin", len(w.asked), 2)
 	w.set(func() { w.need = nil })
 	w.mustCall(auth)
 }
@@ -116,9 +112,7 @@ func TestScopesAreBounded(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than 64 scopes") || len(w.asked) > 0 {
 		t.Errorf("got %v, %q, want no request with so many scopes", err, w.asked)
 	}
-	if got := splitScopes("ok \"no\" b\\ad " + strings.Repeat("x", maxScope+1) + " \u00fc ok fine"); !slices.Equal(got, []string{"ok", "fine"}) {
-		t.Errorf("got %q, want ok and fine", got)
-	}
+	check.Same(t, "", splitScopes("ok \"no\" b\\ad "+strings.Repeat("x", maxScope+1)+" \u00fc ok fine"), []string{"ok", "fine"})
 }
 
 // TestForbiddenIsPassedOn: a 403 without scopes is passed on.

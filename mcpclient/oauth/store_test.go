@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -309,13 +308,9 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	ready.Wait()
 	close(start)
 	for range processes {
-		if got := <-results; !strings.Contains(got, "worked with access-secret-1") {
-			t.Errorf("got %q, want every process to end with the new token", got)
-		}
+		check.Contains(t, "end of a process", <-results, "worked with access-secret-1")
 	}
-	if got := w.grants(); !slices.Equal(got, []string{"refresh_token"}) {
-		t.Errorf("got token requests %q, want one refresh", got)
-	}
+	check.Same(t, "token requests", w.grants(), []string{"refresh_token"})
 }
 
 // runOther runs this test binary as another process, and returns its last output.

@@ -31,9 +31,7 @@ func TestSignInOnDemand(t *testing.T) {
 		check.Equal(t, name, query(t, w.asked[0], name), want)
 	}
 	for name, want := range map[string]string{"grant_type": "authorization_code", "resource": serverURL, "client_id": "client-1-of-as.test"} {
-		if got := w.forms[0].Get(name); got != want {
-			t.Errorf("token request, %s: got %q, want %q", name, got, want)
-		}
+		check.Equal(t, "token request", w.forms[0].Get(name), want)
 	}
 	if got := w.seen[2]; got.Header.Get("Authorization") != "Bearer access-secret-1" || strings.Contains(got.URL.RawQuery, "secret") {
 		t.Errorf("got Authorization %q, query %q", got.Header.Get("Authorization"), got.URL.RawQuery)
@@ -125,9 +123,7 @@ func TestAbandonedSignInEnds(t *testing.T) {
 			t.Errorf("got %v after %v, want the deadline after 3 s", err, time.Since(start))
 		}
 		<-ended
-		if got := time.Since(start); got != 3*time.Second+linger {
-			t.Errorf("the sign-in ended after %v, want %v", got, 3*time.Second+linger)
-		}
+		check.Equal(t, "the sign-in ended after", time.Since(start), 3*time.Second+linger)
 	})
 }
 
@@ -205,9 +201,7 @@ func TestTokenStaysHome(t *testing.T) {
 	auth := w.transport(w.options())
 	w.mustCall(auth)
 	w.pages["other.test/"] = func(rw http.ResponseWriter, req *http.Request) {
-		if got := req.Header.Get("Authorization"); got != "" {
-			t.Errorf("got Authorization %q at another origin", got)
-		}
+		check.Equal(t, "Authorization at another origin", req.Header.Get("Authorization"), "")
 		rw.Header().Set("WWW-Authenticate", "Bearer")
 		rw.WriteHeader(http.StatusUnauthorized)
 	}
@@ -230,9 +224,7 @@ func TestTokenStaysHome(t *testing.T) {
 		t.Fatalf("got %v, %v, want the server's 401", resp, err)
 	}
 	_ = resp.Body.Close()
-	if got := w.seen[len(w.seen)-1].Header.Get("Authorization"); got != "Bearer own" {
-		t.Errorf("got Authorization %q, want the request's own", got)
-	}
+	check.Equal(t, "Authorization", w.seen[len(w.seen)-1].Header.Get("Authorization"), "Bearer own")
 }
 
 // TestUnrepeatableBody: the refusal is passed on, as the body is gone.

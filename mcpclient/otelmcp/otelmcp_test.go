@@ -339,12 +339,8 @@ func TestPanic(t *testing.T) {
 		}
 	}}
 	c, _ := connect(t, t.Context(), r.install(opts), func(message) string { return "" })
-	if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
-		t.Error("got no error")
-	}
-	if got := text(r.span("tools/call a").Attributes); !strings.Contains(got, "error.type=panic") {
-		t.Errorf("got %s", got)
-	}
+	check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)))
+	check.Contains(t, "", text(r.span("tools/call a").Attributes), "error.type=panic")
 }
 
 // A session lasts from its handshake to the end of the connection, or to its loss.
@@ -416,9 +412,7 @@ func TestHTTP(t *testing.T) {
 			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "/mcp?key=hidden", Client: s.Client()}, opts)
 			check.Must(t, err)
 			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
-			if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
-				t.Error("status 500: got no error")
-			}
+			check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "status 500")
 			_ = c.Close()
 			<-c.Done()
 
@@ -436,9 +430,7 @@ func TestHTTP(t *testing.T) {
 			} {
 				got := text(r.span(name).Attributes)
 				for _, want := range wants {
-					if !strings.Contains(got, want) {
-						t.Errorf("%s: got %s, want %s", name, got, want)
-					}
+					check.Contains(t, name, got, want)
 				}
 				if has := strings.Contains(got, "mcp.session.id=secret-2"); has != sessionID || strings.Contains(got, "hidden") {
 					t.Errorf("%s: got %s, want the session: %v", name, got, sessionID)
@@ -474,9 +466,7 @@ func TestPipes(t *testing.T) {
 	c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, r.install(eras["modern"]))
 	check.Must(t, err)
 	_ = c.Close()
-	if got := text(r.span("server/discover").Attributes); !strings.Contains(got, "network.transport=pipe") {
-		t.Errorf("got %s", got)
-	}
+	check.Contains(t, "", text(r.span("server/discover").Attributes), "network.transport=pipe")
 }
 
 // A closed subscription has not failed.

@@ -79,9 +79,7 @@ func (r *recorder) points(name string) map[string]uint64 {
 			}
 			check.Equal(r.t, name, m.Unit, "s")
 			for _, p := range m.Data.(metricdata.Histogram[float64]).DataPoints {
-				if !slices.Equal(p.Bounds, []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}) {
-					r.t.Errorf("%s: got bounds %v", name, p.Bounds)
-				}
+				check.Same(r.t, name, p.Bounds, []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300})
 				out[text(p.Attributes.ToSlice())] = p.Count
 			}
 		}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -205,9 +203,7 @@ func TestSkillsTamperedAreForgotten(t *testing.T) {
 				wantError[*skills.Error](t, err)
 			}
 			delete(asked, "server/discover")
-			if diff := cmp.Diff(map[string]int{"skills/get": 2, "skills/list": 2, "resources/read": 2}, asked); diff != "" {
-				t.Errorf("requests, got +, want -:\n%s", diff)
-			}
+			check.Same(t, "requests", asked, map[string]int{"skills/get": 2, "skills/list": 2, "resources/read": 2})
 		})
 	}
 }
@@ -237,9 +233,7 @@ func TestSkillCheck(t *testing.T) {
 	} {
 		var s skills.Entry
 		check.Must(t, json.Unmarshal([]byte(`{"uri":"`+tt.uri+`","frontmatter":`+tt.frontmatter+`,"resources":`+tt.resources+`}`), &s))
-		if got := fmt.Sprint(s.Check()); !strings.Contains(got, tt.want) {
-			t.Errorf("%s: got %s, want %s", name, got, tt.want)
-		}
+		check.Contains(t, name, fmt.Sprint(s.Check()), tt.want)
 	}
 }
 

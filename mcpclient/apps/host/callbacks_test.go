@@ -79,9 +79,7 @@ func TestNotificationsAreBounded(t *testing.T) {
 			v.ask("1", "no/such/method", `{}`)
 			synctest.Wait()
 		}
-		if n := logged.Load(); n != 99 {
-			t.Errorf("the host heard %d messages, want 99", n)
-		}
+		check.Equal(t, "the host heard messages", logged.Load(), 99)
 		if n := strings.Count(written.String(), "\n"); n > 70 {
 			t.Errorf("got %d lines, want a few", n)
 		}
@@ -94,9 +92,7 @@ func TestNotificationsAreBounded(t *testing.T) {
 		}
 		v.notify("notifications/message", `{"level":"info","data":"`+strings.Repeat("x", 64<<10)+`"}`)
 		v.silent("after a large notification")
-		if n := logged.Load(); n != 100 {
-			t.Error("a notification over 64 KiB was heard")
-		}
+		check.Equal(t, "with a notification over 64 KiB", logged.Load(), 100)
 	})
 }
 
@@ -167,18 +163,10 @@ func TestOpenRefuses(t *testing.T) {
 	end, err := transport.Dial(t.Context())
 	check.Must(t, err)
 	bad := &host.Options{Context: host.Context{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
-	if _, err := host.Open(t.Context(), conn, &scripted{}, bad); err == nil {
-		t.Error("a context that is no JSON: got no error")
-	}
-	if _, err := end.Recv(); err == nil {
-		t.Error("the connection is open")
-	}
-	if _, err := host.Open(t.Context(), nil, &scripted{}, nil); err == nil {
-		t.Error("no connection: got no error")
-	}
-	if _, err := host.Open(t.Context(), conn, nil, nil); err == nil {
-		t.Error("no server: got no error")
-	}
+	check.Fails(t, check.Err(host.Open(t.Context(), conn, &scripted{}, bad)), "a context that is no JSON")
+	check.Fails(t, check.Err(end.Recv()), "the connection is open")
+	check.Fails(t, check.Err(host.Open(t.Context(), nil, &scripted{}, nil)), "no connection")
+	check.Fails(t, check.Err(host.Open(t.Context(), conn, nil, nil)), "no server")
 }
 
 // A context with a theme alone leaves the mode, and the modes, as they are.
@@ -191,9 +179,7 @@ func TestSetContextKeepsTheMode(t *testing.T) {
 		<-s.Ready()
 		check.NoError(t, s.SetContext(host.Context{Theme: "light"}))
 		v.want(`ui/notifications/host-context-changed {"theme":"light"}`)
-		if s.DisplayMode() != host.DisplayFullscreen {
-			t.Errorf("got the mode %s", s.DisplayMode())
-		}
+		check.Equal(t, "the mode", s.DisplayMode(), host.DisplayFullscreen)
 		v.request("1", "ui/request-display-mode", `{"mode":"inline"}`)
 		got := map[string]bool{v.said(): true, v.said(): true}
 		if !got[`{"mode":"inline"}`] {

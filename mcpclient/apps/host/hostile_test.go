@@ -102,9 +102,7 @@ func TestLargeMessages(t *testing.T) {
 			return nil, nil
 		}}, &host.Options{OnLog: func(*mcp.LogMessage) { t.Error("the host was told") }}, `{"tools":{}}`)
 		<-s.Ready()
-		if got := v.ask("1", "tools/call", `{"name":"app","arguments":{"x":`+large+`}}`); got != "error -32000 a message over 4194304 bytes" {
-			t.Errorf("got %.100s", got)
-		}
+		check.Equal(t, "", v.ask("1", "tools/call", `{"name":"app","arguments":{"x":`+large+`}}`), "error -32000 a message over 4194304 bytes")
 		v.notify("notifications/message", `{"level":"info","data":`+large+`}`)
 		v.silent("after large messages")
 	})

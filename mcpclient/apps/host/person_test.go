@@ -172,9 +172,7 @@ func TestSetContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, &host.Options{Context: host.Context{Theme: "dark", TimeZone: "Europe/Rome"}}, `{"availableDisplayModes":["inline"]}`)
 		<-s.Ready()
-		if err := s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}); err == nil {
-			t.Error("a mode that the view has not: got no error")
-		}
+		check.Fails(t, s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}), "a mode that the view has not")
 		check.NoError(t, s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome"}))
 		v.silent("without a change")
 		check.NoError(t, s.SetContext(host.Context{Theme: "light", Platform: "web"}))

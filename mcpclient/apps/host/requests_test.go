@@ -96,9 +96,7 @@ func TestHostPanics(t *testing.T) {
 			&host.Options{OnSize: func(_, _ *float64) { panic("oops") }}, `{}`)
 		v.notify("ui/notifications/size-changed", `{"height":1}`)
 		check.Equal(t, "", v.ask("1", "tools/call", `{"name":"app"}`), "error -32603 the host could not do this")
-		if got := v.ask("2", "ping", `{}`); got != "{}" {
-			t.Errorf("got %s, want the session to continue", got)
-		}
+		check.Equal(t, "the session to continue", v.ask("2", "ping", `{}`), "{}")
 	})
 }
 
@@ -146,9 +144,7 @@ func TestNotOffered(t *testing.T) {
 				t.Errorf("%s: got %s, want no such method", method, got)
 			}
 		}
-		if got := v.ask("1", "ui/request-display-mode", `{"mode":"fullscreen"}`); got != `{"mode":"inline"}` {
-			t.Errorf("got %s, want the mode that is", got)
-		}
+		check.Equal(t, "the mode that is", v.ask("1", "ui/request-display-mode", `{"mode":"fullscreen"}`), `{"mode":"inline"}`)
 	})
 }
 

@@ -31,30 +31,22 @@ const wireResult = `{"content":[{"type":"text","text":"hi"}],"structuredContent"
 func TestNothingBeforeInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, &host.Options{Context: host.Context{Theme: "light"}})
-		check := func(err error) {
-			t.Helper()
-			check.NoError(t, err)
-		}
-		check(s.ToolInputPartial(json.RawMessage(`{"a":1}`)))
-		check(s.ToolInput(json.RawMessage(`{"a": 12}`)))
-		check(s.ToolResult(result("hi")))
-		check(s.SetContext(host.Context{Theme: "dark"}))
+		check.NoError(t, s.ToolInputPartial(json.RawMessage(`{"a":1}`)))
+		check.NoError(t, s.ToolInput(json.RawMessage(`{"a": 12}`)))
+		check.NoError(t, s.ToolResult(result("hi")))
+		check.NoError(t, s.SetContext(host.Context{Theme: "dark"}))
 		s.ServerToolsChanged()
 		synctest.Wait()
 		got := v.ask("1", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
-		if theme := jsonrpc.Lookup([]byte(got), "hostContext", "theme"); string(theme) != `"dark"` {
-			t.Errorf("got the theme %s, want the latest", theme)
-		}
-		check(s.SetContext(host.Context{Theme: "light", Locale: "it"}))
+		check.Equal(t, "theme", string(jsonrpc.Lookup([]byte(got), "hostContext", "theme")), `"dark"`)
+		check.NoError(t, s.SetContext(host.Context{Theme: "light", Locale: "it"}))
 		synctest.Wait()
 		select {
 		case <-s.Ready():
 			t.Error("the session is ready before the view has begun")
 		default:
 		}
-		if got := v.ask("2", "ping", `{}`); got != "{}" {
-			t.Errorf("got %s, want nothing but the answer to ping", got)
-		}
+		check.Equal(t, "nothing but the answer to ping", v.ask("2", "ping", `{}`), "{}")
 		v.notify("ui/notifications/initialized", `{}`)
 		v.want(`ui/notifications/tool-input {"arguments":{"a": 12}}`, `ui/notifications/tool-result `+wireResult,
 			`ui/notifications/host-context-changed {"locale":"it","theme":"light"}`)
@@ -150,9 +142,7 @@ func TestSecondInitialize(t *testing.T) {
 		again := `{"protocolVersion":"2026-01-26","appInfo":{"name":"other","version":"1"},"appCapabilities":{"tools":{}}}`
 		check.Equal(t, "", v.ask("1", "ui/initialize", again), "error -32600 the view is initialized already")
 		v.notify("ui/notifications/initialized", `{}`)
-		if got := v.ask("2", "ping", `{}`); got != "{}" {
-			t.Errorf("got %s, want the session to continue", got)
-		}
+		check.Equal(t, "the session to continue", v.ask("2", "ping", `{}`), "{}")
 		synctest.Wait()
 		if a, _ := s.App(); a.Name != "v" || ready != 1 {
 			t.Errorf("got the app %+v, ready %d times, want what was said first", a, ready)
@@ -193,9 +183,7 @@ func TestTeardown(t *testing.T) {
 			if err := <-closed; err != nil || s.Err() != host.ErrClosed {
 				t.Errorf("got %v and %v", err, s.Err())
 			}
-			if _, err := v.conn.Recv(); err != io.EOF {
-				t.Errorf("got %v, want the end of the connection", err)
-			}
+			check.Equal(t, "the end of the connection", check.Err(v.conn.Recv()), io.EOF)
 			check.NoError(t, s.Close(t.Context(), "again"), "again")
 		})
 	}

@@ -15,9 +15,7 @@ func TestToolInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, nil, `{}`)
 		<-s.Ready()
-		if err := s.ToolResult(result("early")); err == nil {
-			t.Error("a result before the arguments: got no error")
-		}
+		check.Fails(t, s.ToolResult(result("early")), "a result before the arguments")
 		for _, partial := range []string{`{"a":"x"}`, `{"a":"xy"}`} {
 			check.NoError(t, s.ToolInputPartial(json.RawMessage(partial)))
 			v.want(`ui/notifications/tool-input-partial {"arguments":` + partial + `}`)
@@ -25,9 +23,7 @@ func TestToolInput(t *testing.T) {
 		check.NoError(t, s.ToolInput(nil))
 		v.want(`ui/notifications/tool-input {"arguments":{}}`)
 		check.NoError(t, s.ToolInputPartial(json.RawMessage(`{"late":1}`)))
-		if err := s.ToolInput(nil); err == nil {
-			t.Error("arguments again: got no error")
-		}
+		check.Fails(t, s.ToolInput(nil), "arguments again")
 		check.NoError(t, s.ToolResult(result("hi")))
 		v.want("ui/notifications/tool-result " + wireResult)
 		if s.ToolResult(result("hi")) == nil || s.ToolCancelled("x") == nil {
@@ -60,9 +56,7 @@ func TestToolInputRefused(t *testing.T) {
 			}
 		}
 		check.NoError(t, s.ToolInput(nil))
-		if err := s.ToolResult(result(strings.Repeat("x", 100))); err == nil {
-			t.Error("a result that is too large: got no error")
-		}
+		check.Fails(t, s.ToolResult(result(strings.Repeat("x", 100))), "a result that is too large")
 		if err := s.ToolCancelled("the result is too large"); err != nil {
 			t.Errorf("then: got %v, want the view told", err)
 		}

@@ -94,9 +94,7 @@ func TestFrame(t *testing.T) {
 		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Fatalf("got %s, %v", r.Status, r.Header)
 		}
-		if got, want := r.Header.Get("Content-Security-Policy"), sandbox.Policy(f.CSP, ancestor); got != want {
-			t.Errorf("got the policy %s\nwant %s", got, want)
-		}
+		check.Equal(t, "the policy", r.Header.Get("Content-Security-Policy"), sandbox.Policy(f.CSP, ancestor))
 		policy := r.Header.Get("Permissions-Policy")
 		for _, want := range []string{"camera=*", "microphone=()", "geolocation=()", "clipboard-write=()", "usb=()", "focus-without-user-activation=()"} {
 			if !strings.Contains(policy, want) {
@@ -107,9 +105,7 @@ func TestFrame(t *testing.T) {
 			t.Errorf("got the headers %v", r.Header)
 		}
 	}
-	if page := body(t, get(s, "GET", f.URL)); !strings.Contains(page, `host = "`+ancestor+`", own = false`) {
-		t.Errorf("got the page %s, want it to know the host", page)
-	}
+	check.Contains(t, "page", body(t, get(s, "GET", f.URL)), `host = "`+ancestor+`", own = false`)
 }
 
 // No URL but of a frame shows a page, and none loosens the policy of a frame.

@@ -1,6 +1,10 @@
 package eracache
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
+)
 
 // The age of an entry has the reading of a clock that is never set, so that a clock that
 // is set neither keeps an entry for longer nor drops it.
@@ -12,7 +16,5 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("%v is of the clock on the wall only", found.Since)
 		}
 	}
-	if c.Find("https://example.com") != "2025-11-25" {
-		t.Error("the entry is gone")
-	}
+	check.Equal(t, "the entry is gone", c.Find("https://example.com"), "2025-11-25")
 }

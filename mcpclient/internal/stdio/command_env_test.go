@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,9 +14,7 @@ import (
 // unless it is asked for.
 func TestCommandEnvironment(t *testing.T) {
 	own := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=x", "SHELL=() { evil; }"}
-	if got, want := (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "TOKEN=t", "PATH=/usr/bin"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Same(t, "", (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "TOKEN=t", "PATH=/usr/bin"})
 	if got := (&Command{InheritEnv: true, Env: []string{"A=b"}}).environment(own); len(got) != len(own)+1 {
 		t.Errorf("with InheritEnv: got %q, want everything", got)
 	}

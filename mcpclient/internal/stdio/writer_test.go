@@ -70,9 +70,7 @@ func TestSendBuffersApart(t *testing.T) {
 		}
 		close(g.pass)
 		synctest.Wait()
-		if got, want := strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n"; got != want {
-			t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(0, len(got)-20):], len(want))
-		}
+		check.Equal(t, "", strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n")
 		if kept := max(cap(w.next), cap(w.spare)); kept > keptQueue {
 			t.Errorf("a buffer of %d bytes is kept, want %d at most", kept, keptQueue)
 		}
@@ -89,9 +87,7 @@ func TestSendWait(t *testing.T) {
 			_, _ = w.send(t.Context(), []byte("{}"))
 			time.AfterFunc(time.Second, func() { g.pass <- struct{}{} })
 			w.wait(time.Minute)
-			if took := time.Since(began); took != time.Second {
-				t.Errorf("waited %v, want %v", took, time.Second)
-			}
+			check.Equal(t, "waited", time.Since(began), time.Second)
 		}
 	})
 }
@@ -145,9 +141,7 @@ func TestSendQueueBound(t *testing.T) {
 		if !errors.Is(results[0], context.Canceled) || errors.Join(results[1:]...) != nil {
 			t.Errorf("got errors %v, want the first to be canceled", results)
 		}
-		if w.queued != 0 {
-			t.Errorf("%d bytes are counted as queued, want none", w.queued)
-		}
+		check.Equal(t, "bytes queued", w.queued, 0)
 	})
 }
 

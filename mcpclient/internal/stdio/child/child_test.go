@@ -165,9 +165,7 @@ func TestExitByItself(t *testing.T) {
 	<-p.Done()
 	check.Equal(t, "status", p.Status(), "exit status 3")
 	check.Equal(t, "stderr", p.StderrExcerpt(), "config.json: no such file")
-	if _, err := p.Stdin().Write([]byte("x")); err == nil {
-		t.Error("writing to a dead process went well")
-	}
+	check.Fails(t, check.Err(p.Stdin().Write([]byte("x"))), "writing to a dead process")
 }
 
 func TestStopSteps(t *testing.T) {
@@ -350,9 +348,7 @@ func TestStderrWriterFails(t *testing.T) {
 	})
 	<-p.Done()
 	check.Must(t, p.Stop())
-	if calls != 1 {
-		t.Errorf("the writer was called %d times, want once", calls)
-	}
+	check.Equal(t, "calls of the writer", calls, 1)
 	if got := p.StderrExcerpt(); !strings.HasSuffix(got, "16383") {
 		t.Errorf("got tail %q, want the last line", got)
 	}
@@ -423,9 +419,7 @@ func TestStartErrors(t *testing.T) {
 				_ = p.Stop()
 				t.Fatal("the program started")
 			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %q, want it to contain %q", err, test.want)
-			}
+			check.Contains(t, "", err.Error(), test.want)
 			if test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("%q is not %q", err, test.is)
 			}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestExcerpt(t *testing.T) {
@@ -64,22 +66,16 @@ func TestForwarderStall(t *testing.T) {
 			f.forward(chunk)
 			synctest.Wait()
 		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("filling the queue took %v, want no time", took)
-		}
+		check.Equal(t, "filling the queue", time.Since(began), 0)
 		for range 5 {
 			f.forward(chunk)
 		}
-		if took := time.Since(began); took != stallTimeout {
-			t.Errorf("a stalled writer cost %v, want %v", took, stallTimeout)
-		}
+		check.Equal(t, "a stalled writer cost", time.Since(began), stallTimeout)
 		close(release)
 		synctest.Wait()
 		f.forward([]byte("end"))
 		f.close(time.Minute)
 		want := strings.Repeat("x", 100*(forwardQueue+1)) + "\n[500 bytes of stderr lost: the writer is too slow]\nend"
-		if got.String() != want {
-			t.Errorf("got %d bytes ending in %q, want %d", got.Len(), got.Bytes()[max(0, got.Len()-70):], len(want))
-		}
+		check.Equal(t, "", got.String(), want)
 	})
 }
