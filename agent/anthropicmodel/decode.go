@@ -26,7 +26,7 @@ const (
 
 // answer assembles a reply from the events of a stream or from one message.
 type answer struct {
-	show func(model.Delta) bool // nil: no deltas are wanted; it returns false to end the request
+	show func(model.Delta) error // nil: no deltas are wanted; its error ends the request
 
 	id, model string
 	blocks    []*replyBlock
@@ -42,8 +42,6 @@ type replyBlock struct {
 	id, name  string
 	raw       json.RawMessage // the block as it began, if this package does not know its type
 }
-
-var errEnough = errors.New("the caller has stopped")
 
 // event has the members of all kinds of events that matter here. Those of another JSON kind than the API defines are
 // taken as absent.
@@ -256,8 +254,8 @@ func (a *answer) emit(kind, piece string) error {
 	if kind == "thinking" {
 		delta = model.Delta{Reasoning: piece}
 	}
-	if !a.show(delta) {
-		return &chat.Stopped{Err: errEnough}
+	if err := a.show(delta); err != nil {
+		return &chat.Stopped{Err: err}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -25,18 +24,7 @@ func failure(err error) error {
 	if !ok {
 		return err
 	}
-	return &model.Error{
-		Kind: kindOf(e), RetryAfter: e.RetryAfter, Repeated: e.Retryable() && !e.Begun,
-		Window: e.Window, Prompt: e.Prompt, Err: e,
-	}
-}
-
-// convertingErrors returns retrying with failures converted to [*model.Error].
-func convertingErrors(retrying func(error, time.Duration)) func(error, time.Duration) {
-	if retrying == nil {
-		return nil
-	}
-	return func(err error, wait time.Duration) { retrying(failure(err), wait) }
+	return hostfail.Error(kindOf(e), e, e)
 }
 
 // kindsByCode are the kinds of failures by Anthropic's codes.

@@ -20,7 +20,7 @@ func FuzzEvents(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		shown := 0
-		a := &answer{show: func(d model.Delta) bool { shown += len(d.Text) + len(d.Reasoning); return true }}
+		a := &answer{show: func(d model.Delta) error { shown += len(d.Text) + len(d.Reasoning); return nil }}
 		for line := range bytes.Lines(data) {
 			if _, err := a.Event("", bytes.TrimSpace(line)); err != nil {
 				return

@@ -127,7 +127,7 @@ func New(key, name string, opts *Options) (*Model, error) {
 		client = http.DefaultClient
 	}
 	m.wire = chat.NewWire("messages", client, &chat.Options{
-		Retries: o.Retries, Retrying: convertingErrors(o.Retrying),
+		Retries: o.Retries, Retrying: hostfail.Retrying(o.Retrying, failure),
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
 	})
 	return m, nil
@@ -184,28 +184,16 @@ const maxParts = 5
 
 // Generate implements [model.Model]. Requests to the host are always streamed, also without [model.Request.Stream].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
-	return func(yield func(model.Delta, error) bool) {
-		stopped := false
-		show := func(d model.Delta) bool {
-			stopped = stopped || !yield(d, nil)
-			return !stopped
-		}
+	return hostfail.Replies(func(show func(model.Delta) error) (*model.Response, error) {
 		if !r.Stream {
 			show = nil
 		}
-		reply, err := m.generate(ctx, r, show)
-		switch {
-		case stopped:
-		case err != nil:
-			yield(model.Delta{}, failure(err))
-		default:
-			yield(model.Delta{Response: reply}, nil)
-		}
-	}
+		return m.generate(ctx, r, show)
+	}, failure)
 }
 
 // generate asks until the reply is complete: the host may pause it.
-func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
+func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	var reply *model.Response
 	asked := *r
 	for range maxParts {
@@ -241,7 +229,7 @@ var thoughts = hostfail.Thoughts{
 }
 
 // post asks once.
-func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
+func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	w, warning, err := m.encode(r)
 	if err != nil {
 		return nil, &invalidError{err}

@@ -56,10 +56,7 @@ func modelError(err error) error {
 	if !ok {
 		return err
 	}
-	return &model.Error{
-		Kind: e.kind(), RetryAfter: e.cause.RetryAfter, Repeated: e.cause.Retryable() && !e.cause.Begun,
-		Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e,
-	}
+	return hostfail.Error(e.kind(), e.cause, e)
 }
 
 // failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as those of a context or

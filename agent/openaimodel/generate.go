@@ -3,7 +3,6 @@ package openaimodel
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -55,9 +54,6 @@ func (m *Model) enforcesFormat(tools bool) bool {
 	return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
 }
 
-// errStopped ends a stream whose caller has stopped the iteration.
-var errStopped = errors.New("the caller has stopped the iteration")
-
 // Generate implements [model.Model]. Data that a host wants back with a message is in the parts of the response, under "host"
 // in [run.Part].Provider. It is sent only to the same kind of host ([Options.Host]), at any URL: the endpoint may move, or be
 // behind a proxy.
@@ -67,24 +63,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 
 // replies is Generate for an agent, or, with options, for langchaingo.
 func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
-	return func(yield func(model.Delta, error) bool) {
-		stopped := false
-		show := func(d model.Delta) error {
-			stopped = !yield(d, nil)
-			if stopped {
-				return errStopped
-			}
-			return nil
-		}
-		reply, err := m.generate(ctx, r, o, show)
-		switch {
-		case stopped:
-		case err != nil:
-			yield(model.Delta{}, modelError(err))
-		default:
-			yield(model.Delta{Response: reply}, nil)
-		}
-	}
+	return hostfail.Replies(func(show func(model.Delta) error) (*model.Response, error) { return m.generate(ctx, r, o, show) }, modelError)
 }
 
 func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error) (*model.Response, error) {

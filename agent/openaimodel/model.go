@@ -25,6 +25,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
@@ -121,21 +122,13 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: convertingErrors(o.Retrying),
+		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: hostfail.Retrying(o.Retrying, failure),
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
 	return &Model{chat: client, host: cfg, model: name, options: o}, nil
-}
-
-// convertingErrors returns retrying with failures converted to [*Error].
-func convertingErrors(retrying func(error, time.Duration)) func(error, time.Duration) {
-	if retrying == nil {
-		return nil
-	}
-	return func(err error, wait time.Duration) { retrying(failure(err), wait) }
 }
 
 // GenerateContent asks the model. The response has one choice, with the text

@@ -148,35 +148,20 @@ func TestRequest(t *testing.T) {
 		options  []llms.CallOption
 		want     string // without model, stream, and the messages human("Hi")
 	}{
-		{name: "temperature", options: []llms.CallOption{llms.WithTemperature(0.2)}, want: `{"temperature":0.2}`},
-		{name: "temperature 0 is none", options: []llms.CallOption{llms.WithTemperature(0)}, want: `{}`},
-		{name: "temperature 0 of the model", model: &Options{Temperature: &zero}, want: `{"temperature":0}`},
-		{name: "temperature of the call wins", model: &Options{Temperature: &zero},
-			options: []llms.CallOption{llms.WithTemperature(1)}, want: `{"temperature":1}`},
-		{name: "max tokens", options: []llms.CallOption{llms.WithMaxTokens(7)}, want: `{"max_completion_tokens":7}`},
-		{name: "max tokens of the model", model: &Options{MaxTokens: 9}, want: `{"max_completion_tokens":9}`},
-		{name: "stop words", options: []llms.CallOption{llms.WithStopWords([]string{"END", ""})}, want: `{"stop":["END"]}`},
-		{name: "seed, top p, penalties", options: []llms.CallOption{
-			llms.WithSeed(3), llms.WithTopP(0.5), llms.WithPresencePenalty(0.25), llms.WithFrequencyPenalty(-0.5)},
-			want: `{"seed":3,"top_p":0.5,"presence_penalty":0.25,"frequency_penalty":-0.5}`},
-		{name: "JSON mode", options: []llms.CallOption{llms.WithJSONMode()}, want: `{"response_format":{"type":"json_object"}}`},
-		{name: "JSON by MIME type", options: []llms.CallOption{llms.WithResponseMIMEType("application/json")},
-			want: `{"response_format":{"type":"json_object"}}`},
-		{name: "metadata stays here", options: []llms.CallOption{llms.WithMetadata(map[string]any{"a": 1})}, want: `{}`},
-		{name: "tools", options: []llms.CallOption{llms.WithTools([]llms.Tool{tool})}, want: `{"tools":[` + wireTool + `]}`},
-		{name: "functions", options: []llms.CallOption{llms.WithFunctions([]llms.FunctionDefinition{*tool.Function})},
-			want: `{"tools":[` + wireTool + `]}`},
-		{name: "tool without parameters", options: []llms.CallOption{
-			llms.WithTools([]llms.Tool{{Type: "function", Function: &llms.FunctionDefinition{Name: "g"}}})},
-			want: `{"tools":[{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}]}`},
-		{name: "tool with a map", options: []llms.CallOption{
-			llms.WithTools([]llms.Tool{{Function: &llms.FunctionDefinition{Name: "g", Strict: true, Parameters: map[string]any{"type": "object"}}}})},
-			want: `{"tools":[{"type":"function","function":{"name":"g","strict":true,"parameters":{"type":"object"}}}]}`},
-		{name: "tool choice none", options: []llms.CallOption{llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice("none")},
-			want: `{"tools":[` + wireTool + `],"tool_choice":"none"}`},
-		{name: "tool choice without tools", options: []llms.CallOption{llms.WithToolChoice("auto")}, want: `{}`},
-		{name: "extra", model: &Options{Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}}, want: `{"top_k":4}`},
-		{name: "reasoning effort", model: &Options{ReasoningEffort: "low"}, want: `{"reasoning_effort":"low"}`},
+		{name: "options of the call", options: []llms.CallOption{
+			llms.WithTemperature(0.2), llms.WithMaxTokens(7), llms.WithStopWords([]string{"END", ""}), llms.WithSeed(3), llms.WithTopP(0.5),
+			llms.WithPresencePenalty(0.25), llms.WithFrequencyPenalty(-0.5), llms.WithJSONMode(), llms.WithMetadata(map[string]any{"a": 1})},
+			want: `{"temperature":0.2,"max_completion_tokens":7,"stop":["END"],"seed":3,"top_p":0.5,"presence_penalty":0.25,"frequency_penalty":-0.5,"response_format":{"type":"json_object"}}`},
+		{name: "zero, and a choice without tools", options: []llms.CallOption{llms.WithTemperature(0), llms.WithToolChoice("auto")}, want: `{}`},
+		{name: "options of the model", model: &Options{Temperature: &zero, MaxTokens: 9, ReasoningEffort: "low", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}},
+			want: `{"temperature":0,"max_completion_tokens":9,"reasoning_effort":"low","top_k":4}`},
+		{name: "the call wins", model: &Options{Temperature: &zero}, options: []llms.CallOption{llms.WithTemperature(1), llms.WithResponseMIMEType("application/json")},
+			want: `{"temperature":1,"response_format":{"type":"json_object"}}`},
+		{name: "functions", options: []llms.CallOption{llms.WithFunctions([]llms.FunctionDefinition{*tool.Function})}, want: `{"tools":[` + wireTool + `]}`},
+		{name: "tools", options: []llms.CallOption{llms.WithToolChoice("none"), llms.WithTools([]llms.Tool{
+			tool, {Type: "function", Function: &llms.FunctionDefinition{Name: "g"}}, {Function: &llms.FunctionDefinition{Name: "h", Strict: true, Parameters: map[string]any{"type": "object"}}}})},
+			want: `{"tools":[` + wireTool + `,{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}},
+				{"type":"function","function":{"name":"h","strict":true,"parameters":{"type":"object"}}}],"tool_choice":"none"}`},
 		{
 			name: "a conversation with tools",
 			messages: []llms.MessageContent{
