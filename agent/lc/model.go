@@ -105,7 +105,7 @@ func (w *wrapped) Info() model.Info { return w.info }
 // Generate implements [model.Model].
 func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		messages := w.encoder(r.Scratch).Encode(r.System, r.Messages)
+		messages := convert.ToLLMS(w.rules, w.info.Takes, r.System, r.Messages)
 		var response *llms.ContentResponse
 		var err error
 		if r.Stream && w.options.Stream {
@@ -126,19 +126,6 @@ func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[mode
 			Usage: convert.Usage(response), Warning: convert.Warning(response),
 		}}, nil)
 	}
-}
-
-// encoder returns the encoder of the conversation, which reuses the messages that it has written.
-func (w *wrapped) encoder(scratch *any) *convert.Encoder {
-	if scratch == nil {
-		scratch = new(any)
-	}
-	e, ok := (*scratch).(*convert.Encoder)
-	if !ok {
-		e = convert.NewEncoder(w.rules, w.info.Takes)
-		*scratch = e
-	}
-	return e
 }
 
 // errStopped ends a stream whose caller has stopped the iteration.

@@ -3,7 +3,6 @@ package convert_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -84,9 +83,8 @@ func history() []run.Message {
 
 func pngOnly(mime string) bool { return mime == "image/png" }
 
-// toLLMS converts messages with an encoder of their own.
 func toLLMS(messages []run.Message, rules convert.Rules) []llms.MessageContent {
-	return convert.NewEncoder(rules, pngOnly).Encode("", messages)
+	return convert.ToLLMS(rules, pngOnly, "", messages)
 }
 
 func TestToLLMS(t *testing.T) {
@@ -143,7 +141,6 @@ func TestArguments(t *testing.T) {
 }
 
 func TestSystemPrompt(t *testing.T) {
-	e := convert.NewEncoder(convert.OpenAI, pngOnly)
 	h := []run.Message{run.Text(run.RoleSystem, "one"), run.Text(run.RoleSystem, "two"), run.Text(run.RoleUser, "go"), run.Text(run.RoleSystem, "late")}
 	for _, step := range []struct {
 		system string
@@ -158,107 +155,20 @@ func TestSystemPrompt(t *testing.T) {
 		{"do", 1, []string{`system: "do\n\none"`}},
 		{"", 3, []string{`system: "one"`, `system: "two"`, `human: "go"`}},
 	} {
-		if diff := cmp.Diff(step.want, lines(e.Encode(step.system, h[:step.of]))); diff != "" {
+		if diff := cmp.Diff(step.want, lines(convert.ToLLMS(convert.OpenAI, pngOnly, step.system, h[:step.of]))); diff != "" {
 			t.Errorf("system %q, %d messages (-want +got):\n%s", step.system, step.of, diff)
 		}
 	}
 }
 
-// TestEncoderForgets takes one encoder through histories that grow, shrink and change,
-// and holds it against a fresh one. What was returned before stays as it is.
-func TestEncoderForgets(t *testing.T) {
-	for _, d := range everyDialect {
-		h := append(history(), message(run.RoleAssistant, call("3", "{}"), call("4", "{}")), message(run.RoleTool, result("3", image("3"))), message(run.RoleTool, result("4", image("4"))))
-		compacted := append([]run.Message{run.Text(run.RoleUser, "sum")}, h[3:]...)
-		changed := slices.Clone(h)
-		changed[6] = run.Text(run.RoleAssistant, "other")
-		e := convert.NewEncoder(d, pngOnly)
-		var returned [][]llms.MessageContent
-		var shown [][]string
-		for i, messages := range [][]run.Message{h[:1], h[:3], h[:4], h, h[:9], h, compacted, h, changed, h, h[:2], nil, h} {
-			got := e.Encode("", messages)
-			longer := append(got, llms.TextParts(llms.ChatMessageTypeHuman, "of the caller"))
-			returned, shown = append(returned, longer), append(shown, lines(longer))
-			if diff := cmp.Diff(lines(toLLMS(messages, d)), lines(got)); diff != "" {
-				t.Errorf("%+v, step %d (-fresh +got):\n%s", d, i, diff)
-			}
-		}
-		for i := range returned {
-			if diff := cmp.Diff(shown[i], lines(returned[i])); diff != "" {
-				t.Errorf("%+v: what step %d returned was changed (-before +after):\n%s", d, i, diff)
-			}
-		}
-	}
-}
-
-// An encoder does not look at what it has written.
-func TestEncoderOfReplacedMessages(t *testing.T) {
-	e := convert.NewEncoder(convert.OpenAI, pngOnly)
-	h := []run.Message{run.Text(run.RoleUser, "before"), run.Text(run.RoleAssistant, "yes")}
-	e.Encode("", h)
-	h[0] = run.Text(run.RoleUser, "after")
-	if got := lines(e.Encode("", h)); got[0] != `human: "before"` {
-		t.Errorf("got %s, want what was written", got)
-	}
-}
-
-// long is a history of n messages: turns of one call each.
-func long(n int) []run.Message {
-	h := make([]run.Message, 0, n+2000)
-	for i := 0; len(h) < n; i++ {
-		h = grow(h, i)
-	}
-	return h
-}
-
-func grow(h []run.Message, i int) []run.Message {
-	id := fmt.Sprintf("call_%d", i)
-	return append(h, message(run.RoleAssistant, text("Let me look."), call(id, `{"path":"/a/b/c","lines":[1,2,3]}`)), message(run.RoleTool, result(id)))
-}
-
-// TestEncodeCost bounds what a model call costs in a long run.
-func TestEncodeCost(t *testing.T) {
-	e := convert.NewEncoder(convert.Anthropic, pngOnly)
-	h := long(10_000)
-	e.Encode("be", h)
-	i := len(h)
-	got := testing.AllocsPerRun(100, func() {
-		h, i = grow(h, i), i+1
-		e.Encode("be", h)
-	})
-	if got > 30 {
-		t.Errorf("a turn in a run of 10,000 messages makes %v allocations, want at most 30", got)
-	}
-}
-
-// BenchmarkEncode is our share of a model call: one turn more is written.
-func BenchmarkEncode(b *testing.B) {
-	for _, n := range []int{1_000, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
-			base := long(n)
-			var h []run.Message
-			var e *convert.Encoder
-			i := 0
-			for b.Loop() {
-				if i%1000 == 0 {
-					b.StopTimer()
-					h, e = base, convert.NewEncoder(convert.OpenAI, pngOnly)
-					e.Encode("be", h)
-					b.StartTimer()
-				}
-				i++
-				h = grow(h, n+i)
-				e.Encode("be", h)
-			}
-		})
-	}
-}
-
-// BenchmarkToLLMS is the price of the first model call after a resume.
+// BenchmarkToLLMS is our share of a model call after 10,000 messages.
 func BenchmarkToLLMS(b *testing.B) {
 	b.ReportAllocs()
-	h := long(10_000)
+	var h []run.Message
+	for i := range 5_000 {
+		id := fmt.Sprintf("call_%d", i)
+		h = append(h, message(run.RoleAssistant, text("Let me look."), call(id, `{"path":"/a/b/c","lines":[1,2,3]}`)), message(run.RoleTool, result(id)))
+	}
 	for b.Loop() {
 		toLLMS(h, convert.OpenAI)
 	}

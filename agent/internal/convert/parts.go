@@ -104,7 +104,7 @@ func media(p *run.Part) llms.ContentPart {
 }
 
 // appendMedia adds the media of a result that the model accepts, with a title.
-func (e *Encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.ContentPart {
+func (e *encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.ContentPart {
 	titled := false
 	for i := range result.Media {
 		p := &result.Media[i]
