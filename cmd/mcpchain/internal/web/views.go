@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
@@ -74,16 +75,10 @@ func nextTo(address string) (string, error) {
 // viewOf returns a function that returns the URI of a tool's view, or "".
 func viewOf(tools *adapter.Toolset) func(server, name string) string {
 	return func(server, name string) string {
-		for _, s := range tools.Servers() {
-			if s.Name != server {
-				continue
-			}
-			for _, tool := range s.Tools {
-				if tool.Definition().Name == name {
-					return tool.ViewURI()
-				}
-			}
+		tool, err := tools.Catalog(profile.Plain).Find(server, name, "")
+		if err != nil {
+			return ""
 		}
-		return ""
+		return tool.ViewURI()
 	}
 }

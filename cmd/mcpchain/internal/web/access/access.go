@@ -132,14 +132,6 @@ func (a *Access) Close() (err error) {
 	return err
 }
 
-// Names returns the servers.
-func (a *Access) Names() (out []string) {
-	for _, s := range a.opts.Servers {
-		out = append(out, s.Name)
-	}
-	return out
-}
-
 // Sources returns the tools of a user, by server to which the user is connected.
 func (a *Access) Sources(user string) (out []adapter.Source) {
 	for _, s := range a.opts.Servers {
@@ -174,9 +166,6 @@ func (a *Access) Connect(ctx context.Context, user string) {
 		}
 	}
 }
-
-// View implements the interfaces of the page: it returns Status.
-func (a *Access) View(user string) any { return a.Status(user) }
 
 // Status returns the user's state at each server.
 func (a *Access) Status(user string) []Status {

@@ -54,8 +54,8 @@ func ruleOf(k approval.Key, d approval.Decision) Rule {
 	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
 }
 
-// View returns a user's rules, for windows of the page.
-func (r *Rules) View(user string) any {
+// Of returns the rules of a user.
+func (r *Rules) Of(user string) []Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := []Rule{}

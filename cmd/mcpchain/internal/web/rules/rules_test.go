@@ -27,7 +27,7 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := r.View("Ada").([]rules.Rule)
+	all := r.Of("Ada")
 	if len(all) != 2 || all[0].Server != "a" || all[0].Tool != "y" || !all[0].Allow || all[0].Scope == "" || all[0].ID == all[1].ID {
 		t.Errorf("got %+v, want both rules of Ada, in their order", all)
 	}

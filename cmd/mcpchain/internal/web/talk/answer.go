@@ -67,7 +67,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 // SignedIn continues the calls of a user that wait for the sign-in to a server.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
-	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
+	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
 		if err != nil {
 			return err
 		}

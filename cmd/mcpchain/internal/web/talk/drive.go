@@ -37,7 +37,7 @@ func (s *Service) startDriving(key run.Key) { s.start(key, false) }
 func (s *Service) start(key run.Key, counted bool) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {
-		s.logger.Warn("a conversation cannot continue", "error", err)
+		s.o.Logger.Warn("a conversation cannot continue", "error", err)
 		return false
 	}
 	t.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Service) drive(t *topic) {
 		err := s.resumeRun(ctx, t)
 		cancel(errEnded)
 		if err != nil && !errors.Is(err, record.ErrHeld) && s.ctx.Err() == nil {
-			s.logger.Debug("a turn has ended without an answer", "conversation", t.key.ID, "error", err)
+			s.o.Logger.Debug("a turn has ended without an answer", "conversation", t.key.ID, "error", err)
 		}
 		if !t.driveAgain() {
 			return
@@ -126,8 +126,8 @@ func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 		return err
 	}
 	by := s.agentOf(t.key)
-	if s.personal != nil && by == s.agent {
-		s.personal.Connect(ctx, t.key.Tenant)
+	if s.o.Personal != nil && by == s.agent {
+		s.o.Personal.Connect(ctx, t.key.Tenant)
 		by = s.agentFor(t.key.Tenant)
 	}
 	for e, err := range by.Resume(s.asView(ctx, t.key), t.key) {
@@ -209,7 +209,7 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	t.mu.Lock()
 	at := t.at
 	t.mu.Unlock()
-	log, err := s.store.Load(ctx, t.key)
+	log, err := s.o.Store.Load(ctx, t.key)
 	if err != nil {
 		return goneError(err)
 	}
@@ -238,7 +238,7 @@ func (s *Service) recover() {
 	last := map[run.Key]time.Time{}
 	for {
 		if err := s.startDue(last); err != nil && s.ctx.Err() == nil {
-			s.logger.Warn("the conversations that are due cannot be listed", "error", err)
+			s.o.Logger.Warn("the conversations that are due cannot be listed", "error", err)
 		}
 		select {
 		case <-tick.C:

@@ -16,7 +16,7 @@ import (
 // and early ends of turns, which have no event there. If windows get nothing for the last
 // record, an event without a type takes its place.
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]placed, error) {
-	log, err := s.store.Load(ctx, key)
+	log, err := s.o.Store.Load(ctx, key)
 	if err != nil {
 		return nil, goneError(err)
 	}
@@ -129,7 +129,7 @@ func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Ca
 // says where it is stored: in a record, or, for an edited conversation, in a message of a
 // record.
 func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index int, call string, n int) (run.Part, error) {
-	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})
+	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
 		return run.Part{}, goneError(err)
 	}

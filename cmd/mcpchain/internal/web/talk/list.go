@@ -25,7 +25,7 @@ type Summary struct {
 // List returns the latest conversations of a user, maxListed at most.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
-	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
+	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
 	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
-	for head, err := range record.Readable(s.store.List(ctx, q), nil) {
+	for head, err := range record.Readable(s.o.Store.List(ctx, q), nil) {
 		switch {
 		case err != nil:
 			return nil, false, err
@@ -65,7 +65,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	if ok {
 		return title
 	}
-	log, err := s.store.Load(ctx, key)
+	log, err := s.o.Store.Load(ctx, key)
 	if err != nil || len(log.Records) == 0 {
 		return "(cannot be read)"
 	}

@@ -21,6 +21,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -66,44 +68,18 @@ type Options struct {
 	// added. Default nil: there is always room.
 	Room func(ctx context.Context, user string, begins bool) error
 
-	// Personal has the tools of each user. Default: all users have the same tools.
-	Personal Personal
-	Rules    Rules // default: windows show none
-}
-
-// Personal has tools that only one user can use, such as those of servers that each user signs in to.
-type Personal interface {
-	// Sources returns the tools of a user.
-	Sources(user string) []adapter.Source
-
-	// Connect connects the tools of a user before a run continues.
-	Connect(ctx context.Context, user string)
-
-	// View returns what windows show about them; it is encoded as JSON.
-	View(user string) any
-}
-
-// Rules are the decisions of users about later calls.
-type Rules interface {
-	// View returns what windows show about them; it is encoded as JSON.
-	View(user string) any
+	// Personal has the tools of servers that each user signs in to. Default: all users have the same tools.
+	Personal *access.Access
+	Rules    *rules.Rules // default: windows show none
 }
 
 // Service runs the conversations of all users.
 type Service struct {
-	agent     *agent.Agent // without the tools of a user
-	calls     *agent.Agent // makes the calls of views
-	view      func(server, tool string) string
-	tools     adapter.Source // for views
-	opts      agent.Options
-	model     agent.Model
-	personal  Personal
-	rules     Rules
-	shared    func() any
-	checkRoom func(ctx context.Context, user string, begins bool) error
-	store     record.Store
-	feed      *feed.Feed
-	logger    *slog.Logger
+	o     Options
+	agent *agent.Agent  // without the tools of a user
+	opts  agent.Options // of agent
+	calls *agent.Agent  // makes the calls of views
+	feed  *feed.Feed
 
 	ctx     context.Context // of the work; ends with Close
 	stop    context.CancelFunc
@@ -133,9 +109,9 @@ var (
 // New returns a service. It also continues the conversations that an earlier process has left.
 // The caller closes it.
 func New(o Options) (*Service, error) {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Service{
-		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules, shared: o.Shared, checkRoom: o.Room,
-		view: o.View, tools: o.ViewTools, viewing: newViewing(),
+		o: o, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
 	s.feed = feed.New(&feed.Options{Items: s.items, RunBytes: maxRecent})
@@ -157,14 +133,14 @@ func New(o Options) (*Service, error) {
 
 // agentFor returns an agent with the tools of a user. An agent holds no state of runs.
 func (s *Service) agentFor(user string) *agent.Agent {
-	if s.personal == nil {
+	if s.o.Personal == nil {
 		return s.agent
 	}
 	opts := s.opts
-	opts.Tools = append(slices.Clone(opts.Tools), s.personal.Sources(user)...)
-	a, err := agent.New(s.model, &opts)
+	opts.Tools = append(slices.Clone(opts.Tools), s.o.Personal.Sources(user)...)
+	a, err := agent.New(s.o.Model, &opts)
 	if err != nil { // New has checked the other options
-		s.logger.Error("the tools of a user cannot be used", "error", err)
+		s.o.Logger.Error("the tools of a user cannot be used", "error", err)
 		return s.agent
 	}
 	return a
@@ -182,47 +158,41 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 }
 
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	leave, err := s.reserveWork(ctx, user, messages[len(messages)-1].Text(), true)
-	if err != nil {
-		return "", err
-	}
-	started := false
-	defer func() {
-		if !started {
-			leave()
+	return s.work(ctx, user, messages[len(messages)-1].Text(), true, func() (string, error) {
+		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.ForTenant(user))
+		if err != nil {
+			return "", fmt.Errorf("begin a conversation: %w", err)
 		}
-	}()
-	key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.ForTenant(user))
-	if err != nil {
-		return "", fmt.Errorf("begin a conversation: %w", err)
-	}
-	started = s.start(key, true)
-	s.Changed(user)
-	return key.ID, nil
+		return key.ID, nil
+	})
 }
 
 // Say asks another question in a conversation. before are texts of the program that come before it.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	leave, err := s.reserveWork(ctx, user, text, false)
-	if err != nil {
-		return err
-	}
-	started := false
-	defer func() {
-		if !started {
-			leave()
+	_, err := s.work(ctx, user, text, false, func() (string, error) {
+		key := run.Key{Tenant: user, ID: id}
+		if isViewCall(key) {
+			return "", ErrGone
 		}
-	}()
-	key := run.Key{Tenant: user, ID: id}
-	if isViewCall(key) {
-		return ErrGone
+		return id, s.beginTurn(ctx, key, append(slices.Clip(before), text))
+	})
+	return err
+}
+
+// work has a user's question recorded, if the user may ask now, and starts to work on it. begins says that record begins a
+// conversation.
+func (s *Service) work(ctx context.Context, user, text string, begins bool, record func() (id string, err error)) (id string, err error) {
+	if err := s.reserveWork(ctx, user, text, begins); err != nil {
+		return "", err
 	}
-	if err := s.beginTurn(ctx, key, append(slices.Clip(before), text)); err != nil {
-		return err
+	id, err = record()
+	if err != nil || !s.start(run.Key{Tenant: user, ID: id}, true) {
+		s.count(user, -1)
 	}
-	started = s.start(key, true)
-	s.Changed(user)
-	return nil
+	if err == nil {
+		s.Changed(user)
+	}
+	return id, err
 }
 
 // beginTurn records another question of a conversation, with what the program adds before it.
@@ -263,30 +233,29 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	return nil
 }
 
-// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as at work, until leave is
-// called or the work ends.
-func (s *Service) reserveWork(ctx context.Context, user, text string, begins bool) (leave func(), err error) {
+// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as at work, until the work ends.
+func (s *Service) reserveWork(ctx context.Context, user, text string, begins bool) error {
 	if text == "" || len(text) > maxMessage {
-		return nil, fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
+		return fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
 	}
-	if s.checkRoom != nil {
-		if err := s.checkRoom(ctx, user, begins); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrFull, err)
+	if s.o.Room != nil {
+		if err := s.o.Room(ctx, user, begins); err != nil {
+			return fmt.Errorf("%w: %w", ErrFull, err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.atWork[user] >= maxAtWork {
-		return nil, ErrTooMany
+		return ErrTooMany
 	}
 	s.atWork[user]++
-	return func() { s.count(user, -1) }, nil
+	return nil
 }
 
 // Edit replaces a question: it starts a new conversation with the messages before the question and the new text. The old
 // question is message index of record seq.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
-	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})
+	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
 		return "", goneError(err)
 	}
@@ -377,7 +346,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 	if err := s.deleteViews(ctx, key); err != nil {
 		return err
 	}
-	if err := s.store.Delete(ctx, key); err != nil {
+	if err := s.o.Store.Delete(ctx, key); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -388,7 +357,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 }
 
 func (s *Service) load(ctx context.Context, key run.Key) (*ledger.State, error) {
-	log, err := record.LoadCurrent(ctx, s.store, key)
+	log, err := record.LoadCurrent(ctx, s.o.Store, key)
 	if err != nil {
 		return nil, goneError(err)
 	}

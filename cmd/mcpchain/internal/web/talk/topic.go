@@ -65,7 +65,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 		return t, nil
 	}
 	s.mu.Unlock()
-	log, err := record.LoadCurrent(ctx, s.store, key)
+	log, err := record.LoadCurrent(ctx, s.o.Store, key)
 	if err != nil {
 		return nil, goneError(err)
 	}
@@ -144,6 +144,11 @@ func (s *Service) settled(ctx context.Context, key run.Key) error {
 	if t == nil {
 		return nil
 	}
+	return t.wait(ctx)
+}
+
+// wait waits until nothing drives the conversation.
+func (t *topic) wait(ctx context.Context) error {
 	t.mu.Lock()
 	idle := t.idle
 	t.mu.Unlock()
@@ -162,15 +167,12 @@ func (t *topic) interrupt(ctx context.Context) error {
 	if t.cancel != nil {
 		t.cancel(errStopped)
 	}
-	idle := t.idle
 	t.mu.Unlock()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
+	err := t.wait(ctx)
+	if err != nil {
 		t.resume()
-		return context.Cause(ctx)
 	}
+	return err
 }
 
 func (t *topic) resume() {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -78,33 +77,49 @@ type (
 )
 
 // viewOf returns what windows get of an event. kind is "" if they get nothing.
-func viewOf(key run.Key, e agent.Event) (view any, kind string) {
+func (s *Service) viewOf(key run.Key, e agent.Event) (view any, kind string) {
+	// The result of a sub-agent is that of its call, and its other events are not shown.
+	outermost := func(m agent.Meta, view any, kind string) (any, string) {
+		if len(m.Path) > 0 {
+			return nil, ""
+		}
+		return view, kind
+	}
 	switch e := e.(type) {
 	case *agent.Asked:
 		return askOf(e.Question), "asked"
 	case *agent.Replied:
 		return answeredOf(e), "answered"
-	}
-	if len(pathOf(e)) > 0 {
-		return nil, "" // of a sub-agent: its result is that of the call
-	}
-	switch e := e.(type) {
 	case *agent.ModelEnd:
-		return replyOf(e.Text, e.Reasoning, e.Model), "reply"
+		return outermost(e.Meta, replyOf(e.Text, e.Reasoning, e.Model), "reply")
 	case *agent.ToolStart:
-		return callOf(e.Call), "call"
+		c := callOf(e.Call)
+		c.View = s.viewURI(e.Server, e.Tool)
+		return outermost(e.Meta, c, "call")
 	case *agent.ToolEnd:
-		return resultOf(key, kept{seq: e.Seq}, e), "result"
+		r := resultOf(key, kept{seq: e.Seq}, e)
+		if !r.Error {
+			r.View = s.viewURI(e.Server, e.Tool)
+		}
+		return outermost(e.Meta, r, "result")
 	case *agent.Compacted:
 		return note{"Older messages were shortened for the model."}, "note"
 	case *agent.Output:
-		stop := ""
+		end := ended{Status: string(run.StatusFinished)}
 		if e.StopReason != agent.StopOutput {
-			stop = hosttext.Line(string(e.StopReason), 100)
+			end.Stop = hosttext.Line(string(e.StopReason), 100)
 		}
-		return ended{Status: string(run.StatusFinished), Stop: stop}, "ended"
+		return outermost(e.Meta, end, "ended")
 	}
 	return nil, ""
+}
+
+// viewURI returns the URI of the view of a server's tool, "" if there is none.
+func (s *Service) viewURI(server, tool string) string {
+	if s.o.View == nil || server == "" {
+		return ""
+	}
+	return s.o.View(server, tool)
 }
 
 func answeredOf(e *agent.Replied) answered {
@@ -113,20 +128,6 @@ func answeredOf(e *agent.Replied) answered {
 		a.Link, _ = linkOf(e.Question.Elicit.URL)
 	}
 	return a
-}
-
-func pathOf(e agent.Event) []string {
-	switch e := e.(type) {
-	case *agent.ModelEnd:
-		return e.Path
-	case *agent.ToolStart:
-		return e.Path
-	case *agent.ToolEnd:
-		return e.Path
-	case *agent.Output:
-		return e.Path
-	}
-	return nil
 }
 
 func replyOf(text, reasoning, model string) reply {
@@ -173,21 +174,17 @@ var shownTypes = map[string]bool{
 func isShown(p run.Part) bool { return shownTypes[p.MIMEType] && len(p.Data) > 0 }
 
 // shownText returns text that a person only reads, cut to n bytes.
-func shownText(s string, n int) string {
-	more := ""
-	if len(s) > n {
-		s, more = s[:n], "\n… ("+strconv.Itoa(len(s)-n)+" bytes more)"
-	}
-	return hosttext.Prose(strings.ToValidUTF8(s, "\ufffd")) + more
-}
+func shownText(s string, n int) string { return cut(s, n, hosttext.Prose) }
 
 // exactText returns text that a person decides on, cut to n bytes.
-func exactText(s string, n int) string {
+func exactText(s string, n int) string { return cut(s, n, hosttext.Exact) }
+
+func cut(s string, n int, shown func(string) string) string {
 	more := ""
 	if len(s) > n {
-		s, more = s[:n], "\n… ("+strconv.Itoa(len(s)-n)+" bytes more)"
+		s, more = s[:n], fmt.Sprintf("\n… (%d bytes more)", len(s)-n)
 	}
-	return hosttext.Exact(strings.ToValidUTF8(s, "\ufffd")) + more
+	return shown(strings.ToValidUTF8(s, "\ufffd")) + more
 }
 
 // shownJSON returns indented JSON with invisible characters escaped, cut to n bytes before

@@ -141,7 +141,7 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 func (s *Service) due() iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for _, name := range []string{agentName, viewAgentName} {
-			for head, err := range record.Readable(s.store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
+			for head, err := range record.Readable(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
 				if !yield(head, err) {
 					return
 				}
@@ -195,7 +195,7 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	defer s.release(t)
 	for {
 		changed := t.changed.next()
-		log, err := s.store.Load(ctx, key)
+		log, err := s.o.Store.Load(ctx, key)
 		if err != nil {
 			return nil, goneError(err)
 		}
@@ -230,8 +230,8 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		if !head.Status.Ended() {
 			open++
 		} else if i >= maxShownRuns { // no window shows it
-			if err := s.store.Delete(ctx, head.Key); err != nil {
-				s.logger.Warn("a call of a view is not dropped", "error", err)
+			if err := s.o.Store.Delete(ctx, head.Key); err != nil {
+				s.o.Logger.Warn("a call of a view is not dropped", "error", err)
 			}
 		}
 	}
@@ -344,7 +344,7 @@ func (s *Service) cancelViewCall(key run.Key) {
 			}
 		}
 		if err := s.Stop(s.ctx, key.Tenant, key.ID); err != nil {
-			s.logger.Warn("a call of a view is not cancelled", "error", err)
+			s.o.Logger.Warn("a call of a view is not cancelled", "error", err)
 		}
 	})
 }
@@ -352,7 +352,7 @@ func (s *Service) cancelViewCall(key run.Key) {
 // viewRuns lists the runs of a conversation's views, the latest first.
 func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
 	prefix := prefixOf(conversation)
-	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
+	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -374,7 +374,7 @@ func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
 }
 
 func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head run.Head) error { return s.store.Delete(ctx, head.Key) })
+	return s.eachView(ctx, conversation, func(head run.Head) error { return s.o.Store.Delete(ctx, head.Key) })
 }
 
 func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {

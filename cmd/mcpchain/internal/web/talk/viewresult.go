@@ -77,28 +77,3 @@ func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
 	}
 	return nil, errors.New("the call has ended without a result: " + result.Failure)
 }
-
-// viewOf is what windows get of an event, with the view of a call's tool.
-func (s *Service) viewOf(key run.Key, e agent.Event) (view any, kind string) {
-	view, kind = viewOf(key, e)
-	switch v := view.(type) {
-	case call:
-		if start, ok := e.(*agent.ToolStart); ok {
-			v.View = s.viewURI(start.Server, start.Tool)
-		}
-		return v, kind
-	case result:
-		if end, ok := e.(*agent.ToolEnd); ok && !v.Error {
-			v.View = s.viewURI(end.Server, end.Tool)
-		}
-		return v, kind
-	}
-	return view, kind
-}
-
-func (s *Service) viewURI(server, tool string) string {
-	if s.view == nil || server == "" {
-		return ""
-	}
-	return s.view(server, tool)
-}

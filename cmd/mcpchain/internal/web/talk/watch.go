@@ -157,14 +157,14 @@ func (s *Service) overview(ctx context.Context, user string) ([]Event, error) {
 		return nil, err
 	}
 	events := []Event{momentary("list", heads)}
-	if s.shared != nil {
-		events = append(events, momentary("shared", s.shared()))
+	if s.o.Shared != nil {
+		events = append(events, momentary("shared", s.o.Shared()))
 	}
-	if s.rules != nil {
-		events = append(events, momentary("rules", s.rules.View(user)))
+	if s.o.Rules != nil {
+		events = append(events, momentary("rules", s.o.Rules.Of(user)))
 	}
-	if s.personal != nil {
-		events = append(events, momentary("servers", s.personal.View(user)))
+	if s.o.Personal != nil {
+		events = append(events, momentary("servers", s.o.Personal.Status(user)))
 	}
 	return events, nil
 }

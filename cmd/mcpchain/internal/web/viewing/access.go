@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
@@ -77,17 +78,8 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 
 // isOnce reports whether a tool for views must not be called again.
 func (s *Service) isOnce(server, name string) bool {
-	for _, status := range s.opts.Tools.Servers() {
-		if status.Name != server {
-			continue
-		}
-		for _, tool := range status.AppTools {
-			if tool.Definition().Name == name {
-				return !tool.Repeatable()
-			}
-		}
-	}
-	return false
+	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).Find(server, name, "")
+	return err == nil && !tool.Repeatable()
 }
 
 // ReadResource implements [host.Server].

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
@@ -122,8 +123,8 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	if err != nil {
 		return nil, err
 	}
-	tool := s.tool(shown.Server, shown.Tool)
-	if tool == nil || tool.ViewURI() == "" {
+	tool, err := s.opts.Tools.Catalog(profile.Plain).Find(shown.Server, shown.Tool, "")
+	if err != nil || tool.ViewURI() == "" {
 		return nil, ErrNoView
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
@@ -144,21 +145,6 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 		return nil, err
 	}
 	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
-}
-
-// tool returns a tool of a connected server, by the server's name.
-func (s *Service) tool(server, name string) *adapter.Tool {
-	for _, status := range s.opts.Tools.Servers() {
-		if status.Name != server || status.Err != nil {
-			continue
-		}
-		for _, tool := range status.Tools {
-			if tool.Definition().Name == name {
-				return tool
-			}
-		}
-	}
-	return nil
 }
 
 // begin opens the session, with its input and its result.
