@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -73,22 +72,27 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 		}
 		return &answer{result: r, text: resource(r)}, nil
 	}
-	for prompt, err := range s.Client.Prompts(ctx) {
-		if err != nil {
-			break // the server may have unlisted prompts
-		}
-		if prompt.Name != o.prompt {
-			continue
-		}
-		if err := parameters.CheckNames(prompt, o.blanks); err != nil {
-			return nil, err
-		}
+	if err := checkBlanks(ctx, s.Client, o); err != nil {
+		return nil, err
 	}
 	r, err := s.Client.GetPrompt(ctx, o.prompt, o.blanks, limits...)
 	if err != nil {
 		return nil, err
 	}
 	return &answer{result: r, text: messages(r)}, nil
+}
+
+// checkBlanks returns an error if the prompt does not take one of its arguments. It knows nothing of an unlisted prompt.
+func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options) error {
+	for prompt, err := range c.Prompts(ctx) {
+		if err != nil {
+			break
+		}
+		if prompt.Name == o.prompt {
+			return parameters.CheckNames(prompt, o.blanks)
+		}
+	}
+	return nil
 }
 
 // show writes the answer as JSON or text.
@@ -241,15 +245,4 @@ func messages(r *mcp.GetPromptResult) string {
 		b.WriteString(m.Role + ":\n" + hosttext.Indent(contents(m.Content)))
 	}
 	return b.String()
-}
-
-// connect connects to the servers and lists their tools.
-func connect(ctx context.Context, servers []adapter.Server, asked *questions, o *options) (*adapter.Toolset, error) {
-	client, err := apps.Declare(asked.options()) // so that servers list their views
-	if err != nil {
-		return nil, err
-	}
-	return adapter.Open(ctx, servers, &adapter.Options{
-		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, Client: client,
-	})
 }

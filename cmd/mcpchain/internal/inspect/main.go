@@ -16,9 +16,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -121,11 +123,11 @@ func (p *program) run(ctx context.Context, args []string) int {
 }
 
 func (p *program) report(r *report, o *options) int {
-	write := r.encode
-	if !o.json {
-		write = func(w io.Writer) error { return r.write(w, o.detailed()) }
+	write := func() error { return r.write(p.out, o.detailed()) }
+	if o.json {
+		write = func() error { return encode(p.out, r) }
 	}
-	if err := write(p.out); err != nil {
+	if err := write(); err != nil {
 		return p.fail(statusMissing, fmt.Errorf("write the report: %w", err))
 	}
 	if o.budget > 0 && r.Tokens > o.budget {
@@ -146,4 +148,15 @@ func (o *options) load(ctx context.Context, you *signin.Lines) (*config.Config, 
 		loader.Only = []string{o.server}
 	}
 	return loader.Load(ctx, o.file)
+}
+
+// connect connects to the servers and lists their tools.
+func connect(ctx context.Context, servers []adapter.Server, asked *questions, o *options) (*adapter.Toolset, error) {
+	client, err := apps.Declare(asked.options()) // so that servers list their views
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Open(ctx, servers, &adapter.Options{
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, Client: client,
+	})
 }

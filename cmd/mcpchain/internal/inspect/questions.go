@@ -52,22 +52,22 @@ func warnings(w io.Writer) *slog.Logger {
 func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	declined := &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	if p.Mode == mcp.ElicitURL {
-		q.decline(ctx, "you to visit "+public(p.URL), p.Message, noAnswer)
+		q.show(ctx, true, "you to visit "+public(p.URL), p.Message, noAnswer)
 		return declined, nil
 	}
 	fields, err := forms.Read(p)
 	if err != nil || len(fields) == 0 {
-		q.decline(ctx, "for a form", p.Message, noAnswer)
+		q.show(ctx, true, "for a form", p.Message, noAnswer)
 		return declined, nil
 	}
 	from, _ := adapter.SourceFrom(ctx)
 	form := q.given[from.Server].Fill(fields)
 	what := "for a form (" + form.Names() + ")"
 	if whole, wrong := form.Complete(); !whole {
-		q.decline(ctx, what, p.Message, remedy(form, wrong))
+		q.show(ctx, true, what, p.Message, remedy(form, wrong))
 		return declined, nil
 	}
-	q.show(ctx, what, p.Message, "accepted, with "+values(form))
+	q.show(ctx, false, what, p.Message, "accepted, with "+values(form))
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: form.Values}, nil
 }
 
@@ -102,16 +102,8 @@ func (q *questions) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mc
 	for _, m := range p.Messages {
 		said += " " + contents(m.Content...)
 	}
-	q.decline(ctx, "for an answer of your model", said, noAnswer)
+	q.show(ctx, true, "for an answer of your model", said, noAnswer)
 	return nil, fmt.Errorf("inspect has no model: %w", mcp.ErrRejected)
-}
-
-// decline shows a question that is declined.
-func (q *questions) decline(ctx context.Context, what, text, why string) {
-	q.mu.Lock()
-	q.declines++
-	q.mu.Unlock()
-	q.show(ctx, what, text, why)
 }
 
 // declined returns the number of declined questions.
@@ -121,10 +113,13 @@ func (q *questions) declined() int {
 	return q.declines
 }
 
-// show shows a question and its outcome.
-func (q *questions) show(ctx context.Context, what, text, end string) {
+// show shows a question and its outcome, and counts it if it is declined.
+func (q *questions) show(ctx context.Context, declined bool, what, text, end string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if declined {
+		q.declines++
+	}
 	if q.shown++; q.shown > maxQuestions {
 		return
 	}

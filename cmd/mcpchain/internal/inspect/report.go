@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -258,13 +256,14 @@ func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*t
 	catalog := tools.Catalog(p)
 	reports := map[string]*profileReport{}
 	for _, d := range catalog.Definitions() {
-		r, err := profileOf(p, d)
+		name := d.Function.Name
+		raw, err := json.Marshal(d)
 		if err != nil {
-			return fmt.Errorf("definition of %s for %s: %w", d.Function.Name, p, err)
+			return fmt.Errorf("definition of %s for %s: %w", name, p, err)
 		}
-		reports[d.Function.Name] = r
-		if about := byTool[d.Function.Name]; about != nil {
-			about.Profiles = append(about.Profiles, r)
+		reports[name] = &profileReport{Profile: string(p), Strict: d.Function.Strict, Bytes: len(raw), Definition: d}
+		if about := byTool[name]; about != nil {
+			about.Profiles = append(about.Profiles, reports[name])
 		}
 	}
 	for _, c := range catalog.Changes() {
@@ -272,14 +271,6 @@ func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*t
 		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: string(c.Effect), Note: c.Note})
 	}
 	return nil
-}
-
-func profileOf(p profile.Profile, d llms.Tool) (*profileReport, error) {
-	raw, err := json.Marshal(d)
-	if err != nil {
-		return nil, err
-	}
-	return &profileReport{Profile: string(p), Strict: d.Function.Strict, Bytes: len(raw), Definition: d}, nil
 }
 
 // status returns the exit status.

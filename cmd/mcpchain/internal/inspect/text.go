@@ -49,9 +49,6 @@ func (r *report) summary() string {
 	return fmt.Sprintf("%d of %s can be used", r.Usable, plural(r.Total, "server"))
 }
 
-// encode writes the report as JSON.
-func (r *report) encode(w io.Writer) error { return encode(w, r) }
-
 // encode writes JSON with escapes for control and invisible characters.
 func encode(w io.Writer, v any) error {
 	var b strings.Builder
@@ -76,7 +73,11 @@ func (s *serverReport) write(p *printer, detailed bool) {
 	if s.Disabled || s.Error != "" {
 		return
 	}
-	p.line("  can be used: %s, protocol revision %s%s", line(s.Info.Name+" "+s.Info.Version), s.Revision, s.forced())
+	forced := ""
+	if s.Forced != "" {
+		forced = " (forced)"
+	}
+	p.line("  can be used: %s, protocol revision %s%s", line(s.Info.Name+" "+s.Info.Version), s.Revision, forced)
 	if detailed {
 		s.writeOffers(p)
 	} else {
@@ -168,13 +169,6 @@ func (s *serverReport) writeOffers(p *printer) {
 	for _, uri := range s.Templates {
 		p.line("  template of resources %s", line(uri))
 	}
-}
-
-func (s *serverReport) forced() string {
-	if s.Forced == "" {
-		return ""
-	}
-	return " (forced)"
 }
 
 func (t *toolReport) write(p *printer) {

@@ -31,8 +31,8 @@ type operator struct {
 	older time.Duration
 
 	operation operation
-	args      []string
-	key       run.Key // of the run that the first argument names
+	key       run.Key   // of the run that the first argument names
+	reply     run.Reply // the second argument
 
 	store record.Store
 	in    io.Reader
@@ -130,42 +130,56 @@ func parseRuns(args []string, out io.Writer) (*operator, error) {
 	if len(words) == 0 {
 		return nil, c.Wrong("want a command, such as list")
 	}
-	name := words[0]
-	at := slices.IndexFunc(operations(), func(candidate operation) bool { return candidate.name == name })
+	at := slices.IndexFunc(operations(), func(candidate operation) bool { return candidate.name == words[0] })
 	if at < 0 {
-		return nil, c.Wrong("there is no command %q", name)
+		return nil, c.Wrong("there is no command %q", words[0])
 	}
-	o.operation, o.args = operations()[at], words[1:]
+	o.operation = operations()[at]
+	if err := cmp.Or(o.readArguments(words[1:]), o.complete()); err != nil {
+		return nil, c.Wrong("%v", err)
+	}
+	return o, nil
+}
+
+// readArguments parses the arguments of the command.
+func (o *operator) readArguments(args []string) error {
+	if len(args) != o.operation.arguments {
+		return fmt.Errorf("%s takes %d arguments, and got %d", o.operation.name, o.operation.arguments, len(args))
+	}
+	if len(args) > 0 {
+		var found bool
+		if o.key.Tenant, o.key.ID, found = strings.Cut(args[0], "/"); !found {
+			return fmt.Errorf("%q does not name a run: want USER/RUN", args[0])
+		}
+	}
+	if len(args) > 1 {
+		if err := json.Unmarshal([]byte(args[1]), &o.reply); err != nil {
+			return fmt.Errorf(`the answer: %w: want {"ask":"ID","action":"allow"}`, err)
+		}
+	}
+	return nil
+}
+
+// complete refuses flags that do not fit the command, and sets defaults.
+func (o *operator) complete() error {
 	o.place = cmp.Or(o.place, cli.Place("service.db"))
 	o.query.AllTenants = o.query.Tenant == ""
 	if o.older > 0 {
 		o.query.Before = time.Now().Add(-o.older)
 	}
-	removes := name == "delete" || name == "prune"
-	switch status := o.query.Status; {
-	case len(o.args) != o.operation.arguments:
-		return nil, c.Wrong("%s takes %d arguments, and got %d", name, o.operation.arguments, len(o.args))
+	switch name, status := o.operation.name, o.query.Status; {
 	case o.older < 0:
-		return nil, c.Wrong("-older has to be above 0")
+		return errors.New("-older has to be above 0")
 	case o.query.Limit < 0:
-		return nil, c.Wrong("-limit has to be above 0")
-	case removes && o.older == 0:
-		return nil, c.Wrong("%s needs -older, such as -older 720h", name)
+		return errors.New("-limit has to be above 0")
+	case (name == "delete" || name == "prune") && o.older == 0:
+		return fmt.Errorf("%s needs -older, such as -older 720h", name)
 	case name == "delete" && status != "" && !status.Ended():
-		return nil, c.Wrong("delete is for runs that are over, not for those that are %s", status)
+		return fmt.Errorf("delete is for runs that are over, not for those that are %s", status)
 	case name != "import" && isMissing(o.place):
-		return nil, c.Wrong("-store: there is no %s", o.place)
+		return fmt.Errorf("-store: there is no %s", o.place)
 	}
-	if len(o.args) > 0 {
-		var found bool
-		if o.key.Tenant, o.key.ID, found = strings.Cut(o.args[0], "/"); !found {
-			return nil, c.Wrong("%q does not name a run: want USER/RUN", o.args[0])
-		}
-	}
-	if name == "answer" && !json.Valid([]byte(o.args[1])) {
-		return nil, c.Wrong(`the answer is not JSON: want {"ask":"ID","action":"allow"}`)
-	}
-	return o, nil
+	return nil
 }
 
 // isMissing reports whether a store is a file or folder that does not exist.
@@ -252,12 +266,8 @@ func (o *operator) show(ctx context.Context) error {
 
 // answer keeps an answer to an open question.
 func (o *operator) answer(ctx context.Context) error {
-	var reply run.Reply
-	if err := json.Unmarshal([]byte(o.args[1]), &reply); err != nil {
-		return fmt.Errorf("the answer: %w", err)
-	}
-	reply.By = "operator"
-	return record.Submit(ctx, o.store, o.key, reply)
+	o.reply.By = "operator"
+	return record.Submit(ctx, o.store, o.key, o.reply)
 }
 
 // cancel ends a run, and waits for its end.

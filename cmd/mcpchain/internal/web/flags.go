@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -48,7 +47,9 @@ type options struct {
 	store      string   // SQLite file
 	config     string   // mcp.json; "": the demo servers
 	timeouts   cli.Timeouts
+	demo       string // names of demoUsers
 	demoUsers  []string
+	demoSignIn bool   // even where others can reach the page
 	userFrom   string // header in which the proxies name the user
 	model      *models.Flags
 	views      string // address of the sandbox of views; "": next to Listen; "none"
@@ -67,20 +68,14 @@ type options struct {
 
 // Command returns the command line of the program.
 func Command() *cli.Command {
-	c, _, _ := declare(os.Getenv)
+	c, _ := declare(os.Getenv)
 	c.Main = Main
 	return c
 }
 
-// given has flags before they are checked.
-type given struct {
-	origin, users string
-	demoSignIn    bool
-}
-
 // declare returns the flags, and the variables that they set.
-func declare(getenv func(string) string) (*cli.Command, *options, *given) {
-	o, g := &options{}, &given{}
+func declare(getenv func(string) string) (*cli.Command, *options) {
+	o := &options{}
 	c := cli.New("serve", "serve a web page for several people, or with -api an HTTP service")
 	c.Synopsis, c.About = []string{"serve [flags]", "serve -api [flags]"}, about
 	o.model = c.Model(getenv)
@@ -88,11 +83,11 @@ func declare(getenv func(string) string) (*cli.Command, *options, *given) {
 	c.Timeouts(&o.timeouts)
 	c.Hosting(&o.Hosting)
 	c.Group(cli.GroupUsers, func(flags *flag.FlagSet) {
-		flags.StringVar(&g.origin, "origin", "", "public `URL` of the page behind a proxy, such as https://agent.example.com")
+		flags.Func("origin", "public `URL` of the page behind a proxy, such as https://agent.example.com", o.setOrigin)
 		flags.StringVar(&o.addressHeader, "address-header", "", "`header` whose last element is the browser's address, set by a proxy of -trusted-proxy; default: none")
 		flags.StringVar(&o.userFrom, "user-from", "", "`header` with the user that a proxy of -trusted-proxy has signed in")
-		flags.StringVar(&g.users, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas; default Ada,Grace,Linus")
-		flags.BoolVar(&g.demoSignIn, "demo-sign-in", false, "let everybody take any name of -demo-users, even with -origin and on addresses other than the loopback interface")
+		flags.StringVar(&o.demo, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas; default Ada,Grace,Linus")
+		flags.BoolVar(&o.demoSignIn, "demo-sign-in", false, "let everybody take any name of -demo-users, even with -origin and on addresses other than the loopback interface")
 	})
 	c.Group("Views of tools", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
@@ -110,31 +105,34 @@ func declare(getenv func(string) string) (*cli.Command, *options, *given) {
 		flags.IntVar(&o.tokens, "turn-tokens", 500_000, "maximum number of `tokens` for the answer to a question, including tools and sub-agents; default 500,000")
 	})
 	c.Sections = []cli.Section{cli.Files(files), cli.Environment(""), cli.Statuses(nil), {Title: "Examples", Text: examples}}
-	return c, o, g
+	return c, o
 }
 
 // parseFlags parses the command line.
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
-	c, o, g := declare(getenv)
+	c, o := declare(getenv)
 	if err := c.NoWords(args, out); err != nil {
 		return nil, err
 	}
-	if err := o.complete(g); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "stored", "bytes", "rate", "turn-tokens")
 }
 
-// complete converts given flags, and refuses flags that contradict each other.
-func (o *options) complete(g *given) error {
-	o.demoUsers = list(g.users)
-	if g.origin != "" {
-		u, err := url.Parse(g.origin)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return fmt.Errorf("-origin %q: want a URL such as https://agent.example.com", g.origin)
-		}
-		o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
+// setOrigin sets the flag -origin.
+func (o *options) setOrigin(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return errors.New("want a URL such as https://agent.example.com")
 	}
+	o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
+	return nil
+}
+
+// complete refuses flags that contradict each other, and sets defaults.
+func (o *options) complete() error {
+	o.demoUsers = list(o.demo)
 	switch {
 	case o.userFrom != "" && o.Proxies == nil:
 		return errors.New("-user-from needs -trusted-proxy: a header of anybody is no sign-in")
@@ -142,7 +140,7 @@ func (o *options) complete(g *given) error {
 		return errors.New("-address-header needs -trusted-proxy: anybody can send the header")
 	case o.userFrom != "" && o.Users != "":
 		return errors.New("-user-from and -users are two sign-ins: give one")
-	case o.isDemo() && !g.demoSignIn && (o.origin != nil || !isLocal(o.Listen)):
+	case o.isDemo() && !o.demoSignIn && (o.origin != nil || !isLocal(o.Listen)):
 		return errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
 	case o.Processes < 0:
 		return errors.New("-processes is below 0")
@@ -181,9 +179,9 @@ func list(text string) (out []string) {
 // allowedHosts returns the host names by which browsers may reach the page: the address itself,
 // this machine's names for itself, and the name at the proxy.
 func (o *options) allowedHosts(a net.Addr) (hosts []string) {
-	_, port, err := net.SplitHostPort(a.String())
+	host, port, err := net.SplitHostPort(a.String())
 	if err == nil {
-		for _, name := range []string{hostOf(a), "localhost", "127.0.0.1", "::1"} {
+		for _, name := range []string{host, "localhost", "127.0.0.1", "::1"} {
 			hosts = append(hosts, net.JoinHostPort(name, port))
 			if port == "80" { // browsers omit it
 				hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, port), ":80"))
@@ -194,11 +192,6 @@ func (o *options) allowedHosts(a net.Addr) (hosts []string) {
 		hosts = append(hosts, o.origin.Host)
 	}
 	return hosts
-}
-
-func hostOf(a net.Addr) string {
-	host, _, _ := net.SplitHostPort(a.String()) // an address of a listener has a port
-	return host
 }
 
 // canonical returns the URL of the page for browsers on this machine, which know it by several

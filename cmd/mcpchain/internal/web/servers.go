@@ -113,9 +113,20 @@ type shared struct {
 	Troubles []trouble `json:"troubles"`
 }
 
-// shown returns what windows show about the servers of a file, or of the demo if file is "".
+// shown returns what windows show about the servers of a file, or of the demo if file is "". A mistake in the file has its line;
+// how to reach a server is only in the log.
 func (s *servers) shown(model, file string) shared {
-	return shared{model, file == "", s.usable(), s.troubles(strings.TrimSuffix(file, filepath.Base(file)))}
+	out := shared{Model: model, Demo: file == "", Servers: []string{}, Troubles: []trouble{}}
+	folder := strings.TrimSuffix(file, filepath.Base(file)) // the part of the file's path to hide
+	for _, status := range slices.Concat(s.refused, s.tools.Servers()) {
+		if status.Err == nil && status.Ended == nil {
+			out.Servers = append(out.Servers, status.Name)
+		}
+		if text := troubleOf(status, folder); text != "" {
+			out.Troubles = append(out.Troubles, trouble{status.Name, text})
+		}
+	}
+	return out
 }
 
 // trouble says why a server is left out, or which part of its entry in the file has no effect.
@@ -124,41 +135,24 @@ type trouble struct {
 	Text   string `json:"text"`
 }
 
-// troubles returns what the panel shows about servers. A mistake in the file has its line; how
-// to reach a server is only in the log. folder is the part of the file's path to hide.
-func (s *servers) troubles(folder string) []trouble {
-	out := []trouble{}
-	for _, status := range slices.Concat(s.refused, s.tools.Servers()) {
-		switch {
-		case errors.Is(status.Err, config.ErrEntry):
-			text := strings.Replace(status.Err.Error(), fmt.Sprintf("server %q: ", status.Name), "", 1)
-			out = append(out, trouble{Server: status.Name, Text: talk.ShownError(strings.TrimPrefix(text, folder))})
-		case errors.Is(status.Err, adapter.ErrConnecting):
-			out = append(out, trouble{Server: status.Name, Text: "is slow, and joins when it is ready"})
-		case status.Err != nil:
-			out = append(out, trouble{Server: status.Name, Text: "cannot be used; the log has the reason, and it is tried again"})
-		case status.Ended != nil:
-			out = append(out, trouble{Server: status.Name, Text: "has ended; it is tried again"})
-		case len(status.Unmatched) > 0:
-			out = append(out, trouble{Server: status.Name, Text: access.Unmatched(status)})
-		}
+// troubleOf returns what the panel says about a server, "" for nothing.
+func troubleOf(status adapter.ServerStatus, folder string) string {
+	switch {
+	case errors.Is(status.Err, config.ErrEntry):
+		text := strings.Replace(status.Err.Error(), fmt.Sprintf("server %q: ", status.Name), "", 1)
+		return talk.ShownError(strings.TrimPrefix(text, folder))
+	case errors.Is(status.Err, adapter.ErrConnecting):
+		return "is slow, and joins when it is ready"
+	case status.Err != nil:
+		return "cannot be used; the log has the reason, and it is tried again"
+	case status.Ended != nil:
+		return "has ended; it is tried again"
 	}
-	return out
+	return access.Unmatched(status)
 }
 
 // wantsSignIn reports whether a server requires a token.
 func wantsSignIn(err error) bool {
 	refused, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && refused.Status == http.StatusUnauthorized
-}
-
-// usable returns the names of the shared servers that can be used.
-func (s *servers) usable() []string {
-	out := []string{}
-	for _, status := range s.tools.Servers() {
-		if status.Err == nil && status.Ended == nil {
-			out = append(out, status.Name)
-		}
-	}
-	return out
 }

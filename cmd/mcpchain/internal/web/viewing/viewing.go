@@ -258,7 +258,8 @@ func (s *Service) EndConversation(user, conversation string) {
 func (s *Service) EndSession(user, session string) {
 	var calls []string
 	s.closeAll("the user has signed out", func(v *view) bool {
-		ends := v.window.key.user == user && v.window.isOf(session)
+		_, _, of := v.window.look()
+		ends := v.window.key.user == user && of == session
 		if ends {
 			calls = append(calls, v.call.Call)
 		}
@@ -286,7 +287,7 @@ func (s *Service) closeAll(reason string, which func(*view) bool) {
 	var wg sync.WaitGroup
 	for _, v := range all {
 		ctx := ended
-		if v.window.isRead() {
+		if _, read, _ := v.window.look(); read {
 			ctx = context.Background() // host.Limits.Teardown bounds it
 		}
 		wg.Go(func() { _ = v.host.Close(ctx, reason) })

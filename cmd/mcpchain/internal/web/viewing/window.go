@@ -66,7 +66,11 @@ func (s *Service) leave(v *view) {
 
 func (s *Service) windowLocked(key windowKey) *window {
 	w := s.windows[key]
-	if w == nil || w.isGone() {
+	gone := w == nil
+	if w != nil {
+		gone, _, _ = w.look()
+	}
+	if gone {
 		w = &window{key: key, life: rand.Text(), changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 		w.away = time.AfterFunc(awayFor, func() { s.lost(w) })
 		s.windows[key] = w
@@ -99,23 +103,11 @@ func (s *Service) lost(w *window) {
 	}
 }
 
-// isGone reports whether nothing waits for the window any more, and isRead whether it has a stream.
-func (w *window) isGone() bool {
+// look returns whether nothing waits for the window any more, whether it has a stream, and the session of the latest one.
+func (w *window) look() (gone, read bool, session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.gone
-}
-
-func (w *window) isRead() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.streams > 0
-}
-
-func (w *window) isOf(session string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.session == session
+	return w.gone, w.streams > 0, w.session
 }
 
 func wake(c chan struct{}) {
