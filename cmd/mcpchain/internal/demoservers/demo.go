@@ -3,6 +3,7 @@
 package demoservers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,11 +75,7 @@ func NewDesk() *sdk.Server {
 }
 
 func whoami(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-	user := "none"
-	if req.Extra != nil && req.Extra.Header.Get(UserHeader) != "" {
-		user = req.Extra.Header.Get(UserHeader)
-	}
-	return text(fmt.Sprintf("The server sees the user %s.", user)), nil, nil
+	return text(fmt.Sprintf("The server sees the user %s.", cmp.Or(userOf(req), "none"))), nil, nil
 }
 
 // visitorForm is a form with fields of all kinds. It is raw JSON to keep the order of the fields.
@@ -136,12 +133,8 @@ func badge(_ context.Context, req *sdk.CallToolRequest, in badgeOrder) (*sdk.Cal
 	case err != nil:
 		return nil, nil, err
 	case !asked:
-		address := page
-		if in.Page != "" {
-			address = in.Page
-		}
 		return ask("photo", &sdk.ElicitParams{
-			Mode: "url", Message: "Please upload a photo for the badge.", URL: address, ElicitationID: "photo-17",
+			Mode: "url", Message: "Please upload a photo for the badge.", URL: cmp.Or(in.Page, page), ElicitationID: "photo-17",
 		}), nil, nil
 	case visit.Action != "accept":
 		return text("No badge was ordered (" + visit.Action + ")."), nil, nil

@@ -53,35 +53,53 @@ func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 	return &c
 }
 
-// Load reads a file of servers, none for [cli.NoServers]. Servers over HTTP without a sign-in
-// are told the user, if the settings name a header.
-func Load(ctx context.Context, file string, h *cli.Hosting, signIn bool) (*config.Config, error) {
-	if file == cli.NoServers {
-		return new(config.Config), nil
+// Patience is how long the start waits for slow servers, which join later.
+const Patience = 2 * time.Second
+
+// Entries are the servers of a file, or those of the demo.
+type Entries struct {
+	File   []*config.Server       // enabled and without a mistake; none of the demo
+	Shared []adapter.Server       // of all users: all but those with a sign-in for each user
+	Wrong  []adapter.ServerStatus // left out, because of a mistake in the file
+	Close  func() error           // ends the demo servers
+}
+
+// ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file is "". Servers over HTTP
+// without a sign-in are told the user, if the settings name a header. A stdio server gets one process per user, because a
+// process does not say for which user it asks. signIn says that users can sign in to servers.
+func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
+	e.Close = func() error { return nil }
+	switch file {
+	case "":
+		e.Shared, e.Close, err = DemoServers()
+		return e, err
+	case cli.NoServers:
+		return e, nil
 	}
 	cfg, err := (&config.Loader{Filters: true, SignIn: signIn}).Load(ctx, file)
 	if err != nil {
-		return nil, &cli.FileError{Err: err}
+		return e, &cli.FileError{Err: err}
 	}
+	shared := new(config.Config)
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
 		if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.Header != "" && s.OAuth == nil {
 			s.Transport = CarryUser(t, h.Header)
 		}
-	}
-	return cfg, nil
-}
-
-// Servers splits the servers of a file into valid and invalid ones. A stdio server gets one
-// process per user, because a process does not say for which user it asks.
-func Servers(cfg *config.Config, h *cli.Hosting) (good []adapter.Server, wrong []adapter.ServerStatus) {
-	good, wrong = adapter.FromConfig(cfg)
-	for i := range good {
-		if _, ok := good[i].Transport.(*mcpclient.Command); ok {
-			good[i].PerUser = h.Processes
+		if s.Err == nil && !s.Disabled {
+			e.File = append(e.File, s)
+		}
+		if s.OAuth == nil || !signIn {
+			shared.Servers = append(shared.Servers, *s)
 		}
 	}
-	return good, wrong
+	e.Shared, e.Wrong = adapter.FromConfig(shared)
+	for i := range e.Shared {
+		if _, ok := e.Shared[i].Transport.(*mcpclient.Command); ok {
+			e.Shared[i].PerUser = h.Processes
+		}
+	}
+	return e, nil
 }
 
 // DemoServers starts the demo servers, until end is called. They are told the user, and their

@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -212,7 +214,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	}
 	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", storeName(o.store))
 	if o.Users == "" {
-		about := []any{"tokens", demoTokens()}
+		about := []any{"tokens", slices.Sorted(maps.Keys(demo))}
 		if o.config != "" {
 			about = append(about, "they may call the servers of", o.config)
 		}

@@ -3,7 +3,6 @@ package service
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
@@ -19,15 +18,6 @@ var errUnknown = errors.New("no user has this token")
 
 // demo are the users of a demonstration.
 var demo = map[string]string{"demo-ada": "ada", "demo-bob": "bob"}
-
-// demoTokens returns the tokens of the demo users.
-func demoTokens() (tokens []string) {
-	for token := range demo {
-		tokens = append(tokens, token)
-	}
-	slices.Sort(tokens)
-	return tokens
-}
 
 // bearer identifies users by their bearer tokens.
 func bearer(t *tokens.Table) identify {

@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -88,8 +89,8 @@ func TestFileWithMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := new(app).entries(t.Context(), o); err != nil || len(e.shared) != 2 || e.shared[0].Policy.IdleTimeout != 90*time.Second || len(e.shared[0].Deny) != 2 {
-		t.Errorf("got %+v, %v, want the settings of the file", e.shared, err)
+	if e, err := hosting.ReadEntries(t.Context(), o.config, &o.Hosting, true); err != nil || len(e.Shared) != 2 || e.Shared[0].Policy.IdleTimeout != 90*time.Second || len(e.Shared[0].Deny) != 2 {
+		t.Errorf("got %+v, %v, want the settings of the file", e.Shared, err)
 	}
 	h, log := trial(t, "-config", file)
 	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
@@ -19,9 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// patience is how long the start waits for slow servers, which join later.
-const patience = 2 * time.Second
-
 // servers are the servers of the program.
 type servers struct {
 	tools    *adapter.Toolset       // of those that all users share
@@ -30,16 +26,17 @@ type servers struct {
 }
 
 // connect connects to the shared servers, and finds those that require a sign-in. It calls changed
-// when a shared server has changed.
+// when a shared server has changed. Servers are not trusted: each call is approved by a person.
 func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, changed func(adapter.Event)) (*servers, error) {
-	entries, err := a.entries(ctx, o)
+	entries, err := hosting.ReadEntries(ctx, o.config, &o.Hosting, true)
 	if err != nil {
 		return nil, err
 	}
+	a.later(entries.Close)
 	shared := *opts
 	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
-	if len(entries.file) == 0 { // otherwise the start has to find out who requires a sign-in
-		shared.Patience = patience
+	if len(entries.File) == 0 { // otherwise the start has to find out who requires a sign-in
+		shared.Patience = hosting.Patience
 	}
 	shared.Lists = filepath.Join(filepath.Dir(o.store), "tools")
 	if a.frames != nil {
@@ -47,13 +44,13 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 			return nil, err
 		}
 	}
-	tools, err := adapter.Open(ctx, entries.shared, &shared)
+	tools, err := adapter.Open(ctx, entries.Shared, &shared)
 	if err != nil {
 		return nil, err
 	}
 	a.later(tools.Close)
-	s := &servers{tools: tools, refused: entries.refused}
-	for _, entry := range entries.file {
+	s := &servers{tools: tools, refused: entries.Wrong}
+	for _, entry := range entries.File {
 		wants := slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == entry.Name && wantsSignIn(t.Err) })
 		if wants {
 			if err := tools.Remove(entry.Name); err != nil {
@@ -65,44 +62,9 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 		}
 	}
 	if o.config != "" {
-		_ = hosting.Report(o.logger, o.config, tools.Servers(), entries.refused) // the page works without servers
+		_ = hosting.Report(o.logger, o.config, tools.Servers(), entries.Wrong) // the page works without servers
 	}
 	return s, nil
-}
-
-// entries are the servers of the file, or those of the demo.
-type entries struct {
-	file    []*config.Server // enabled and without a mistake; none of the demo
-	shared  []adapter.Server // of these, those without "oauth"
-	refused []adapter.ServerStatus
-}
-
-// entries reads the file, or starts the demo servers. Servers are not trusted: each call is approved
-// by a person. A mistake in one server excludes only that server.
-func (a *app) entries(ctx context.Context, o *options) (e entries, err error) {
-	if o.config == "" {
-		demo, end, err := hosting.DemoServers()
-		if err == nil {
-			a.later(end)
-		}
-		return entries{shared: demo}, err
-	}
-	file, err := hosting.Load(ctx, o.config, &o.Hosting, true)
-	if err != nil {
-		return e, err
-	}
-	shared := new(config.Config)
-	for i := range file.Servers {
-		s := &file.Servers[i]
-		if s.Err == nil && !s.Disabled {
-			e.file = append(e.file, s)
-		}
-		if s.OAuth == nil {
-			shared.Servers = append(shared.Servers, *s)
-		}
-	}
-	e.shared, e.refused = hosting.Servers(shared, &o.Hosting)
-	return e, nil
 }
 
 // shared is what windows show about the model and the shared servers.

@@ -2,12 +2,14 @@
 package page
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/hex"
+	"fmt"
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 )
@@ -22,49 +24,36 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// file is a file with its entity tag, by which a browser asks whether it has changed.
-type file struct {
-	data      []byte
-	kind, tag string
-}
-
-func fileOf(name string, data []byte) file {
-	hash := sha256.Sum256(data)
-	return file{data, types[path.Ext(name)], `"` + hex.EncodeToString(hash[:8]) + `"`}
-}
-
 // Handler serves / and the files below /page/.
 func Handler() http.Handler {
 	entries, err := files.ReadDir("files")
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
-	all := map[string]file{"frame.js": fileOf("frame.js", viewframe.Script)}
+	all := map[string][]byte{"frame.js": viewframe.Script}
+	tags := map[string]string{} // by which a browser asks whether a file has changed
 	for _, entry := range entries {
-		data, err := files.ReadFile("files/" + entry.Name())
-		if err != nil {
+		if all[entry.Name()], err = files.ReadFile("files/" + entry.Name()); err != nil {
 			panic(err)
 		}
-		all[entry.Name()] = fileOf(entry.Name(), data)
+	}
+	for name, data := range all {
+		tags[name] = fmt.Sprintf(`"%.8x"`, sha256.Sum256(data))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := "index.html"
 		if r.URL.Path != "/" {
 			name = strings.TrimPrefix(r.URL.Path, "/page/")
 		}
-		f, ok := all[name]
+		data, ok := all[name]
 		if !ok {
 			http.NotFound(w, r)
 			return
 		}
 		h := w.Header()
-		h.Set("Content-Type", f.kind)
+		h.Set("Content-Type", types[path.Ext(name)])
 		h.Set("Cache-Control", "no-cache")
-		h.Set("ETag", f.tag)
-		if r.Header.Get("If-None-Match") == f.tag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		_, _ = w.Write(f.data) // an error means that the browser is gone
+		h.Set("ETag", tags[name])
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 	})
 }
