@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -135,34 +133,4 @@ func TestOlderConversations(t *testing.T) {
 	ada.see("#title", "New conversation")
 	ada.reload()
 	count(50)
-}
-
-// TestStopAfterKill stops one conversation and deletes another right after the program was killed: the process before
-// still has their leases.
-func TestStopAfterKill(t *testing.T) {
-	ada := enter(t, serving(t, "counter", counting())...)
-	ada.expectErrors("net::ERR") // the server is away
-	const place = "decodeURIComponent(location.hash.slice(1))"
-	var ids []string
-	for range 2 {
-		ada.ask("Count to 900")
-		ada.click(".card button", "Allow")
-		ada.await("document.querySelector('.progress progress')?.value > 2")
-		ids = append(ids, eval[string](ada, place))
-		ada.click("#new", "New")
-		ada.await("document.querySelectorAll('#log > *').length === 0")
-	}
-	ada.program.end(t, syscall.SIGKILL)
-	ada.program.again(t)
-	const both = `Promise.all([
-		fetch("/api/conversations/" + encodeURIComponent(%s) + "/stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }),
-		fetch("/api/conversations/" + encodeURIComponent(%s), { method: "DELETE" }),
-	]).then(all => all.map(r => r.status))`
-	if got := eval[[]int](ada, both, ids[0], ids[1]); !slices.Equal(got, []int{202, 202}) {
-		t.Errorf("right after a kill: got %d, want 202", got)
-	}
-	ada.await("document.querySelectorAll('#list li').length === 1")
-	ada.click("#list a", "Count to 900")
-	ada.see(".note", "Stopped.")
-	ada.gone(".card")
 }

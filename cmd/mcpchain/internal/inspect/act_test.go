@@ -66,29 +66,18 @@ func TestActJSON(t *testing.T) {
 	}
 }
 
-// The timeout of the file bounds the silence of whatever is asked.
-func TestTimeoutOfTheFile(t *testing.T) {
-	t.Parallel()
-	file := servers(`"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
-	for _, flags := range [][]string{{"-call", "wedge"}, {"-read", "wedge://x"}, {"-prompt", "wedge"}} {
-		status, out, stderr := inspectFile(t, file, flags...)
-		const want = "mcpchain: neither an answer nor progress within 50ms; \"timeout\" of the server in the file, or -idle-timeout, gives it longer\n"
-		if status != statusMissing || out != "" || stderr != want {
-			t.Errorf("%v: got %d, %s%s\nwant %s", flags, status, out, stderr, want)
-		}
-	}
-}
-
-// TestTimeouts has flags bound a call.
+// The timeout of the file and the flags bound the silence of whatever is asked, and a call.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	file := servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
-	for flag, want := range map[string]string{
-		"-idle-timeout": "mcpchain: neither an answer nor progress within 50ms; \"timeout\" of the server in the file, or -idle-timeout, gives it longer\n",
-		"-call-timeout": "mcpchain: no answer within 50ms (-call-timeout)\n",
+	const file, plain = `"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`, `"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`
+	const idle = "neither an answer nor progress within 50ms; \"timeout\" of the server in the file, or -idle-timeout, gives it longer"
+	for _, tt := range []struct{ server, flags, want string }{
+		{file, "-call wedge", idle}, {file, "-read wedge://x", idle}, {file, "-prompt wedge", idle},
+		{plain, "-call wedge -idle-timeout 50ms", idle}, {plain, "-call wedge -call-timeout 50ms", "no answer within 50ms (-call-timeout)"},
 	} {
-		if status, _, stderr := inspectFile(t, file, "-call", "wedge", flag, "50ms"); status != statusMissing || stderr != want {
-			t.Errorf("%s: got %d, %s\nwant %s", flag, status, stderr, want)
+		status, out, stderr := inspectFile(t, servers(tt.server), strings.Fields(tt.flags)...)
+		if status != statusMissing || out != "" || stderr != "mcpchain: "+tt.want+"\n" {
+			t.Errorf("%s: got %d, %s%s\nwant %s", tt.flags, status, out, stderr, tt.want)
 		}
 	}
 }

@@ -347,15 +347,6 @@ func TestAllProfiles(t *testing.T) {
 	}
 }
 
-// A server that does not get ready is told with the flag that gives it more time.
-func TestSilentServer(t *testing.T) {
-	t.Parallel()
-	status, out, _ := inspectFile(t, servers(`"silent":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`), "-connect-timeout", "50ms")
-	if status != statusMissing || !strings.Contains(out, "gave no answer within 50ms (-connect-timeout)") {
-		t.Errorf("got %d and %s\nwant the flag named", status, out)
-	}
-}
-
 // The reason against a server is shown whole, and cannot look like other lines.
 func TestReason(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -25,6 +24,18 @@ import (
 // trial is the program with these flags, and its log. Its page is at 127.0.0.1:8080.
 func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
 	t.Helper()
+	a, log := opened(t, args...)
+	t.Cleanup(func() {
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a.handler, log
+}
+
+// opened is trial for a caller who closes the program.
+func opened(t *testing.T, args ...string) (*app, *bytes.Buffer) {
+	t.Helper()
 	log := new(bytes.Buffer)
 	args = append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
 	o, err := parseFlags(args, func(string) string { return "" }, log)
@@ -36,12 +47,34 @@ func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a, log
+}
+
+// served serves the demo server, and returns its address.
+func served(t *testing.T, listener net.Listener) string {
+	t.Helper()
+	server := tryout.NewServer()
+	web := httptest.NewUnstartedServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	if listener != nil {
+		_ = web.Listener.Close()
+		web.Listener = listener
+	}
+	web.Start()
 	t.Cleanup(func() {
-		if err := a.close(); err != nil {
-			t.Error(err)
-		}
+		web.CloseClientConnections() // streams that clients have open
+		web.Close()
 	})
-	return a.handler, log
+	return web.URL
+}
+
+// inFile writes a file, and returns its path.
+func inFile(t *testing.T, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // request is one of the page, and its response.
@@ -70,21 +103,14 @@ func as(t *testing.T, h http.Handler, body string) func(*http.Request) {
 
 // TestFileWithMistakes has each mistake leave out its server alone, and tells it in the log and on the panel.
 func TestFileWithMistakes(t *testing.T) {
-	server := tryout.NewServer()
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
-	t.Cleanup(web.Close)
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	text := fmt.Sprintf(`{"mcpServers": {
+	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {
 		"good": {"url": %[1]q, "timeout": "90s", "excludeTools": ["ad", "add"]},
 		"mine": {"url": %[1]q, "oauth": {"clientId": "x"}, "timeout": "90s"},
 		"typo": {"comand": "x"},
 		"odd": {"url": %[1]q, "timeout": 2000},
 		"gone": {"command": "/does/not/exist"},
 		"off": {"command": "x", "disabled": true}
-	}}`, web.URL)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	}}`, served(t, nil)))
 	o, err := parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
@@ -206,15 +232,7 @@ func TestAddresses(t *testing.T) {
 
 // TestHealth answers probes, which name any host, and says when the store is away.
 func TestHealth(t *testing.T) {
-	o, err := parseFlags([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, func(string) string { return "" }, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.logger = slog.New(slog.DiscardHandler)
-	a, err := assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, _ := opened(t)
 	probe := func(r *http.Request) { r.Host = "10.0.0.7:8080" }
 	for path, want := range map[string]int{"/healthz": http.StatusNoContent, "/": http.StatusMisdirectedRequest} {
 		if got := request(a.handler, "GET", path, "", probe).Code; got != want {
@@ -304,22 +322,15 @@ func TestServerThatEnds(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close() // nobody is there yet
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers": {"late": {"url": "http://`+address+`"}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h, _ := trial(t, "-config", file)
+	h, _ := trial(t, "-config", inFile(t, "mcp.json", `{"mcpServers": {"late": {"url": "http://`+address+`"}}}`))
 	ada := as(t, h, `{"name":"Ada"}`)
 	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
 		t.Errorf("got %+v, want the server that is not there", s)
 	}
-	late := tryout.NewServer()
-	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
 	if listener, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
 	}
-	defer web.Close()
-	go func() { _ = web.Serve(listener) }()
+	served(t, listener)
 	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
 		if t.Context().Err() != nil {
 			t.Fatalf("got %+v, want the server", s)

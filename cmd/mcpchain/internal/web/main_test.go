@@ -112,10 +112,7 @@ func TestWarnings(t *testing.T) {
 			}
 		}
 	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers": {"off": {"command": "x", "disabled": true}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := inFile(t, "mcp.json", `{"mcpServers": {"off": {"command": "x", "disabled": true}}}`)
 	if _, log := trial(t, "-config", file); !strings.Contains(log.String(), `level=WARN msg="the file has no server that is enabled: there are no tools"`) {
 		t.Errorf("got the log %s, want that the file has no server", log)
 	}

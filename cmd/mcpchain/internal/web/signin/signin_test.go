@@ -12,22 +12,23 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
 )
 
 func opened(t *testing.T, path string, names ...string) (*signin.Sessions, *sql.DB) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
+	db, err := database.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	d, err := signin.New(t.Context(), db, signin.Users{Names: names}, false)
+	d, err := signin.New(t.Context(), db.DB, signin.Users{Names: names}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d, db
+	return d, db.DB
 }
 
 // request is a request with the cookie of a response.

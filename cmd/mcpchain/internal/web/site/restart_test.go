@@ -20,8 +20,7 @@ func TestRestart(t *testing.T) {
 	store := inFile(t)
 	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`})), paying())
 	id := first.begin(t, "Ada", "Pay the bill.")
-	asked := first.watch(t, "Ada", id, "").until(t, "asked")
-	last := asked[len(asked)-1]
+	last := first.watch(t, "Ada", id, "").last(t, "asked")
 	first.stop()
 
 	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("It is paid.")), paying())
@@ -70,12 +69,12 @@ func TestStop(t *testing.T) {
 		t.Errorf("a question meanwhile: got %d %s, want 409", status, body)
 	}
 	w.post(t, "Ada", "/api/conversations/"+id+"/stop", struct{}{})
-	events := window.until(t, "ended")
-	if end := events[len(events)-1].member(t, "status"); end != "cancelled" {
+	if end := window.last(t, "ended").member(t, "status"); end != "cancelled" {
 		t.Errorf("got the status %q, want cancelled", end)
 	}
 	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "And now?"})
-	if events = window.until(t, "ended"); kinds(events) != "said reply ended" {
+	events := window.until(t, "ended")
+	if kinds(events) != "said reply ended" {
 		t.Errorf("got %q, want a question, a reply and the end", kinds(events))
 	}
 	other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": 1, "index": 0, "text": "hello again"})
@@ -120,8 +119,7 @@ func TestFormIsChecked(t *testing.T) {
 	w := serve(t, site.Limits{}, record.NewMemory(), model, asking(t))
 	id := w.begin(t, "Ada", "Book a table.")
 	window := w.watch(t, "Ada", id, "")
-	asked := window.until(t, "asked")
-	ask := asked[len(asked)-1].member(t, "id")
+	ask := window.last(t, "asked").member(t, "id")
 	for name, tt := range map[string]struct {
 		fields string
 		status int
@@ -144,8 +142,7 @@ func TestFormIsChecked(t *testing.T) {
 		t.Errorf("an action that a form does not have: got %d, want 422", status)
 	}
 	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "accept", "fields": map[string]any{"day": "2026-12-24", "people": "12"}})
-	rest := window.until(t, "result")
-	if text := rest[len(rest)-1].member(t, "text"); text != `accept {"day":"2026-12-24","people":12}` {
+	if text := window.last(t, "result").member(t, "text"); text != `accept {"day":"2026-12-24","people":12}` {
 		t.Errorf("the server got %s", text)
 	}
 }

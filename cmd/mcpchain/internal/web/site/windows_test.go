@@ -55,14 +55,12 @@ func TestReload(t *testing.T) {
 	w := serve(t, site.Limits{Streams: 1}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay the bill.")
 	first := w.watch(t, "Ada", id, "")
-	events := first.until(t, "asked")
-	ask := events[len(events)-1].member(t, "id")
+	ask := first.last(t, "asked").member(t, "id")
 	first.close()
 	second := w.watchOnce(t, "Ada", id) // there is room when the first window is gone
 	second.works(t)
 	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "allow"})
-	events = second.until(t, "ended")
-	if got := kinds(events); !strings.HasSuffix(got, "answered call result reply ended") {
+	if got := kinds(second.until(t, "ended")); !strings.HasSuffix(got, "answered call result reply ended") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -85,8 +83,7 @@ func TestTaken(t *testing.T) {
 	window := w.watch(t, "Ada", id, "")
 	asks := map[string]string{}
 	for len(asks) < 2 {
-		events := window.until(t, "asked")
-		asked := events[len(events)-1]
+		asked := window.last(t, "asked")
 		asks[asked.member(t, "tool")] = asked.member(t, "id")
 	}
 	w.answer(t, "Ada", id, map[string]any{"ask": asks["long"], "action": "allow"})

@@ -240,6 +240,13 @@ func (w *window) until(t testing.TB, kind string) (out []event) {
 	}
 }
 
+// last waits for an event of a type.
+func (w *window) last(t testing.TB, kind string) event {
+	t.Helper()
+	events := w.until(t, kind)
+	return events[len(events)-1]
+}
+
 // works waits until the model is at work.
 func (w *window) works(t testing.TB) {
 	t.Helper()

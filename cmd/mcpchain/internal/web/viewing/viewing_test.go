@@ -52,9 +52,7 @@ func TestModelContext(t *testing.T) {
 	if got := v.ask("ui/update-model-context", `{"structuredContent":{"row":3}}`); !strings.Contains(got, `"result":{}`) {
 		t.Fatalf("got %s", got)
 	}
-	go func() { // the view agrees to its end
-		v.send(`{"jsonrpc":"2.0","id":` + v.hears("ui/resource-teardown") + `,"result":{}}`)
-	}()
+	go v.agrees()
 	if err := w.views.End(t.Context(), "Ada", v.opened.Session, "the end"); err != nil {
 		t.Error(err)
 	}
@@ -203,16 +201,8 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 func TestTeardown(t *testing.T) {
 	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
-	for name, end := range map[string]func(){
-		"conversation": func() { w.views.EndConversation("Ada", id) },
-		"session":      func() { w.views.EndSession("Ada", sessionOf("window session")) },
-		"program":      w.views.Close,
-	} {
-		if name == "program" {
-			continue // the last one
-		}
-		testTeardown(t, w, name, id, calls[0], end)
-	}
+	testTeardown(t, w, "conversation", id, calls[0], func() { w.views.EndConversation("Ada", id) })
+	testTeardown(t, w, "session", id, calls[0], func() { w.views.EndSession("Ada", sessionOf("window session")) })
 	testTeardown(t, w, "program", id, calls[0], w.views.Close)
 	if _, err := w.open("Ada", "w", id, calls[0]); err == nil {
 		t.Error("a view after the end: got no error")
@@ -226,16 +216,26 @@ func TestSignOutOfOneDevice(t *testing.T) {
 	phone, desk := w.show("Ada", "phone", id, calls[0]), w.show("Ada", "desk", id, calls[0])
 	over := make(chan struct{})
 	go func() { defer close(over); w.views.EndSession("Ada", sessionOf("phone")) }()
-	ask := phone.hears("ui/resource-teardown")
-	phone.send(`{"jsonrpc":"2.0","id":` + ask + `,"result":{}}`)
+	phone.agrees()
 	<-over
-	for e := phone.stream.next(t); e.kind != "view-closed"; e = phone.stream.next(t) {
-	}
-	if err := w.views.Say(t.Context(), "Ada", phone.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
-		t.Errorf("the view on the phone: got %v, want it gone", err)
-	}
+	phone.isGone("phone")
 	if got := desk.ask("ping", `{}`); !strings.Contains(got, "result") {
 		t.Errorf("the view at the desk: got %s", got)
+	}
+}
+
+// agrees has the view agree to its end.
+func (v *shown) agrees() {
+	v.send(`{"jsonrpc":"2.0","id":` + v.hears("ui/resource-teardown") + `,"result":{}}`)
+}
+
+// isGone waits for the end of the view in its window.
+func (v *shown) isGone(name string) {
+	v.t.Helper()
+	for e := v.stream.next(v.t); e.kind != "view-closed"; e = v.stream.next(v.t) {
+	}
+	if err := v.views.Say(v.t.Context(), v.user, v.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
+		v.t.Errorf("%s: got %v, want the view gone", name, err)
 	}
 }
 
@@ -253,11 +253,7 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 	}
 	v.send(`{"jsonrpc":"2.0","id":` + ask + `,"result":{}}`)
 	<-over
-	for e := v.stream.next(t); e.kind != "view-closed"; e = v.stream.next(t) {
-	}
-	if err := w.views.Say(t.Context(), "Ada", v.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
-		t.Errorf("%s: got %v, want the view gone", name, err)
-	}
+	v.isGone(name)
 	_ = w.views.Ask("Ada", id, func(before ...string) error {
 		if len(before) > 0 && name != "program" {
 			t.Errorf("%s: the model is told %q", name, before)
@@ -297,7 +293,7 @@ func TestStreams(t *testing.T) {
 	if e := v.stream.next(t); e.n != 11 {
 		t.Errorf("got message %d first, want the one that was not seen", e.n)
 	}
-	go func() { v.send(`{"jsonrpc":"2.0","id":` + v.hears("ui/resource-teardown") + `,"result":{}}`) }()
+	go v.agrees()
 	if err := w.views.End(t.Context(), "Ada", v.opened.Session, "x"); err != nil {
 		t.Error(err)
 	}
