@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -33,9 +34,7 @@ func TestApprovalByTrust(t *testing.T) {
 			return approval.Decision{Allow: true}, nil
 		}}, Server{Name: "p", Transport: p.transport(t), Policy: Policy{Trust: trust}})
 		ts.Catalog(profile.Plain).Call(t.Context(), call("1", "read", ""))
-		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
-			t.Errorf("got %q, want the call allowed", r.Text)
-		}
+		check.Equal(t, "the call allowed", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)).Text, `{"city":"Rome"}`)
 		if got := strings.Join(asked, ","); got != want {
 			t.Errorf("trust %d: got questions about %q, want %q", trust, got, want)
 		}
@@ -55,9 +54,7 @@ func TestApprovalDenies(t *testing.T) {
 	if !errors.As(r.Err, &denied) || denied.reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
 		t.Errorf("got %+v, want a denial that is not fatal", r)
 	}
-	if want := "Error: the call of write was denied: not now. Nothing was done."; r.Text != want {
-		t.Errorf("got %q, want %q", r.Text, want)
-	}
+	check.Equal(t, "", r.Text, "Error: the call of write was denied: not now. Nothing was done.")
 }
 
 // The host is not asked about an invalid call.
@@ -86,9 +83,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	const sent = `{"days":2,"city":"Oslo"}`
-	if want := "[the user changed the arguments to " + sent + "]\n" + sent; r.Text != want {
-		t.Errorf("got %q, want %q", r.Text, want)
-	}
+	check.Equal(t, "", r.Text, "[the user changed the arguments to "+sent+"]\n"+sent)
 	for _, tt := range []struct{ edit, want string }{
 		{`{"town":"Oslo"}`, `missing required property "city"`},
 		{`{"city":"Oslo","days":"2"}`, `at "/days": want integer, got string "2"`}, // only what models write is repaired
@@ -121,9 +116,9 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			if asked != want {
 				t.Errorf("scope %d: got %d questions, want %d", scope, asked, want)
 			}
-			check(t, ts.Forget(t.Context(), "other"))
+			check.Must(t, ts.Forget(t.Context(), "other"))
 			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
-			check(t, ts.Forget(t.Context(), "p"))
+			check.Must(t, ts.Forget(t.Context(), "p"))
 			before := asked
 			if ts.Catalog(profile.Plain).Call(t.Context(), calls[0]); asked != before+1 {
 				t.Errorf("scope %d: got no question after Forget", scope)
@@ -139,11 +134,9 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})}, Server{Name: "p", Transport: p.transport(t)})
 	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
-	check(t, ts.Refresh(t.Context()))
+	check.Must(t, ts.Refresh(t.Context()))
 	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
-	if asked != 2 {
-		t.Errorf("got %d questions, want one for each definition", asked)
-	}
+	check.Equal(t, "questions", asked, 2)
 }
 
 func TestApprovalThatFails(t *testing.T) {

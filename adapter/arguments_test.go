@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -15,7 +16,7 @@ func toolWith(t testing.TB, inputSchema string) *Tool {
 	ts := newToolset(new(Options).withDefaults())
 	def := &mcp.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
 	tool, err := newTool(newPolicy(ts.opts, &Server{Name: "test"}), nil, def, &ts.connector.schemas)
-	check(t, err)
+	check.Must(t, err)
 	tool.name = def.Name
 	return tool
 }
@@ -136,9 +137,7 @@ func TestArguments(t *testing.T) {
 			if err != nil {
 				t.Fatalf("got %v, want %s", err, tt.want)
 			}
-			if string(got) != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			check.Equal(t, got, string(got), tt.want)
 		})
 	}
 }
@@ -205,9 +204,7 @@ func FuzzArguments(f *testing.F) {
 				}
 				continue
 			}
-			if err := tool.valid(args); err != nil {
-				t.Errorf("got %s for %q, which is not valid: %v", args, input, err)
-			}
+			check.NoError(t, tool.valid(args), args, input, "which is not valid")
 			again, err := tool.arguments(string(args))
 			if err != nil || string(again) != string(args) {
 				t.Errorf("got %s, %v when read again, want %s", again, err, args)

@@ -10,6 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -73,9 +74,7 @@ func TestLargeToolset(t *testing.T) {
 		servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(t, 50, counts)})
 	}
 	ts := open(t, &Options{Client: &legacy}, servers...)
-	if n := len(ts.Catalog(profile.Plain).Definitions()); n != 1000 {
-		t.Errorf("got %d definitions, want 1000", n)
-	}
+	check.Equal(t, "definitions", len(ts.Catalog(profile.Plain).Definitions()), 1000)
 	for _, p := range profile.All() {
 		first := ts.Catalog(p).Definitions()
 		second := ts.Catalog(p).Definitions()
@@ -84,9 +83,7 @@ func TestLargeToolset(t *testing.T) {
 				t.Fatalf("%s: got the parameters of %s written twice", p, first[i].Function.Name)
 			}
 		}
-		if r := ts.Catalog(p).Call(t.Context(), call("1", "_3__t7", benchArguments)); r.Text != "ok" {
-			t.Errorf("%s: got %q", p, r.Text)
-		}
+		check.Equal(t, p, ts.Catalog(p).Call(t.Context(), call("1", "_3__t7", benchArguments)).Text, "ok")
 	}
 	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": int64(len(profile.All()))} {
 		if got := counts[method].Load(); got != want {

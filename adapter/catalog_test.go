@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A catalog never changes. If its tools change, the toolset has a new one.
@@ -20,19 +21,17 @@ func TestCatalogNeverChanges(t *testing.T) {
 		t.Errorf("got %v, want a catalog for each profile", err)
 	}
 	q := newPeer().tool("read", object, answer("q")).tool("late", object, answer("q"))
-	check(t, ts.Add(t.Context(), Server{Name: "q", Transport: q.transport(t)}))
+	check.Must(t, ts.Add(t.Context(), Server{Name: "q", Transport: q.transport(t)}))
 	names := func(c *Catalog) (out []string) {
 		for _, tool := range c.Tools() {
 			out = append(out, tool.Name())
 		}
 		return out
 	}
-	diff(t, "tools", names(catalog), []string{"read"})
-	diff(t, "definitions", catalog.Definitions(), definitions)
-	diff(t, "in another one", names(ts.Catalog(profile.Plain)), []string{"p__read", "late", "q__read"})
-	if r := catalog.Call(t.Context(), call("1", "READ ", "")); r.Text != "p" {
-		t.Errorf("got %q, want the tool by its name of then", r.Text)
-	}
+	check.Same(t, "tools", names(catalog), []string{"read"})
+	check.Same(t, "definitions", catalog.Definitions(), definitions)
+	check.Same(t, "in another one", names(ts.Catalog(profile.Plain)), []string{"p__read", "late", "q__read"})
+	check.Equal(t, "the tool by its name of then", catalog.Call(t.Context(), call("1", "READ ", "")).Text, "p")
 	var unknown *unknownToolError
 	for _, name := range []string{"late", "q__read", "p__read"} {
 		r := catalog.Call(t.Context(), call("1", name, ""))
@@ -62,7 +61,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 		catalog, size := ts.Catalog(target), 0
 		for _, d := range catalog.Definitions() {
 			raw, err := json.Marshal(d.Function.Parameters)
-			check(t, err)
+			check.Must(t, err)
 			if size += len(raw); d.Function.Name == "small" && string(raw) != `{"properties":{"a":{"type":"integer"}},"type":"object"}` {
 				t.Errorf("%s: got %s of another server", target, raw)
 			}

@@ -12,12 +12,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Each test that the guide lists beside a complaint exists.
 func TestComplaintsAreAnswered(t *testing.T) {
 	guide, err := os.ReadFile("../docs/adapter.md")
-	check(t, err)
+	check.Must(t, err)
 	_, table, _ := strings.Cut(string(guide), "| complaint | here | tests |\n|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	lines := strings.Split(table, "\n")
@@ -47,11 +48,11 @@ func TestComplaintsAreAnswered(t *testing.T) {
 // source returns the text of all tests of a folder.
 func source(t *testing.T, folder string) string {
 	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*_test.go"))
-	check(t, err)
+	check.Must(t, err)
 	var all strings.Builder
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		check(t, err)
+		check.Must(t, err)
 		all.Write(data)
 	}
 	return all.String()

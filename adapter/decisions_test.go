@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -20,14 +21,10 @@ func TestDecisionsInMemory(t *testing.T) {
 		return approval.Key{Scope: approval.ScopeTool, Server: server, Tool: tool}
 	}
 	for i := range maxRemembered {
-		check(t, s.Remember(t.Context(), key("s", fmt.Sprint(i)), approval.Decision{Allow: true}))
+		check.Must(t, s.Remember(t.Context(), key("s", fmt.Sprint(i)), approval.Decision{Allow: true}))
 	}
-	if err := s.Remember(t.Context(), key("t", "one more"), approval.Decision{}); !errors.Is(err, errTooManyDecisions) {
-		t.Errorf("got %v, want no room", err)
-	}
-	if err := s.Remember(t.Context(), key("s", "0"), approval.Decision{}); err != nil {
-		t.Errorf("got %v, want what is there replaced", err)
-	}
+	check.Is(t, s.Remember(t.Context(), key("t", "one more"), approval.Decision{}), errTooManyDecisions, "no room")
+	check.NoError(t, s.Remember(t.Context(), key("s", "0"), approval.Decision{}), "what is there replaced")
 	for tool, allowed := range map[string]bool{"0": false, "1": true} {
 		if d, found, err := s.Recall(t.Context(), key("s", tool)); d.Allow != allowed || !found || err != nil {
 			t.Errorf("%s: got %v, %t, %v, want the latest decision", tool, d, found, err)
@@ -46,9 +43,7 @@ func TestPlaceOfADecision(t *testing.T) {
 		"https://a.example/mcp": &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"},
 	} {
 		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-		if got := keyOf(approval.ScopeServer, "", tool, nil).Place; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", keyOf(approval.ScopeServer, "", tool, nil).Place, want)
 	}
 }
 
@@ -118,9 +113,7 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 		}
 		_ = ts.Close()
 	}
-	if asked != 1 {
-		t.Errorf("got %d questions, want 1 in two toolsets", asked)
-	}
+	check.Equal(t, "questions", asked, 1)
 }
 
 // A fingerprint without visibility stays valid for tools that both models and views may call. For
@@ -148,7 +141,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		}
 		key := keyOf(approval.ScopeTool, "", tool, nil)
 		key.Fingerprint = fingerprint
-		check(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()))
+		check.Must(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()))
 		for range 2 {
 			if r := catalog.Call(t.Context(), call("1", name, "{}")); r.Err != nil {
 				t.Errorf("%s: %v", name, r.Err)
@@ -187,7 +180,5 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 	if asked != 2 || !strings.Contains(log.String(), "could not recall") || !strings.Contains(log.String(), "could not remember") {
 		t.Errorf("got %d questions and the log %s, want every call asked about, and why", asked, log.String())
 	}
-	if err := ts.Forget(t.Context(), ""); err == nil {
-		t.Error("got no error from a store that cannot forget")
-	}
+	check.Text(t, ts.Forget(t.Context(), ""), "", "no error from a store that cannot forget")
 }

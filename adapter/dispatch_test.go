@@ -16,6 +16,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -38,7 +39,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
 		call("1", "first", ""), call("2", "second", "{}"), call("3", "third", "{}"), {ID: "4"},
 	})
-	check(t, err)
+	check.Must(t, err)
 	tool := func(id, name, text string) llms.MessageContent {
 		return llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
 			llms.ToolCallResponse{ToolCallID: id, Name: name, Content: text},
@@ -49,7 +50,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 		tool("3", "third", `Error: there is no tool named "third". The tools are: first, second`),
 		tool("4", "", `Error: there is no tool named "". The tools are: first, second`),
 	}
-	diff(t, "result", got, want)
+	check.Same(t, "result", got, want)
 	if got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), nil); len(got) != 0 || err != nil {
 		t.Errorf("got %v, %v for no calls, want nothing", got, err)
 	}
@@ -210,7 +211,7 @@ func TestResultOfACall(t *testing.T) {
 	if len(r.Text) > 300 || !strings.Contains(r.Text, "bytes were cut here") {
 		t.Errorf("got %d bytes %q, want at most 300", len(r.Text), r.Text)
 	}
-	diff(t, "media", r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}})
+	check.Same(t, "media", r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}})
 	if string(r.Raw.StructuredContent) != `{"n":1}` || !strings.Contains(string(r.Raw.Meta), `"k":"v"`) {
 		t.Errorf("got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
 	}

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -67,7 +68,7 @@ func TestAllowAndDeny(t *testing.T) {
 		p := newPeer().tool("read_dir", object, echo).tool("delete_file", object, echo)
 		p.AddTool(&sdk.Tool{Name: "read_file", InputSchema: json.RawMessage(object), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo)
 		tt.server.Name, tt.server.Transport = "p", p.transport(t)
-		diff(t, fmt.Sprintf("%v %v", tt.server.Allow, tt.server.Deny), toolNamesOf(open(t, nil, tt.server)), tt.want)
+		check.Same(t, fmt.Sprintf("%v %v", tt.server.Allow, tt.server.Deny), toolNamesOf(open(t, nil, tt.server)), tt.want)
 	}
 }
 
@@ -75,5 +76,5 @@ func TestAllowAndDeny(t *testing.T) {
 func TestUnmatched(t *testing.T) {
 	p := newPeer().tool("greet", object, echo).tool("pay", object, echo)
 	tools := open(t, nil, Server{Name: "p", Transport: p.transport(t), Allow: []string{"*", "gr*", "nosuch"}, Deny: []string{"payy", "p?y?"}})
-	diff(t, "unmatched", tools.Servers()[0].Unmatched, []string{"nosuch", "payy", "p?y?"})
+	check.Same(t, "unmatched", tools.Servers()[0].Unmatched, []string{"nosuch", "payy", "p?y?"})
 }

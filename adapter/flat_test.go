@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // flatInput has a field of each kind that flat decodes.
@@ -56,9 +58,7 @@ func TestFlat(t *testing.T) {
 	reads := newFlat(reflect.TypeFor[flatInput]())
 	for _, text := range flatTexts {
 		var got, want flatInput
-		if err := json.Unmarshal([]byte(text), &want); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, json.Unmarshal([]byte(text), &want))
 		if !reads.read([]byte(text), reflect.ValueOf(&got).Elem()) || got != want {
 			t.Errorf("%s: got %+v, want %+v in one pass", text, got, want)
 		}

@@ -1,11 +1,11 @@
 package adapter
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -19,15 +19,13 @@ func TestFromConfig(t *testing.T) {
 		"odd": {"command": "x", "timeout": 2000}
 	}}`
 	cfg, err := (&config.Loader{Filters: true}).Parse(t.Context(), "mcp.json", []byte(file), nil)
-	check(t, err)
+	check.Must(t, err)
 	servers, left := FromConfig(cfg)
 	want := []Server{{
 		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", Policy: Policy{IdleTimeout: 90 * time.Second},
 		Allow: []string{"a*"}, Deny: []string{"ab"},
 	}}
-	if !reflect.DeepEqual(servers, want) {
-		t.Errorf("got %+v, want %+v", servers, want)
-	}
+	check.Same(t, "", servers, want)
 	reasons := []string{`mcp.json:4: server "mistyped": comand: unknown key; did you mean "command"?`, `mcp.json:5: server "odd": timeout: milliseconds in some programs`}
 	if len(left) != len(reasons) {
 		t.Fatalf("got %v, want the servers with mistakes", left)

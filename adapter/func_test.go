@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -61,9 +62,7 @@ func TestFunc(t *testing.T) {
 	if got := f.Catalog(profile.OpenAI).Definitions()[0].Function; got.Description != "Does it." || string(got.Parameters.(json.RawMessage)) != want {
 		t.Errorf("got %q with %s", got.Description, got.Parameters)
 	}
-	if f.Catalog("") != f.Catalog(profile.Plain) {
-		t.Error("got another catalog for no profile")
-	}
+	check.Equal(t, "another catalog for no profile", f.Catalog(""), f.Catalog(profile.Plain))
 }
 
 // Functions use the approvals, interceptors and bounds of their options, and the hints of the host.
@@ -96,7 +95,7 @@ func TestFuncOptions(t *testing.T) {
 	catalog := source.Catalog(profile.Plain)
 	for _, tool := range catalog.Tools() {
 		p, err := catalog.Prepare(call("1", tool.Name(), `{"city":"Rome"}`))
-		check(t, err)
+		check.Must(t, err)
 		want := "RomeK!"
 		if tool.Name() == "write" {
 			want = "[the user changed the arguments to {\"city\":\"Oslo\"}]\nOsloK!"

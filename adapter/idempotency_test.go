@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -56,14 +57,14 @@ func TestKey(t *testing.T) {
 			}
 			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", "pay", tt.input))
-			check(t, err)
+			check.Must(t, err)
 			if r := p.WithKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
 				t.Errorf("got %q after a question about %s, want %q", r.Text, seen, tt.want)
 			}
 			if p.Tool().HonoursKeys() != tt.honours {
 				t.Errorf("honours keys: got %v", !tt.honours)
 			}
-			diff(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
+			check.Same(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
 		})
 	}
 }
@@ -80,9 +81,7 @@ func TestKeyIsNeverTheModels(t *testing.T) {
 	})
 	catalog := openOne(t, Server{KeyInArgument: "key"}, p).Catalog(profile.Plain)
 	for range 2 {
-		if r := catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)); r.Text != "paid" {
-			t.Error(r.Text)
-		}
+		check.Equal(t, "", catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)).Text, "paid")
 	}
 	if len(got) != 2 || got[0] == got[1] || len(got[0]) < 20 || len(got[1]) < 20 {
 		t.Errorf("got the keys %q, want two of ours", got)
@@ -119,7 +118,7 @@ func TestKeyOfARound(t *testing.T) {
 				input = `{"city":"Rome"}`
 			}
 			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "pay", input))
-			check(t, err)
+			check.Must(t, err)
 			prepared = prepared.WithKey("K")
 			r := prepared.Run(t.Context(), mcpclient.WithManualInput())
 			if r.InputRequired == nil {
@@ -165,9 +164,7 @@ func TestRepeatable(t *testing.T) {
 		}
 	}
 	ts := openOne(t, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { panic("no") }}}, hinted(nil))
-	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 {
-		t.Errorf("got %v, want the tool left out", skipped)
-	}
+	check.Equal(t, "the tool left out", len(ts.Servers()[0].Skipped), 1)
 }
 
 // A nested call does not use the key of the outer call: the server would take the two for one.
@@ -183,7 +180,7 @@ func TestKeyIsOfItsCall(t *testing.T) {
 		return "", nil
 	}, nil)
 	p, err := outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}"))
-	check(t, err)
+	check.Must(t, err)
 	p.WithKey("K").Run(t.Context())
-	diff(t, "keys", keys, []string{"K", ""})
+	check.Same(t, "keys", keys, []string{"K", ""})
 }

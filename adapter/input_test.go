@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -40,7 +40,7 @@ func TestInputRequired(t *testing.T) {
 	}
 	prepared := func(arguments string) *Prepared {
 		p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", arguments))
-		check(t, err)
+		check.Must(t, err)
 		return p
 	}
 	r := prepared(`{"city":"Rome"}`).Run(t.Context(), mcpclient.WithManualInput())
@@ -48,7 +48,7 @@ func TestInputRequired(t *testing.T) {
 		t.Fatalf("got %+v, want a round", r)
 	}
 	kept, err := json.Marshal(r.InputRequired)
-	check(t, err)
+	check.Must(t, err)
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	for _, tt := range []struct{ arguments, change, to, want string }{
 		{`{ "city": "Rome" }`, "", "", `Ann {"city":"Rome"}`},
@@ -61,7 +61,7 @@ func TestInputRequired(t *testing.T) {
 			text = strings.ReplaceAll(text, tt.change, tt.to)
 		}
 		round := new(mcp.InputRequired)
-		check(t, json.Unmarshal([]byte(text), round))
+		check.Must(t, json.Unmarshal([]byte(text), round))
 		r := prepared(tt.arguments).Continue(t.Context(), round, answers)
 		if r.Text != tt.want || (r.Err == nil) != strings.HasPrefix(tt.want, "Ann") {
 			t.Errorf("%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
@@ -70,9 +70,7 @@ func TestInputRequired(t *testing.T) {
 	if r := prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers); r.Fatal() == nil {
 		t.Error("got no error, want that there is no round")
 	}
-	if questions != 1 {
-		t.Errorf("got %d approvals, want one for the call as it was made", questions)
-	}
+	check.Equal(t, "approvals", questions, 1)
 }
 
 // An interceptor also wraps the continuation of a call, but must not change it.
@@ -88,7 +86,7 @@ func TestInterceptedRound(t *testing.T) {
 		}),
 	}
 	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	check(t, err)
+	check.Must(t, err)
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
 	if r.InputRequired == nil {
 		t.Fatalf("got %+v, want a round", r)
@@ -108,7 +106,7 @@ func TestAnswerInputForAView(t *testing.T) {
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}}
 	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	check(t, err)
+	check.Must(t, err)
 	p = p.WithKey("K")
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
 	if r.InputRequired == nil {
@@ -119,13 +117,9 @@ func TestAnswerInputForAView(t *testing.T) {
 		return "", err
 	}, nil)
 	ctx := WithView(t.Context(), "ui://p/v")
-	if _, err := p.AnswerInput(ctx, r.InputRequired, "q"); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(p.AnswerInput(ctx, r.InputRequired, "q")))
 	if r := around.Catalog(profile.Plain).Call(ctx, call("2", "around", "{}")); r.IsError {
 		t.Error(r.Text)
 	}
-	if want := []string{"ui://p/v K", " K"}; !slices.Equal(views, want) {
-		t.Errorf("got %q, want %q", views, want)
-	}
+	check.Same(t, "", views, []string{"ui://p/v K", " K"})
 }

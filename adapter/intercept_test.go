@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -44,10 +45,8 @@ func TestInterceptors(t *testing.T) {
 	})
 	ts := open(t, &Options{Intercept: slices.Concat(around("a"), change, around("b"))}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
-	if want := "{\"city\":\"Oslo\"}\nand more"; r.Text != want {
-		t.Errorf("got %q, want %q", r.Text, want)
-	}
-	diff(t, "order", order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"})
+	check.Equal(t, "", r.Text, "{\"city\":\"Oslo\"}\nand more")
+	check.Same(t, "order", order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"})
 	if meta != "t1" {
 		t.Errorf("got the meta %v, want what the interceptor added", meta)
 	}
@@ -197,7 +196,7 @@ func TestHeadersFromTheContext(t *testing.T) {
 		got = append(got, <-answers)
 	}
 	slices.Sort(got)
-	diff(t, "result", got, []string{"ada call-of-ada", "bob call-of-bob", "eve call-of-eve"})
+	check.Same(t, "result", got, []string{"ada call-of-ada", "bob call-of-bob", "eve call-of-eve"})
 }
 
 type traceKey struct{}
@@ -210,7 +209,7 @@ func TestContextHeadersLeaveTheRequestAlone(t *testing.T) {
 	var sent http.Header
 	base := roundTripper(func(req *http.Request) (*http.Response, error) { sent = req.Header; return nil, errNoDial })
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://example.com", strings.NewReader(""))
-	check(t, err)
+	check.Must(t, err)
 	req.Header.Set("X-User", "none")
 	set := ContextHeaders(base, func(context.Context) http.Header { return http.Header{"x-user": {"ada"}} })
 	if _, err := set.RoundTrip(req); !errors.Is(err, errNoDial) || sent.Get("X-User") != "ada" || req.Header.Get("X-User") != "none" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -82,8 +83,6 @@ func TestSlowServerAtTheEnd(t *testing.T) {
 		opts.Patience = time.Minute
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if _, err := Open(ctx, servers(), opts); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the end of the context", err)
-		}
+		check.Is(t, check.Err(Open(ctx, servers(), opts)), context.DeadlineExceeded, "the end of the context")
 	})
 }

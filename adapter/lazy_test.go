@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -179,14 +180,12 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		if err != nil || len(files) != 1 {
 			t.Fatalf("got %v, %v", files, err)
 		}
-		check(t, os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600))
+		check.Must(t, os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600))
 		ts := open(t, &Options{Lists: dir}, server)
 		if s := ts.Servers()[0]; s.Client == nil || len(s.Tools) != 1 || way.dials.Load() != 2 {
 			t.Errorf("got %+v after %d connections", s, way.dials.Load())
 		}
 		_ = ts.Close()
-		if err := lists(dir).keep("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}); err == nil {
-			t.Error("a list that is too large was kept")
-		}
+		check.Text(t, lists(dir).keep("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}), "", "a list that is too large was kept")
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -36,7 +37,7 @@ func (e *events) take() []Event {
 
 func wantEvents(t *testing.T, e *events, want ...Event) {
 	t.Helper()
-	diff(t, "events", e.take(), want)
+	check.Same(t, "events", e.take(), want)
 }
 
 // listener is a modern server whose announcements a test controls. It declares changes of its tools
@@ -65,7 +66,7 @@ func newListener(t *testing.T, tools ...string) *listener {
 func (l *listener) answer(t *testing.T, m message) string {
 	var params struct{ Notifications, RequestID json.RawMessage }
 	if m.Params != nil {
-		check(t, json.Unmarshal(m.Params, &params))
+		check.Must(t, json.Unmarshal(m.Params, &params))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

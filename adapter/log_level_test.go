@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -31,22 +32,18 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		}
 	}
 	asked("a", "error")
-	check(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
+	check.Must(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
 	asked("a", "debug")
-	check(t, ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}))
+	check.Must(t, ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}))
 	asked("b", "debug")
 	own, err := mcpclient.Connect(t.Context(), newLevelPeer().transport(t), nil)
-	check(t, err)
+	check.Must(t, err)
 	defer func() { _ = own.Close() }()
-	check(t, ts.Add(t.Context(), Server{Name: "own", Client: own}))
+	check.Must(t, ts.Add(t.Context(), Server{Name: "own", Client: own}))
 	asked("own", "debug")
-	check(t, ts.SetLogLevel(t.Context(), ""))
+	check.Must(t, ts.SetLogLevel(t.Context(), ""))
 	asked("a", "<nil>")
 	asked("b", "<nil>")
-	if err := ts.SetLogLevel(t.Context(), "loud"); err == nil {
-		t.Error("got no error of an unknown level")
-	}
-	if err := ts.Add(t.Context(), Server{Name: "c", Transport: newLevelPeer().transport(t)}); err != nil {
-		t.Errorf("after an unknown level: %v", err)
-	}
+	check.Text(t, ts.SetLogLevel(t.Context(), "loud"), "", "no error of an unknown level")
+	check.NoError(t, ts.Add(t.Context(), Server{Name: "c", Transport: newLevelPeer().transport(t)}), "after an unknown level")
 }

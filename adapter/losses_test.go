@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // testdata/losses.txt lists what each profile loses of the schemas of real servers, and which
@@ -16,7 +17,7 @@ import (
 func TestNothingMoreIsLost(t *testing.T) {
 	known := map[string]bool{}
 	data, err := os.ReadFile("testdata/losses.txt")
-	check(t, err)
+	check.Must(t, err)
 	for line := range strings.Lines(string(data)) {
 		known[strings.TrimSuffix(line, "\n")] = true
 	}
@@ -39,7 +40,5 @@ func TestNothingMoreIsLost(t *testing.T) {
 			}
 		}
 	}
-	if schemas != 132 {
-		t.Errorf("got %d schemas, want 132", schemas)
-	}
+	check.Equal(t, "schemas", schemas, 132)
 }

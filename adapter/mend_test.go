@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -46,7 +47,7 @@ func TestServersComeBack(t *testing.T) {
 				kinds = append(kinds, event.Kind)
 			}
 		}
-		diff(t, "events", kinds, []EventKind{ServerLost, ServerReturned, ServerLost})
+		check.Same(t, "events", kinds, []EventKind{ServerLost, ServerReturned, ServerLost})
 		if text := log.String(); strings.Count(text, "a server is lost") != 2 || strings.Count(text, "a server is there again") != 1 {
 			t.Errorf("got the log:\n%s", text)
 		}
@@ -89,11 +90,7 @@ func TestPipesAreNotDialedAgain(t *testing.T) {
 		ts := open(t, nil, Server{Name: "p", Transport: l.way})
 		_ = l.conn.Close()
 		time.Sleep(time.Hour)
-		if err := ts.Servers()[0].Ended; err == nil {
-			t.Error("got a connection, want its end")
-		}
-		if err := ts.Remove("p"); err != nil {
-			t.Error(err)
-		}
+		check.Text(t, ts.Servers()[0].Ended, "", "a connection")
+		check.NoError(t, ts.Remove("p"))
 	})
 }

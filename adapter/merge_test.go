@@ -3,12 +3,12 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -24,12 +24,8 @@ func TestMerge(t *testing.T) {
 	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
 	merged := Merge(a, nil, b, c)
 	catalog := merged.Catalog(profile.Plain)
-	if merged.Catalog(profile.Plain) != catalog {
-		t.Error("got another catalog of the same tools")
-	}
-	if got := Merge(a).Catalog(profile.OpenAI); got != a.Catalog(profile.OpenAI) {
-		t.Error("got another catalog than that of the only source")
-	}
+	check.Equal(t, "another catalog of the same tools", merged.Catalog(profile.Plain), catalog)
+	check.Equal(t, "another catalog than that of the only source", Merge(a).Catalog(profile.OpenAI), a.Catalog(profile.OpenAI))
 	var names []string
 	for i, def := range catalog.Definitions() {
 		names = append(names, def.Function.Name)
@@ -40,13 +36,9 @@ func TestMerge(t *testing.T) {
 	if len(names) != 3 || !strings.HasPrefix(names[0], "read_") || !strings.HasPrefix(names[1], "READ_") || names[2] != "write" {
 		t.Errorf("got the names %q, want two with a suffix", names)
 	}
-	if want := []string{"a " + names[0], "b " + names[1], "c write"}; !slices.Equal(asked, want) {
-		t.Errorf("got the approvals %q, want %q", asked, want)
-	}
-	check(t, c.Remove("c"))
-	if got := merged.Catalog(profile.Plain); len(got.Tools()) != 2 {
-		t.Errorf("got %d tools, want the change of a source", len(got.Tools()))
-	}
+	check.Same(t, "the approvals", asked, []string{"a " + names[0], "b " + names[1], "c write"})
+	check.Must(t, c.Remove("c"))
+	check.Equal(t, "tools", len(merged.Catalog(profile.Plain).Tools()), 2)
 }
 
 // Tools of different sources with the same server label get different names, and Find refuses to
@@ -88,10 +80,10 @@ func TestFind(t *testing.T) {
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
 	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	check(t, err)
+	check.Must(t, err)
 	now := process(wrapped)
 	tool, err := now.Find("p", "asks", was.Tool().Fingerprint())
-	check(t, err)
+	check.Must(t, err)
 	// The call of a model that was offered the schema inside of a property.
 	p, err := tool.Prepare(call("1", "other name", `{"input":{"city":"Rome"}}`), true)
 	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {
@@ -115,9 +107,7 @@ func TestFind(t *testing.T) {
 	if r := p.Run(t.Context()); r.Text != "[the user changed the arguments to "+edited+"]\n"+edited || asked != 0 {
 		t.Errorf("got %q after %d questions", r.Text, asked)
 	}
-	if _, err := tool.Restore(call("1", "asks", ""), json.RawMessage(`{"city":7}`), false); err == nil {
-		t.Error("got no error for arguments that do not fit")
-	}
+	check.Text(t, check.Err(tool.Restore(call("1", "asks", ""), json.RawMessage(`{"city":7}`), false)), "", "no error for arguments that do not fit")
 	_, err = process(object).Find("p", "asks", tool.Fingerprint())
 	staleFor(t, err, &staleToolError{tool: "asks", server: "p", reason: toolChanged})
 	if same, err := now.Find("p", "asks", ""); err != nil || same != tool {

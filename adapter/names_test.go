@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestAssignNames(t *testing.T) {
@@ -40,7 +42,7 @@ func TestAssignNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			diff(t, "names", assignNames(tt.ids, tt.prefixed), tt.want)
+			check.Same(t, "names", assignNames(tt.ids, tt.prefixed), tt.want)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -173,7 +174,5 @@ func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
 		}
 	}
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("2", "echo", "{}")); r.Text != "{}" {
-		t.Errorf("got %q, want the connection in use", r.Text)
-	}
+	check.Equal(t, "the connection in use", ts.Catalog(profile.Plain).Call(t.Context(), call("2", "echo", "{}")).Text, "{}")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -57,17 +58,13 @@ func TestDefinitions(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	defs := ts.Catalog(profile.Plain).Definitions()
 	got, err := json.Marshal(defs)
-	check(t, err)
+	check.Must(t, err)
 	want := `[{"type":"function","function":{"name":"none","description":"Does none.","parameters":{"properties":{},"type":"object"}}},` +
 		`{"type":"function","function":{"name":"search","description":"Does search.","parameters":` +
 		`{"type":"object","properties":{"q":{"type":"string","description":"\u003cwhat\u003e"}},"required":["q"]}}}]`
-	if string(got) != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	check.Equal(t, got, string(got), want)
 	defs[0].Function.Name = "changed"
-	if ts.Catalog(profile.Plain).Definitions()[0].Function.Name != "none" {
-		t.Error("got the caller's change, want definitions of its own for every caller")
-	}
+	check.Equal(t, "the caller's change", ts.Catalog(profile.Plain).Definitions()[0].Function.Name, "none")
 }
 
 func TestParametersKeepTheSchema(t *testing.T) {
@@ -79,9 +76,7 @@ func TestParametersKeepTheSchema(t *testing.T) {
 		`null`:                                  `{"type":"object","properties":{}}`,
 		`{"$ref":"#/$defs/a","$defs":{"a":{}}}`: `{"type":"object","properties":{},"$ref":"#/$defs/a","$defs":{"a":{}}}`,
 	} {
-		if got := string(toolWith(t, schema).input.Parameters); got != want {
-			t.Errorf("%s: got %s, want %s", schema, got, want)
-		}
+		check.Equal(t, schema, string(toolWith(t, schema).input.Parameters), want)
 	}
 }
 
@@ -153,9 +148,7 @@ func TestOpenFailureClosesTheOthers(t *testing.T) {
 		{Name: "good", Transport: p.transport(t), Filter: func(*mcp.Tool) bool { close(listed); return true }},
 		{Name: "bad", Transport: transportFunc(func(context.Context) (mcpclient.Conn, error) { <-listed; return nil, errNoDial })},
 	}, nil)
-	if !errors.Is(err, errNoDial) {
-		t.Errorf("got %v, want the failure of bad", err)
-	}
+	check.Is(t, err, errNoDial, "the failure of bad")
 	<-p.ended
 }
 
@@ -183,9 +176,7 @@ func TestOpenTimesOut(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `server "slow"`) || !strings.Contains(err.Error(), "ConnectTimeout") {
 			t.Errorf("got %v, want the timeout of slow", err)
 		}
-		if got := time.Since(start); got != 30*time.Second {
-			t.Errorf("got %v, want the default of 30 s", got)
-		}
+		check.Equal(t, "the default of 30 s", time.Since(start), 30*time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, &Options{Policy: Policy{Start: StartAvailable}}); !errors.Is(err, context.Canceled) {
@@ -207,29 +198,23 @@ func TestServerRevision(t *testing.T) {
 			t.Errorf("%s: got revision %s, want %s", s.Name, got, want[i])
 		}
 	}
-	if opts.Protocol.Revision != mcp.Revision20250618 {
-		t.Errorf("got %q in the caller's options, want them as they were", opts.Protocol.Revision)
-	}
+	check.Equal(t, "in the caller's options", opts.Protocol.Revision, mcp.Revision20250618)
 }
 
 func TestOpenWithAClient(t *testing.T) {
 	p := newPeer().tool("x", object, answer("ok"))
 	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
-	check(t, err)
+	check.Must(t, err)
 	defer client.Close()
 	ts := open(t, nil, Server{Name: "p", Client: client})
-	check(t, ts.Close())
-	if err := client.Ping(t.Context()); err != nil {
-		t.Errorf("got %v, want the caller's client left open", err)
-	}
+	check.Must(t, ts.Close())
+	check.NoError(t, client.Ping(t.Context()), "the caller's client left open")
 }
 
 func TestServerWithTooManyTools(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
 	_, err := Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t)}}, &Options{maxTools: 1})
-	if err == nil || !strings.Contains(err.Error(), "more than 1 tools") {
-		t.Errorf("got %v, want the bound", err)
-	}
+	check.Text(t, err, "more than 1 tools", "the bound")
 }
 
 // A tool for which a filter or Rename panics is left out.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -105,9 +106,7 @@ func TestOutcomeOfACancelledCall(t *testing.T) {
 			if r.Unsent() != want || r.Interrupted() == want || !errors.Is(r.Err, context.DeadlineExceeded) {
 				t.Errorf("got unsent %v, interrupted %v for %v", r.Unsent(), r.Interrupted(), r.Err)
 			}
-			if text := "Error: the call was cancelled before it was sent. Nothing was done."; (r.Text == text) != want {
-				t.Errorf("got %q", r.Text)
-			}
+			check.Equal(t, r.Text, (r.Text == "Error: the call was cancelled before it was sent. Nothing was done."), want)
 		}
 	})
 }

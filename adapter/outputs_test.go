@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
@@ -79,16 +80,12 @@ func TestValidatorOfArguments(t *testing.T) {
 		t.Errorf("got %+v left out, want the tool that the validator refuses", skipped)
 	}
 	tools := ts.Catalog(profile.Plain)
-	if r := tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)); r.Text != "done" {
-		t.Errorf("got %q, want the even one sent", r.Text)
-	}
+	check.Equal(t, "the even one sent", tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)).Text, "done")
 	r := tools.Call(t.Context(), call("1", "x", `{"n":"3"}`))
 	if bad, ok := errors.AsType[*argumentError](r.Err); !ok || bad.path != "/n" || !strings.Contains(r.Text, "odd") {
 		t.Errorf("got %q with %v, want the odd one refused", r.Text, r.Err)
 	}
 	p, err := tools.Prepare(call("1", "x", `{"n":4}`))
-	check(t, err)
-	if _, err := p.WithArguments(json.RawMessage(`{"n":5}`)); err == nil {
-		t.Error("got no error of odd arguments of the host")
-	}
+	check.Must(t, err)
+	check.Text(t, check.Err(p.WithArguments(json.RawMessage(`{"n":5}`))), "", "no error of odd arguments of the host")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -67,7 +68,7 @@ func bothWays(t testing.TB) (bare, through func()) {
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: server})
 	tool, _ := ts.Catalog(profile.Plain).Lookup("t0")
 	bare = func() {
-		check(t, tool.valid([]byte(benchArguments)))
+		check.Must(t, tool.valid([]byte(benchArguments)))
 		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
 			t.Fatal(err)
 		}

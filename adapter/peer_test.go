@@ -6,12 +6,11 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -53,7 +52,7 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	session, err := p.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
-	check(t, err)
+	check.Must(t, err)
 	p.session = session
 	p.die = func() { _ = fromServer.Close(); _ = toServer.Close() }
 	go func() {
@@ -113,7 +112,7 @@ func intercept(f func(ctx context.Context, r *Request, next Handler) (*mcp.CallT
 func open(t testing.TB, opts *Options, servers ...Server) *Toolset {
 	t.Helper()
 	ts, err := Open(t.Context(), servers, opts)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = ts.Close() })
 	return ts
 }
@@ -132,26 +131,10 @@ func callText(ctx context.Context, tool *Tool, arguments string) (string, error)
 	return r.Text, nil
 }
 
-// check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// diff compares two values. Empty and nil lists are the same.
-func diff(t testing.TB, what string, got, want any) {
-	t.Helper()
-	if d := cmp.Diff(got, want, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); d != "" {
-		t.Errorf("%s: got (-) want (+):\n%s", what, d)
-	}
-}
-
 // wantTools checks the names of tools that models know.
 func wantTools(t testing.TB, ts *Toolset, want ...string) {
 	t.Helper()
-	diff(t, "tools", toolNamesOf(ts), want)
+	check.Same(t, "tools", toolNamesOf(ts), want)
 }
 
 const object = `{"type":"object"}`

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -106,14 +107,10 @@ func TestFormsOfSeveralPeople(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
-		if got := d.count(); got != 5 {
-			t.Errorf("got %d connections, want one for the list and one for each open form", got)
-		}
+		check.Equal(t, "connections", d.count(), 5)
 		time.Sleep(2 * idleStop)
 		synctest.Wait()
-		if got := d.alive(); got != 1 {
-			t.Errorf("got %d connections after a time without calls, want that for the list", got)
-		}
+		check.Equal(t, "connections after a time without calls", d.alive(), 1)
 	})
 }
 
@@ -263,9 +260,7 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 				t.Fatalf("got %q, want %q", got, want)
 			}
 			began := time.Now()
-			if err := end(ts); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, end(ts))
 			if got, want := <-waiting, "Error: the tool's server cannot be reached. Nothing was done."; got != want || time.Since(began) > time.Minute {
 				t.Errorf("%s: got %q after %v, want at once: %q", name, got, time.Since(began), want)
 			}

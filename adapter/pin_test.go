@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -14,9 +15,7 @@ func TestFingerprint(t *testing.T) {
 	same := tool
 	same.InputSchema = json.RawMessage("{ \"properties\": {\"x\":{\"maximum\":9007199254740993}},\n\"type\":\"object\"}")
 	same.Meta, same.Icons = json.RawMessage(`{"x":1,"ui":{"visibility":["app","model"]}}`), []mcp.Icon{{}}
-	if Fingerprint(&tool) != Fingerprint(&same) {
-		t.Error("got different fingerprints, want one for JSON that means the same")
-	}
+	check.Equal(t, "different fingerprints", Fingerprint(&tool), Fingerprint(&same))
 	for name, change := range map[string]func(*mcp.Tool){
 		"name":        func(t *mcp.Tool) { t.Name = "c" },
 		"shifted":     func(t *mcp.Tool) { t.Name, t.Description = "ab", "" },
@@ -56,9 +55,7 @@ func TestPins(t *testing.T) {
 		}
 	}
 
-	if len(pins) != 2 {
-		t.Error("got the caller's pins changed")
-	}
+	check.Equal(t, "the caller's pins changed", len(pins), 2)
 }
 
 // With Pin the first definition holds: a server cannot swap a tool later.
@@ -67,7 +64,7 @@ func TestPinAtFirstUse(t *testing.T) {
 	ts := open(t, &Options{Policy: Policy{Pin: true}}, Server{Name: "p", Transport: p.transport(t)})
 	for _, schema := range []string{queried, object} {
 		p.tool("a", schema, echo)
-		check(t, ts.Refresh(t.Context()))
+		check.Must(t, ts.Refresh(t.Context()))
 		want := []string{"a", "b"}
 		if schema == queried {
 			want = []string{"b"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -55,9 +56,7 @@ func (s *pair) give(t *testing.T) {
 }
 
 func (s *pair) refresh(t *testing.T) {
-	if err := s.ts.Refresh(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, s.ts.Refresh(t.Context()))
 }
 
 // staleFor checks that a call was not sent, and the reason.
@@ -97,18 +96,12 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			s.refresh(t)
 		}, nil, &staleToolError{tool: "save", server: "vault", reason: toolChanged}},
 		"the server is removed": {func(t *testing.T, s *pair) {
-			if err := s.ts.Remove("vault"); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.ts.Remove("vault"))
 		}, nil, &staleToolError{tool: "save", server: "vault", reason: serverGone}},
 		"another server takes the label": {func(t *testing.T, s *pair) {
-			if err := s.ts.Remove("vault"); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.ts.Remove("vault"))
 			other := newPeer().tool("save", object, s.runs("other vault/save"))
-			if err := s.ts.Add(t.Context(), Server{Name: "vault", Transport: other.transport(t)}); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.ts.Add(t.Context(), Server{Name: "vault", Transport: other.transport(t)}))
 		}, nil, &staleToolError{tool: "save", server: "vault", reason: serverGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +110,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			tool := agents[slices.IndexFunc(agents, func(tool *Tool) bool { return tool.Name() == "save" })]
 			tt.change(t, s)
 			r := catalog.Call(t.Context(), call("1", "save", secret))
-			diff(t, "calls", s.ran, tt.ran)
+			check.Same(t, "calls", s.ran, tt.ran)
 			text, err := callText(t.Context(), tool, secret)
 			if text != r.Text || err != nil || len(s.ran) != 2*len(tt.ran) {
 				t.Errorf("got %q, %v after %v, want %q as well", text, err, s.ran, r.Text)
@@ -135,9 +128,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			if messages, err := catalog.Dispatch(t.Context(), []llms.ToolCall{call("1", "save", secret)}); err != nil || len(messages) != 1 {
 				t.Errorf("got %v, %v, want an answer to the call", messages, err)
 			}
-			if len(s.ran) != 0 {
-				t.Errorf("got %v, want nothing to run", s.ran)
-			}
+			check.Equal(t, "nothing to run", len(s.ran), 0)
 		})
 	}
 }
@@ -152,29 +143,23 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 		t.Run(name+" during the approval", func(t *testing.T) {
 			var s *pair
 			s = newPair(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-				if a.Server != want.server {
-					t.Errorf("got a question about %s, want %s", a.Server, want.server)
-				}
+				check.Equal(t, "a question about", a.Server, want.server)
 				change(s, t)
 				return approval.Decision{Allow: true}, nil
 			}})
 			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
-			if len(s.ran) != 0 {
-				t.Errorf("got %v, want nothing to run", s.ran)
-			}
+			check.Equal(t, "nothing to run", len(s.ran), 0)
 		})
 		t.Run(name+" after the preparation", func(t *testing.T) {
 			s := newPair(t, nil)
 			catalog := s.ts.Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", offered, ""))
-			check(t, err)
+			check.Must(t, err)
 			change(s, t)
 			staleFor(t, p.Run(t.Context()).Err, want)
 			_, err = catalog.Prepare(call("1", offered, "")) // before anyone is asked
 			staleFor(t, err, want)
-			if len(s.ran) != 0 {
-				t.Errorf("got %v, want nothing to run", s.ran)
-			}
+			check.Equal(t, "nothing to run", len(s.ran), 0)
 		})
 		t.Run(name+" in an interceptor", func(t *testing.T) {
 			var s *pair
@@ -183,9 +168,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 				return next(ctx, r)
 			})})
 			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
-			if len(s.ran) != 0 {
-				t.Errorf("got %v, want nothing to run", s.ran)
-			}
+			check.Equal(t, "nothing to run", len(s.ran), 0)
 		})
 	}
 }
@@ -220,7 +203,7 @@ func TestApprovedIsSent(t *testing.T) {
 				t.Errorf("got %v, want each catalog to read what it asked for", err)
 			}
 			prepared, err := ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input))
-			check(t, err)
+			check.Must(t, err)
 			if tt.edit != "" {
 				if prepared, err = prepared.WithArguments(json.RawMessage(tt.edit)); err != nil {
 					t.Fatal(err)
@@ -242,16 +225,14 @@ func TestApprovedIsSent(t *testing.T) {
 	}
 	p := newPeer().tool("w", weather, echo)
 	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(call("1", "w", `{"city":"Rome"}`))
-	check(t, err)
+	check.Must(t, err)
 	var wrong *argumentError
 	for _, edit := range []string{`{}`, `{"city":"Rome","days":"3"}`, `["Rome"]`, `null`, `{`, ``} {
 		if p, err := prepared.WithArguments(json.RawMessage(edit)); !errors.As(err, &wrong) || p != nil {
 			t.Errorf("%q: got %v, want arguments refused that do not fit", edit, err)
 		}
 	}
-	if got := prepared.Run(t.Context()).Text; got != `{"city":"Rome"}` {
-		t.Errorf("got %s, want the call unchanged by what was made of it", got)
-	}
+	check.Equal(t, "the call unchanged by what was made of it", prepared.Run(t.Context()).Text, `{"city":"Rome"}`)
 }
 
 // New arguments of an interceptor are approved and sent in the same form, even with a duplicate
@@ -285,7 +266,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 		return approval.Decision{Allow: true}, nil
 	}
 	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(c)
-	check(t, err)
+	check.Must(t, err)
 	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
 	copy(prepared.Arguments(), `{"city":"Bari"}`)
 	r := prepared.Run(t.Context())
@@ -327,7 +308,7 @@ func TestApproveBeforeRun(t *testing.T) {
 		asked, decide, change = nil, tt.decide, tt.change
 		write := call("1", "write", `{"city":"Rome"}`)
 		p, err := catalog.Prepare(write)
-		check(t, err)
+		check.Must(t, err)
 		r := new(Result)
 		if approved, err := p.Approve(t.Context()); err != nil {
 			r = catalog.Refuse(t.Context(), write, err)

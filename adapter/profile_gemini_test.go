@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Arguments that the server's schema refuses do not fit the written schema either.
@@ -60,9 +61,7 @@ func TestRewrittenSchemasHold(t *testing.T) {
 				if err := rewritten.Validate([]byte(arguments)); err != nil {
 					t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(root))
 				}
-				if _, err := tool.arguments(arguments); err != nil {
-					t.Errorf("%s: got %v, want it accepted", arguments, err)
-				}
+				check.NoError(t, check.Err(tool.arguments(arguments)), arguments, "it accepted")
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -42,11 +43,11 @@ var provenance = map[string]struct {
 // publishedSchemas reads testdata/schemas: input schemas by source and name of the tool.
 func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 	files, err := filepath.Glob("testdata/schemas/*.json")
-	check(t, err)
+	check.Must(t, err)
 	out := map[string]json.RawMessage{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		check(t, err)
+		check.Must(t, err)
 		var tools map[string]json.RawMessage
 		if err := json.Unmarshal(data, &tools); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -64,9 +65,9 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 	d := define([]*Tool{tool}, p)
 	*tool = *tool.shownAs(d.wrapped[0])
 	raw, err := json.Marshal(d.tools[0].Function.Parameters)
-	check(t, err)
+	check.Must(t, err)
 	v, err := schema.Decode(raw)
-	check(t, err)
+	check.Must(t, err)
 	return v.(map[string]any), d.tools[0].Function.Strict, d.changes
 }
 
@@ -117,7 +118,7 @@ func TestProfiles(t *testing.T) {
 				}
 				checkUnheld(t, p, changes)
 				again, _, _ := parametersOf(t, tool, p)
-				diff(t, "got another schema the second time", again, root)
+				check.Same(t, "got another schema the second time", again, root)
 				if fit := checkArguments(t, tool, p, root, changes, 30); fit < 3 {
 					t.Errorf("got %d arguments of 30 that fit, want enough to tell something", fit)
 				}
@@ -172,11 +173,11 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 	root = dialect(p, root)
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2)), root: root}
 	rewritten, err := schema.Compile([]byte(show(root)))
-	check(t, err)
+	check.Must(t, err)
 	var lenient *Tool
 	for range n {
 		args, err := json.Marshal(g.value(root, 5))
-		check(t, err)
+		check.Must(t, err)
 		if rewritten.Validate(args) != nil {
 			continue // the generator does not know all keywords
 		}
@@ -251,7 +252,7 @@ func TestChangesThatAreListed(t *testing.T) {
 			for _, c := range d.changes {
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
 			}
-			diff(t, "changes", changes, tt.changes)
+			check.Same(t, "changes", changes, tt.changes)
 		})
 	}
 }
@@ -268,14 +269,12 @@ func TestCatalogForAProvider(t *testing.T) {
 			strict = append(strict, d.Function.Name)
 		}
 	}
-	diff(t, "strict", strict, []string{"open", "search"})
+	check.Same(t, "strict", strict, []string{"open", "search"})
 	want := profile.Change{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for a missing property"}
 	if !slices.Contains(changes, want) {
 		t.Errorf("got %v, want %v among them", changes, want)
 	}
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
-		t.Errorf("got %q, want null turned back", r.Text)
-	}
+	check.Equal(t, "null turned back", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)).Text, `{"q":"x"}`)
 	for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI} {
 		defs := ts.Catalog(target).Definitions()
 		for _, d := range defs {
@@ -284,13 +283,9 @@ func TestCatalogForAProvider(t *testing.T) {
 			}
 		}
 	}
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
-		t.Errorf("got %q, want the placeholder taken out", r.Text)
-	}
+	check.Equal(t, "the placeholder taken out", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)).Text, `{}`)
 	defs[0].Function.Name = "changed"
-	if again := ts.Catalog(profile.OpenAIStrict).Definitions(); again[0].Function.Name != "open" {
-		t.Error("got the caller's change, want definitions of its own for every caller")
-	}
+	check.Equal(t, "the caller's change", ts.Catalog(profile.OpenAIStrict).Definitions()[0].Function.Name, "open")
 	defer func() {
 		if recover() == nil {
 			t.Error("got no panic for a target that there is not")

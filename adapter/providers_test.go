@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // recorder records the body of a request and fails.
@@ -32,12 +33,12 @@ func TestProvidersSendTheSchema(t *testing.T) {
 	p := newPeer().tool("x", schema, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	want, err := json.Marshal(json.RawMessage(ts.Servers()[0].Tools[0].Definition().InputSchema))
-	check(t, err)
+	check.Must(t, err)
 	var sent recorder
 	oai, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
-	check(t, err)
+	check.Must(t, err)
 	claude, err := anthropic.New(anthropic.WithToken("none"), anthropic.WithHTTPClient(&sent))
-	check(t, err)
+	check.Must(t, err)
 	for name, model := range map[string]llms.Model{"openai": oai, "anthropic": claude} {
 		sent.body = nil
 		messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}

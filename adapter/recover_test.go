@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -18,17 +19,15 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		l := newListener(t, "a")
 		l.listless = true
 		client, err := mcpclient.Connect(t.Context(), l.way, nil)
-		check(t, err)
+		check.Must(t, err)
 		defer client.Close()
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear}, Server{Name: "p", Client: client})
 		if ts.Servers()[0].Err == nil {
 			t.Fatal("got a server that lists nothing")
 		}
-		if err := ts.Refresh(t.Context()); err == nil {
-			t.Error("got no error, want what keeps the server from listing")
-		}
+		check.Text(t, ts.Refresh(t.Context()), "")
 		l.offer("a")
-		check(t, ts.Refresh(t.Context()))
+		check.Must(t, ts.Refresh(t.Context()))
 		if s := ts.Servers()[0]; s.Err != nil || len(s.Tools) != 1 {
 			t.Errorf("got %d tools and %v, want the server with its tool", len(s.Tools), s.Err)
 		}
@@ -50,13 +49,11 @@ func TestRefreshDespiteACallback(t *testing.T) {
 			Name: "p", Transport: serving("x", first, second),
 			Options: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
 		})
-		check(t, first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
+		check.Must(t, first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
 		synctest.Wait()
 		_ = first.conn.Close()
 		synctest.Wait()
-		if err := ts.Refresh(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, ts.Refresh(t.Context()))
 		wantTools(t, ts, "b")
 	})
 }
@@ -80,12 +77,10 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		synctest.Wait() // one of them dials, the other one waits for it
 		close(gate)
 		for range 2 {
-			check(t, <-errs)
+			check.Must(t, <-errs)
 		}
 		wantTools(t, ts, "b")
-		if n := way.dials.Load(); n != 2 {
-			t.Errorf("got %d connections, want 2", n)
-		}
+		check.Equal(t, "connections", way.dials.Load(), 2)
 	})
 }
 
@@ -101,7 +96,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		client := ts.Servers()[0].Client
 		_ = first.conn.Close()
 		synctest.Wait()
-		check(t, ts.Refresh(t.Context())) // waits for the restart
+		check.Must(t, ts.Refresh(t.Context())) // waits for the restart
 		synctest.Wait()
 		wantTools(t, ts, "b")
 		if n := way.dials.Load(); ts.Servers()[0].Client != client || n != 2 {
@@ -135,12 +130,10 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 			ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: transport})
 			synctest.Wait()
 			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
-			check(t, conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))
+			check.Must(t, conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))
 			synctest.Wait()
 			wantTools(t, ts, "a")
-			if heard != 1 {
-				t.Errorf("got %d notices for the host, want 1", heard)
-			}
+			check.Equal(t, "notices for the host", heard, 1)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -69,18 +70,14 @@ func TestRender(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, media := render(&tt.res, 1<<20)
-			if got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			diff(t, "media", media, tt.media)
+			check.Equal(t, "", got, tt.want)
+			check.Same(t, "media", media, tt.media)
 		})
 	}
 }
 
 func TestShorten(t *testing.T) {
-	if got := shorten("short", minResult); got != "short" {
-		t.Errorf("got %q, want it as it was", got)
-	}
+	check.Equal(t, "short", shorten("short", minResult), "short")
 	for _, unit := range []string{"x", "é", "日", "🙂"} {
 		text := strings.Repeat(unit, 4000)
 		for limit := minResult; limit < minResult+20; limit++ {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -35,7 +36,7 @@ func TestResume(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(2500*time.Millisecond, func() { cancel(mcpclient.ErrDetach) })
 				prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", `{"a":1}`))
-				check(t, err)
+				check.Must(t, err)
 				id := ""
 				r := prepared.Run(ctx, mcpclient.WithTaskStarted(func(s mcp.TaskState) error { id = s.ID; return nil }))
 				if !r.Interrupted() || r.Unsent() || id != "k" {
@@ -43,9 +44,9 @@ func TestResume(t *testing.T) {
 				}
 				again := open(t, opts, Server{Name: "p", Transport: p.transport(t)})
 				tool, err := again.Catalog(profile.Plain).Find("p", "slow", prepared.Tool().Fingerprint())
-				check(t, err)
+				check.Must(t, err)
 				restored, err := tool.Restore(call("1", "slow", ""), prepared.Arguments(), false)
-				check(t, err)
+				check.Must(t, err)
 				if r := restored.Resume(t.Context(), id, nil, nil); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
 					t.Errorf("got %q, %v, intercepted %d times and approved %d times", r.Text, r.Err, ran, asked)
 				}
@@ -65,7 +66,7 @@ func TestResumeThatEnds(t *testing.T) {
 		p.status = "working"
 		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", ""))
-			check(t, err)
+			check.Must(t, err)
 			if r := prepared.Resume(t.Context(), "", nil, nil); r.Text != "Error: the call cannot be continued: there is no task. Nothing was done." {
 				t.Errorf("got %q", r.Text)
 			}

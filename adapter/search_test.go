@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestSearch checks that a search uses all texts of tools, and finds no tool that models must not
@@ -36,7 +37,7 @@ func TestSearch(t *testing.T) {
 		for _, tool := range ts.Catalog(profile.Plain).Search(query, 10) {
 			got = append(got, tool.Name())
 		}
-		diff(t, fmt.Sprintf("%q", query), got, want)
+		check.Same(t, fmt.Sprintf("%q", query), got, want)
 	}
 	if got := new(Catalog).Search("x", 3); len(got) > 0 {
 		t.Errorf("got %v in an empty catalog", got)
@@ -59,6 +60,6 @@ func TestSearchOfWhatFunctionsServe(t *testing.T) {
 				got = append(got, name)
 			}
 		}
-		diff(t, fmt.Sprintf("%q", query), got, want)
+		check.Same(t, fmt.Sprintf("%q", query), got, want)
 	}
 }

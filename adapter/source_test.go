@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -73,7 +73,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 	if _, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "result", got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true})
+	check.Same(t, "result", got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true})
 }
 
 // A handler knows the server, the tool and the call. If several current calls differ in a value, it
@@ -112,7 +112,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 			for i, tool := range tt.tools {
 				go func() { texts <- catalog.Call(t.Context(), call(fmt.Sprint(i), tool, "")).Text }()
 			}
-			diff(t, "source", <-asked, tt.want)
+			check.Same(t, "source", <-asked, tt.want)
 			close(release)
 			for range tt.tools {
 				if text := <-texts; text != "decline" && text != "ok" {
@@ -128,8 +128,8 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
 	ctx := withSource((&sending{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
-	diff(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
-	diff(t, "source", seenIn(withSource(ctx, "b")), seen{Server: "b"})
+	check.Same(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
+	check.Same(t, "source", seenIn(withSource(ctx, "b")), seen{Server: "b"})
 	if _, ok := SourceFrom(t.Context()); ok {
 		t.Error("got a source outside of a handler")
 	}
@@ -153,12 +153,8 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	}
 	given := &mcpclient.Options{Sampling: ableSampler{sample}, Elicitation: ableAsker{}}
 	got := WithSource(given, "s")
-	if inquiry.SamplingCapabilityOf(got.Sampling) != (mcp.SamplingCapability{Tools: true}) {
-		t.Error("got another sampling capability, want that of the handler")
-	}
-	if inquiry.ElicitationCapabilityOf(got.Elicitation) != (mcp.ElicitationCapability{URL: true}) {
-		t.Error("got another elicitation capability, want that of the handler")
-	}
+	check.Equal(t, "another sampling capability", inquiry.SamplingCapabilityOf(got.Sampling), (mcp.SamplingCapability{Tools: true}))
+	check.Equal(t, "another elicitation capability", inquiry.ElicitationCapabilityOf(got.Elicitation), (mcp.ElicitationCapability{URL: true}))
 	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
 		t.Errorf("got %v, %v, want a handler that knows its server", res, err)
 	}
@@ -167,17 +163,11 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	}
 
 	plain := WithSource(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
-	if inquiry.SamplingCapabilityOf(plain.Sampling) != (mcp.SamplingCapability{}) {
-		t.Error("got a sampling capability, want none")
-	}
-	if inquiry.ElicitationCapabilityOf(plain.Elicitation) != (mcp.ElicitationCapability{Form: true}) {
-		t.Error("got no forms, want them by default")
-	}
+	check.Equal(t, "a sampling capability", inquiry.SamplingCapabilityOf(plain.Sampling), (mcp.SamplingCapability{}))
+	check.Equal(t, "no forms", inquiry.ElicitationCapabilityOf(plain.Elicitation), (mcp.ElicitationCapability{Form: true}))
 	none := WithSource(nil, "s")
 	if none.Sampling != nil || inquiry.ElicitationCapabilityOf(none.Elicitation) != (mcp.ElicitationCapability{Form: true, URL: true}) {
 		t.Error("got other handlers than one of questions, which callers answer")
 	}
-	if _, err := none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"}); !errors.Is(err, ErrNotAsked) {
-		t.Errorf("got %v without a caller, want %v", err, ErrNotAsked)
-	}
+	check.Is(t, check.Err(none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"})), ErrNotAsked, "without a caller")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var cutNotice = regexp.MustCompile(`\[… \d+ of \d+ bytes were cut here; call (\S+) with (\{"handle":"(\w+)","offset":\d+\}) to read them(?:; the whole is [^…]+)? …\]`)
@@ -19,9 +20,7 @@ func TestSpill(t *testing.T) {
 	p := newPeer().tool("long", object, answer(all.String())).tool("short", object, answer("ok"))
 	ts := open(t, &Options{Policy: Policy{MaxResult: 1000}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
 	wantTools(t, ts, "long", "short", "read_result")
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
-		t.Errorf("got %q, want a short result as it is", r.Text)
-	}
+	check.Equal(t, "a short result as it is", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short", "")).Text, "ok")
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", ""))
 	found := cutNotice.FindStringSubmatch(r.Text)
 	if found == nil || len(r.Text) > 1000 {
@@ -45,7 +44,7 @@ func TestSpill(t *testing.T) {
 		}
 		args = fmt.Sprintf(`{"handle":%q,"offset":"%d"}`, found[3], next)
 	}
-	diff(t, "the whole result page by page", got, all.String())
+	check.Same(t, "the whole result page by page", got, all.String())
 	if page := ts.Catalog(profile.Plain).Call(t.Context(), call("2", found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
 		t.Errorf("got %q, want a match", page.Text)
 	}
@@ -88,7 +87,5 @@ func TestSpillKeepsItsName(t *testing.T) {
 	for _, tool := range open(t, &Options{Spill: 1}).Catalog(profile.Plain).Tools() {
 		kept = append(kept, tool.Name())
 	}
-	if len(kept) != 1 {
-		t.Errorf("got %v, want the toolset's own tool without servers", kept)
-	}
+	check.Equal(t, "the toolset's own tool without servers", len(kept), 1)
 }

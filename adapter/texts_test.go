@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -15,14 +16,14 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	const text = "do \x1b[2J\u0085\u202e\u200b\U000e0041 it"
 	encode := func(v any) string {
 		raw, err := json.Marshal(v)
-		check(t, err)
+		check.Must(t, err)
 		return string(raw)
 	}
 	word := encode(text)
 	def := &mcp.Tool{Name: "f", Description: text, InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"a":{"type":"string","description":` + word + `,"enum":[` + word + `]}},"required":["a"]}`)}
 	tool, err := NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
-	check(t, err)
+	check.Must(t, err)
 	for _, target := range []profile.Profile{profile.Plain, profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		got := tool.Catalog(target).Definitions()[0].Function
 		var schema struct {
@@ -33,7 +34,7 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 				}
 			}
 		}
-		check(t, json.Unmarshal([]byte(encode(got.Parameters)), &schema))
+		check.Must(t, json.Unmarshal([]byte(encode(got.Parameters)), &schema))
 		a := schema.Properties.A
 		enum := target == profile.GoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
 		if got.Description != text || !strings.HasPrefix(a.Description, text) || !enum {

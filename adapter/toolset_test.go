@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -41,42 +42,34 @@ func TestAddAndRemove(t *testing.T) {
 	old, _ := ts.Catalog(profile.Plain).Lookup("read")
 
 	b := newPeer().tool("read", object, answer("b"))
-	check(t, ts.Add(t.Context(), Server{Name: "b", Transport: b.transport(t)}))
+	check.Must(t, ts.Add(t.Context(), Server{Name: "b", Transport: b.transport(t)}))
 	wantTools(t, ts, "a__read", "x", "b__read")
 	if old.Name() != "read" {
 		t.Errorf("got the name %q for a tool that was given out, want it unchanged", old.Name())
 	}
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b__read", "")); r.Text != "b" {
-		t.Errorf("got %q, want the answer of b", r.Text)
-	}
-	check(t, ts.Remove("b"))
+	check.Equal(t, "the answer of b", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b__read", "")).Text, "b")
+	check.Must(t, ts.Remove("b"))
 	<-b.ended
 	wantTools(t, ts, "read", "x")
 	want := []Event{
 		{Server: "b", Kind: ServerAdded, Added: []string{"read"}},
 		{Server: "b", Kind: ServerRemoved, Removed: []string{"read"}},
 	}
-	diff(t, "events", events, want)
+	check.Same(t, "events", events, want)
 }
 
 func TestAddThatFails(t *testing.T) {
 	a := newPeer().tool("x", object, echo)
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)})
 	for _, s := range []Server{{Name: "a", Transport: transportFunc(unreachable)}, {Name: "b", Transport: transportFunc(unreachable)}, {Name: "c"}} {
-		if err := ts.Add(t.Context(), s); err == nil {
-			t.Errorf("%s: got no error", s.Name)
-		}
+		check.Text(t, ts.Add(t.Context(), s), "", s.Name)
 	}
 	if got := ts.Servers(); len(got) != 1 || len(ts.Catalog(profile.Plain).Tools()) != 1 {
 		t.Errorf("got %v, want a alone", got)
 	}
-	check(t, ts.Close())
-	if err := ts.Add(t.Context(), Server{Name: "d", Transport: transportFunc(unreachable)}); !errors.Is(err, errToolsetClosed) {
-		t.Errorf("got %v, want the toolset closed", err)
-	}
-	if err := ts.Refresh(t.Context()); !errors.Is(err, errToolsetClosed) {
-		t.Errorf("got %v, want the toolset closed", err)
-	}
+	check.Must(t, ts.Close())
+	check.Is(t, ts.Add(t.Context(), Server{Name: "d", Transport: transportFunc(unreachable)}), errToolsetClosed, "the toolset closed")
+	check.Is(t, ts.Refresh(t.Context()), errToolsetClosed, "the toolset closed")
 }
 
 func TestRefreshOnDemand(t *testing.T) {
@@ -86,19 +79,17 @@ func TestRefreshOnDemand(t *testing.T) {
 	before, _ := ts.Catalog(profile.Plain).Lookup("a")
 	p.RemoveTools("b")
 	p.tool("c", queried, echo).tool("d", object, echo)
-	check(t, ts.Refresh(t.Context(), "p"))
+	check.Must(t, ts.Refresh(t.Context(), "p"))
 	wantTools(t, ts, "a", "c", "d")
 	if after, _ := ts.Catalog(profile.Plain).Lookup("a"); after != before {
 		t.Error("got another value for a tool that is the same")
 	}
 	want := []Event{{Server: "p", Kind: ToolsChanged, Added: []string{"d"}, Removed: []string{"b"}, Changed: []string{"c"}}}
-	diff(t, "events", events, want)
+	check.Same(t, "events", events, want)
 	if err := ts.Refresh(t.Context()); err != nil || len(events) != 1 {
 		t.Errorf("got %v and %v, want no event when nothing has changed", err, events)
 	}
-	if err := ts.Refresh(t.Context(), "q"); err == nil {
-		t.Error("got no error for a server that is not there")
-	}
+	check.Text(t, ts.Refresh(t.Context(), "q"), "", "no error for a server that is not there")
 }
 
 func TestRefreshThatFails(t *testing.T) {
@@ -128,20 +119,16 @@ func TestRefreshConnectsAgain(t *testing.T) {
 	if ts.Servers()[0].Err == nil {
 		t.Fatal("got a server that cannot be reached")
 	}
-	check(t, ts.Refresh(t.Context()))
+	check.Must(t, ts.Refresh(t.Context()))
 	catalog := ts.Catalog(profile.Plain)
 	if r := catalog.Call(t.Context(), call("1", "a", "")); r.Text != "first" {
 		t.Fatalf("got %q, want the server reached", r.Text)
 	}
 	p.die()
 	<-ts.Servers()[0].Client.Done()
-	if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) {
-		t.Errorf("got %v, want the failure to connect", err)
-	}
-	check(t, ts.Refresh(t.Context()))
-	if r := catalog.Call(t.Context(), call("1", "a", "")); r.Text != "second" {
-		t.Errorf("got %q, want the new connection, and its tools as they were offered", r.Text)
-	}
+	check.Is(t, ts.Refresh(t.Context()), errNoDial, "the failure to connect")
+	check.Must(t, ts.Refresh(t.Context()))
+	check.Equal(t, "the new connection, and its tools as they were offered", catalog.Call(t.Context(), call("1", "a", "")).Text, "second")
 	if !slices.Equal(kinds, []EventKind{ServerAdded, ServerReturned}) {
 		t.Errorf("got the events %v, want one for each connection", kinds)
 	}
@@ -159,9 +146,7 @@ func TestServerOptions(t *testing.T) {
 	if n := len(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short__long", "")).Text); n > 300 {
 		t.Errorf("got %d bytes, want the server's bound", n)
 	}
-	if n := len(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b__long", "")).Text); n != 5000 {
-		t.Errorf("got %d bytes, want all", n)
-	}
+	check.Equal(t, "bytes", len(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b__long", "")).Text), 5000)
 	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short__ails", "")); r.Fatal() != nil || r.Err != nil || r.Text != "Error: broken" {
 		t.Errorf("got %v and %q, want the failure as text", r.Err, r.Text)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -132,7 +133,7 @@ func TestUnheld(t *testing.T) {
 					t.Errorf("got %v, want one that is wider for %q", changes, u.keyword)
 				}
 				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
-				check(t, err)
+				check.Must(t, err)
 				if err := rewritten.Validate([]byte(u.arguments)); err != nil {
 					t.Errorf("%s: got %v, want it to fit\n%s", u.arguments, err, show(root))
 				}
@@ -149,7 +150,7 @@ func TestUnheld(t *testing.T) {
 // The guide has the same table.
 func TestUnheldIsDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../docs/schema-keywords.md")
-	check(t, err)
+	check.Must(t, err)
 	for _, u := range unheld {
 		if u.why == "" {
 			continue

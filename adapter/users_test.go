@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // userFrom returns the user of a context. It panics for "mallory".
@@ -54,28 +55,26 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 							t.Errorf("got %q for %q, want each user's own decision", r.Text, user)
 						}
 					}
-					diff(t, "questions to", asked, want)
+					check.Same(t, "questions to", asked, want)
 				}
 				unknown := []string{"", "", "mallory", "mallory"}
 				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
 				calls(ts, unknown...)
-				check(t, ts.Forget(as(t, "ada"), "p"))
+				check.Must(t, ts.Forget(as(t, "ada"), "p"))
 				calls(ts, slices.Concat([]string{"ada"}, unknown)...)
 				if name == "file" {
 					calls(share(), unknown...)
 				}
 				for _, user := range []string{"", "mallory"} {
-					if err := ts.Forget(as(t, user), ""); err == nil {
-						t.Errorf("got no error, want that the user %q is not known", user)
-					}
+					check.Text(t, ts.Forget(as(t, user), ""), "", user, "is not known")
 				}
 				calls(ts, unknown...)
 				for _, user := range []string{"ada", "bob"} {
-					check(t, ts.Forget(as(t, user), ""))
+					check.Must(t, ts.Forget(as(t, user), ""))
 				}
 				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
 				for _, user := range []string{"ada", "bob"} {
-					check(t, ts.Forget(as(t, user), ""))
+					check.Must(t, ts.Forget(as(t, user), ""))
 				}
 			})
 		}
@@ -122,15 +121,11 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 			t.Errorf("got the questions %q and %d more, want one for each user", got, len(questions))
 		}
 		leave() // who waits for a turn need not
-		if err := <-ends; err != context.Canceled {
-			t.Errorf("got %v, want the end of the context", err)
-		}
+		check.Equal(t, "the end of the context", <-ends, context.Canceled)
 		asking["bob"] <- approval.Decision{Allow: true}
 		asking["ada"] <- approval.Decision{Allow: true}
 		for range 2 {
-			if err := <-ends; err != nil {
-				t.Errorf("got %v, want the call allowed", err)
-			}
+			check.NoError(t, <-ends, "the call allowed")
 		}
 	})
 }
@@ -165,9 +160,7 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 			answers <- approval.Decision{}
 			<-ends
 		}
-		if !slices.Equal(asked, want) {
-			t.Errorf("got the questions %q, want %q", asked, want)
-		}
+		check.Same(t, "the questions", asked, want)
 	})
 }
 
@@ -203,9 +196,7 @@ func TestEditedArgumentsAreNotRemembered(t *testing.T) {
 		ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope})}, Server{Name: "p", Transport: annotated().transport(t)})
 		for range 2 {
 			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
-			if want := "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}"; r.Text != want {
-				t.Errorf("%v: got %q, want %q", scope, r.Text, want)
-			}
+			check.Equal(t, scope, r.Text, "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}")
 		}
 		if asked != 2 {
 			t.Errorf("%v: got %d questions, want one for each call", scope, asked)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -40,7 +41,7 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: viewPeer().transport(t)})
 	var sent recorder
 	model, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
-	check(t, err)
+	check.Must(t, err)
 	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}
 	for _, p := range profile.All() {
 		_, _ = model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(p).Definitions()), llms.WithModel("m"))
@@ -56,8 +57,8 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	want := []string{"both_tool", "model_tool", "plain"}
 	wantTools(t, ts, want...)
 	s := ts.Servers()[0]
-	diff(t, "tools of the server", serverNames(s.Tools), want)
-	diff(t, "tools for views", serverNames(s.AppTools), []string{"app_tool", "both_tool", "plain"})
+	check.Same(t, "tools of the server", serverNames(s.Tools), want)
+	check.Same(t, "tools for views", serverNames(s.AppTools), []string{"app_tool", "both_tool", "plain"})
 	for _, name := range []string{"app_tool", "APP_TOOL", "p__app_tool"} {
 		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, "{}"))
 		if _, unknown := errors.AsType[*unknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
@@ -70,9 +71,9 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 func openView(t *testing.T, ctx context.Context, ts *Toolset) mcpclient.Conn {
 	transport, conn := mcpclient.Pipe()
 	view, err := transport.Dial(t.Context())
-	check(t, err)
+	check.Must(t, err)
 	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = view.Close(); <-s.Done() })
 	return view
 }
@@ -93,9 +94,7 @@ func TestAppToolsTakeNoNames(t *testing.T) {
 		Server{Name: "a", Transport: newPeer().visible("x", answer("hidden"), []string{"app"}).transport(t)},
 		Server{Name: "b", Transport: newPeer().tool("x", object, answer("shown")).transport(t)})
 	wantTools(t, ts, "x")
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", "{}")); r.Text != "shown" {
-		t.Errorf("got %q, want the visible tool", r.Text)
-	}
+	check.Equal(t, "the visible tool", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", "{}")).Text, "shown")
 }
 
 // A model cannot call an offered tool once it is only for views.
@@ -105,7 +104,7 @@ func TestToolBecomesAppOnly(t *testing.T) {
 	ts := open(t, &Options{OnChange: func(e Event) { events <- e }}, Server{Name: "p", Transport: p.transport(t)})
 	catalog := ts.Catalog(profile.Plain)
 	p.visible("x", answer("ran"), []string{"app"})
-	check(t, ts.Refresh(t.Context()))
+	check.Must(t, ts.Refresh(t.Context()))
 	if e := <-events; !slices.Equal(e.Removed, []string{"x"}) || len(e.Added)+len(e.Changed) > 0 {
 		t.Errorf("got the event %+v, want x removed", e)
 	}
@@ -154,8 +153,8 @@ func TestViewAccess(t *testing.T) {
 	if denied, ok := errors.AsType[*deniedError](err); !ok || denied.reason != "not now" {
 		t.Errorf("a denied call: got %v", err)
 	}
-	diff(t, "approvals", asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"})
-	diff(t, "interceptors", intercepted, []string{"ui://p/v app_tool", "ui://p/v plain"})
+	check.Same(t, "approvals", asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"})
+	check.Same(t, "interceptors", intercepted, []string{"ui://p/v app_tool", "ui://p/v plain"})
 	for _, name := range []string{"model_tool", "none_tool", "broken_tool", "other", "other_app", "other__other", "Plain", ""} {
 		_, err := access.CallTool(t.Context(), name, nil)
 		if _, unknown := errors.AsType[*unknownToolError](err); !unknown {
@@ -196,19 +195,13 @@ func TestViewReads(t *testing.T) {
 	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
 		t.Errorf("got %v, read %d times, want it denied", err, read)
 	}
-	diff(t, "approvals", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})
+	check.Same(t, "approvals", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})
 	for _, server := range []string{"q", "gone"} {
-		if _, err := ts.ViewAccess(server, "").ReadResource(t.Context(), "data://1"); err == nil {
-			t.Errorf("%s: got no error", server)
-		}
+		check.Text(t, check.Err(ts.ViewAccess(server, "").ReadResource(t.Context(), "data://1")), "", server)
 	}
-	if _, err := ts.ViewAccess("p", "").ReadResource(t.Context(), "data://"+strings.Repeat("x", 2<<10)); !errors.Is(err, apps.ErrInvalid) {
-		t.Errorf("a long URI: got %v", err)
-	}
-	check(t, ts.Remove("p"))
-	if _, err := ts.ViewAccess("p", "").CallTool(t.Context(), "x", nil); err == nil {
-		t.Error("after Remove: got no error")
-	}
+	check.Is(t, check.Err(ts.ViewAccess("p", "").ReadResource(t.Context(), "data://"+strings.Repeat("x", 2<<10))), apps.ErrInvalid, "a long URI")
+	check.Must(t, ts.Remove("p"))
+	check.Text(t, check.Err(ts.ViewAccess("p", "").CallTool(t.Context(), "x", nil)), "", "after Remove: got no error")
 }
 
 // ViewTools has the tools for views of each server, and no others.
@@ -224,16 +217,14 @@ func TestViewTools(t *testing.T) {
 		names = append(names, tool.Name())
 	}
 	slices.Sort(names)
-	diff(t, "names", names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"})
+	check.Same(t, "names", names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"})
 	tool, err := catalog.Find("q", "app_tool", "")
-	check(t, err)
+	check.Must(t, err)
 	r := catalog.Call(WithView(t.Context(), "ui://q/v"), call("1", tool.Name(), "{}"))
 	if r.Text != "q's" || !slices.Equal(views, []string{"ui://q/v"}) {
 		t.Errorf("got %+v, approvals of %q", r, views)
 	}
-	if _, err := catalog.Find("q", "plain", ""); err == nil {
-		t.Error("a tool of another server was found")
-	}
+	check.Text(t, check.Err(catalog.Find("q", "plain", "")), "", "a tool of another server was found")
 }
 
 // A view calls tools through the session, with the host's approval.
@@ -256,7 +247,7 @@ func TestViewSession(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"y"}}`, `"code":-32602`},
 		{`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`, `"name":"app_tool"`},
 	} {
-		check(t, view.Send(t.Context(), []byte(tt[0])))
+		check.Must(t, view.Send(t.Context(), []byte(tt[0])))
 		if tt[1] == "" {
 			continue
 		}
@@ -281,9 +272,7 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 			return user
 		},
 		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-			if ctx.Value(traceKey{}) != "a trace" {
-				t.Error("a call of a view has no trace of the host")
-			}
+			check.Equal(t, "a call of a view has no trace of the host", ctx.Value(traceKey{}), "a trace")
 			return next(ctx, r)
 		}),
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
@@ -300,12 +289,12 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 	for _, m := range []string{
 		initializeView, `{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`,
 	} {
-		check(t, view.Send(t.Context(), []byte(m)))
+		check.Must(t, view.Send(t.Context(), []byte(m)))
 	}
 	for range 2 {
 		var err error
 		got, err = view.Recv()
-		check(t, err)
+		check.Must(t, err)
 	}
 	if !bytes.Contains(got, []byte("denied by the user")) || !slices.Equal(asked, []string{"plain for ui://p/v"}) || !slices.Contains(users, "Ada") {
 		t.Errorf("got %s, asked %q of the users %q", got, asked, users)
@@ -332,9 +321,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 		if err == nil {
 			_, err = p.Approve(ctx)
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 		catalog.Call(ctx, call("2", "x", "{}"))
 		catalog.Call(WithView(ctx, "ui://other"), call("3", "x", "{}"))
 	}
@@ -360,6 +347,6 @@ func TestViewIsOfItsCall(t *testing.T) {
 	} {
 		seen = nil
 		do()
-		diff(t, name, seen, append([]string{name}, want...))
+		check.Same(t, name, seen, append([]string{name}, want...))
 	}
 }

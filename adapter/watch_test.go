@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -24,7 +25,7 @@ func TestListening(t *testing.T) {
 		var e events
 		l := newListener(t, "a")
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
-		diff(t, "requests", l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"})
+		check.Same(t, "requests", l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"})
 		if want := `{"toolsListChanged":true,"promptsListChanged":true}`; l.filter != want {
 			t.Errorf("got the filter %s, want %s: what the server declares", l.filter, want)
 		}
@@ -45,9 +46,9 @@ func TestListening(t *testing.T) {
 		got := e.take()
 		slices.SortFunc(got, func(a, b Event) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
 		want := []Event{{Server: "p", Kind: PromptsChanged}, {Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a", "b"}}}
-		diff(t, "events after a gap", got, want)
+		check.Same(t, "events after a gap", got, want)
 
-		check(t, ts.Remove("p"))
+		check.Must(t, ts.Remove("p"))
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerRemoved, Removed: []string{"c"}})
 	})
 }
@@ -57,19 +58,17 @@ func TestListeningOnAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newListener(t, "a")
 		client, err := mcpclient.Connect(t.Context(), l.way, nil)
-		check(t, err)
+		check.Must(t, err)
 		ts := open(t, nil, Server{Name: "p", Client: client})
 		l.offer("b")
 		l.tell(t, "tools")
 		synctest.Wait()
 		wantTools(t, ts, "b")
-		check(t, ts.Close())
+		check.Must(t, ts.Close())
 		if n := l.count("notifications/cancelled" + string(l.subscription())); n != 1 {
 			t.Errorf("got the subscription cancelled %d times, want once", n)
 		}
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, client.Close())
 	})
 }
 
@@ -80,7 +79,7 @@ func TestListeningAgain(t *testing.T) {
 		l := newListener(t, "a")
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
 		for i := range 3 {
-			check(t, l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, l.subscription()))
+			check.Must(t, l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, l.subscription()))
 			name := fmt.Sprint("t", i)
 			l.offer(name)
 			time.Sleep(time.Second << i)
@@ -114,10 +113,8 @@ func TestListeningRefused(t *testing.T) {
 		l.mu.Lock()
 		l.refuse = false
 		l.mu.Unlock()
-		check(t, ts.Refresh(t.Context()))
-		if n := l.count("tools/list"); n != 2 {
-			t.Errorf("got %d lists, want 2: Refresh asks whatever is cached", n)
-		}
+		check.Must(t, ts.Refresh(t.Context()))
+		check.Equal(t, "lists", l.count("tools/list"), 2)
 		l.offer("b")
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}, Removed: []string{"a"}})
@@ -137,7 +134,7 @@ func TestListeningAgreedLate(t *testing.T) {
 			t.Errorf("got the toolset after %v, want it after %v", waited, agreeWait)
 		}
 		l.offer("b")
-		check(t, l.agree(t))
+		check.Must(t, l.agree(t))
 		synctest.Wait()
 		wantTools(t, ts, "b")
 	})
@@ -175,9 +172,7 @@ func TestRemovalIsTheLastEvent(t *testing.T) {
 					return
 				}
 				if changes++; changes == 2 {
-					if err := ts.Remove("p"); err != nil {
-						t.Error(err)
-					}
+					check.NoError(t, ts.Remove("p"))
 				}
 			}}, Server{Name: "p", Transport: l.way})
 			l.tell(t, "prompts") // an interval begins

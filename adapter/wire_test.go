@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -89,7 +90,7 @@ func TestToolsThatBreakTheRules(t *testing.T) {
 			t.Errorf("%s: got the reason %v", s.Name, s.Err)
 		}
 	}
-	diff(t, "skipped", skipped, []string{"twice", "string", "false", "broken", "dialect", "foreign"})
+	check.Same(t, "skipped", skipped, []string{"twice", "string", "false", "broken", "dialect", "foreign"})
 }
 
 func TestResultsThatBreakTheRules(t *testing.T) {

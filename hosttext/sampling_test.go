@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -98,9 +99,7 @@ func TestReply(t *testing.T) {
 	got := SamplingReply(&mcp.CreateMessageResult{Content: []mcp.Content{
 		text("Hi\u2028"), &mcp.ToolUseContent{Name: "find", Input: json.RawMessage(`{}`)},
 	}})
-	if want := "reply:\n  Hi\\u2028\nreply, call of a tool:\n  find\n  {}"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "", got, "reply:\n  Hi\\u2028\nreply, call of a tool:\n  find\n  {}")
 }
 
 // A long part does not hide the number of parts after it.

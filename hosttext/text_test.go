@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestExact(t *testing.T) {
@@ -27,9 +29,7 @@ func TestExact(t *testing.T) {
 		"👩\u200d\u200d🚀\u200d":                   `👩\u200d\u200d🚀\u200d`,
 		"x\u200d🚀 🚀\u200dx $\ufe0f \u2800\ufe0f": `x\u200d🚀 🚀\u200dx $\ufe0f \u2800\ufe0f`,
 	} {
-		if got := Exact(in); got != want {
-			t.Errorf("%+q: got %+q, want %+q", in, got, want)
-		}
+		check.Equal(t, in, Exact(in), want)
 	}
 }
 
@@ -43,9 +43,7 @@ func TestProse(t *testing.T) {
 		"\U000e0041\ufeff\u2028":  `\U000e0041\ufeff\u2028`,
 		"\U000e0100":              `\U000e0100`,
 	} {
-		if got := Prose(in); got != want {
-			t.Errorf("%+q: got %+q, want %+q", in, got, want)
-		}
+		check.Equal(t, in, Prose(in), want)
 	}
 }
 
@@ -83,9 +81,7 @@ func TestBlock(t *testing.T) {
 		{strings.Repeat("é", 37), "  " + strings.Repeat("é", 30) + "…\n  (7 more characters are not shown)"},
 		{strings.Repeat("\u200b", 7), "  " + strings.Repeat(`\u200b`, 5) + "…\n  (2 more characters are not shown)"},
 	} {
-		if got := Block(tt.in, 30); got != tt.want {
-			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
-		}
+		check.Equal(t, tt.in, Block(tt.in, 30), tt.want)
 	}
 	got := Block("first"+strings.Repeat("\n", 500)+"last", 4000)
 	if lines := strings.Count(got, "\n"); lines != maxLines || !strings.HasSuffix(got, "…\n  (405 more characters are not shown)") {
@@ -99,9 +95,7 @@ func TestQuote(t *testing.T) {
 		"\u200b\u3164\x1b": `"\u200b\u3164\x1b"`,
 		"a\ufe0f":          `"a\ufe0f"`,
 	} {
-		if got := Quote(in); got != want {
-			t.Errorf("%+q: got %+q, want %+q", in, got, want)
-		}
+		check.Equal(t, in, Quote(in), want)
 	}
 }
 
@@ -115,9 +109,7 @@ func TestJSON(t *testing.T) {
 		"":                                    `""`,
 	} {
 		got := JSON(text)
-		if got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
+		check.Equal(t, text, got, want)
 		var before, after any
 		if json.Unmarshal([]byte(text), &before) == nil {
 			if err := json.Unmarshal([]byte(got), &after); err != nil || JSON(encode(t, before)) != JSON(encode(t, after)) {
@@ -126,9 +118,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	const indented = "{\n\t\"a\": \"b\"\n}"
-	if got := EscapeJSON(indented); got != indented {
-		t.Errorf("got %q, want it as it was", got)
-	}
+	check.Equal(t, "what is escaped", EscapeJSON(indented), indented)
 }
 
 func encode(t *testing.T, v any) string {

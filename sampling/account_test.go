@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -70,9 +71,7 @@ func TestBudgets(t *testing.T) {
 				round(tt.first)
 				time.Sleep(time.Hour)
 				round(tt.more)
-				if want := tt.first + tt.more; h.asked() != want {
-					t.Errorf("got %d at the model, want %d", h.asked(), want)
-				}
+				check.Equal(t, "at the model", h.asked(), tt.first+tt.more)
 			})
 		})
 	}
@@ -87,12 +86,12 @@ func TestBudgetOfACall(t *testing.T) {
 			_, err := s.CreateMessage(inCall(t.Context(), call), question(t, hi))
 			return err
 		}
-		check(t, errors.Join(ask("1"), ask("2"), ask("3")))
+		check.Must(t, errors.Join(ask("1"), ask("2"), ask("3")))
 		time.Sleep(50 * time.Minute)
-		check(t, ask("1"))
+		check.Must(t, ask("1"))
 		time.Sleep(50 * time.Minute) // the first request of the call is out of the window
 		wantRefusal(t, ask("1"), kindBudget)
-		check(t, ask("4"))
+		check.Must(t, ask("4"))
 		if n := len(s.governor.calls); n != 2 {
 			t.Errorf("got accounts of %d calls, want 2: the idle ones go", n)
 		}
@@ -177,9 +176,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 			answering(tt.answer)(w, r)
 		})
 		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Tokens: tt.tokens}, Share: 1}})
-		if _, err := s.CreateMessage(t.Context(), question(t, params)); err == nil {
-			t.Errorf("%s: got no error", tt.name)
-		}
+		check.Text(t, check.Err(s.CreateMessage(t.Context(), question(t, params))), "", tt.name)
 		if used := s.governor.total.charges[0].spent.tokens(); h.asked() != tt.asked || used != tt.used {
 			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.asked(), used, tt.asked, tt.used)
 		}
@@ -292,10 +289,8 @@ func TestLongRequestsStayCharged(t *testing.T) {
 		go func() { first <- ask() }()
 		time.Sleep(2 * time.Minute)
 		wantRefusal(t, ask(), kindBudget)
-		check(t, <-first)
-		if err := ask(); err != nil {
-			t.Errorf("after the first: %v", err)
-		}
+		check.Must(t, <-first)
+		check.NoError(t, ask(), "after the first")
 	})
 }
 

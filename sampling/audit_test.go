@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -59,9 +60,9 @@ func TestAudit(t *testing.T) {
 				t.Fatalf("got %d records of a request", len(records))
 			}
 			volatile := cmpopts.IgnoreFields(record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
-			diff(t, "record", records[0], tt.want, volatile)
+			check.Same(t, "record", records[0], tt.want, volatile)
 			raw, err := json.Marshal(records[0])
-			check(t, err)
+			check.Must(t, err)
 			if strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "Hello") {
 				t.Errorf("got the contents: %s", raw)
 			}

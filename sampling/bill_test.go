@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -84,7 +85,7 @@ func TestAccount(t *testing.T) {
 		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
 		p := &purse{tokens: 1000, micro: 1000}
 		_, _ = s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)) // some fail
-		diff(t, fmt.Sprintf("%s: reserved", name), p.reserved, test.reserved)
+		check.Same(t, fmt.Sprintf("%s: reserved", name), p.reserved, test.reserved)
 		if diff := cmp.Diff(test.settled, p.settled); diff != "" || p.twice {
 			t.Errorf("%s: settled twice: %t (-want +got):\n%s", name, p.twice, diff)
 		}
@@ -102,9 +103,7 @@ func TestAccountRefuses(t *testing.T) {
 	for range 3 {
 		err := ask(&purse{tokens: 1000, micro: 13})
 		wantRefusal(t, err, kindCost)
-		if !errors.Is(err, errEmpty) {
-			t.Errorf("got %v, want the error of the account", err)
-		}
+		check.Is(t, err, errEmpty, "the error of the account")
 	}
 	wantRefusal(t, ask(&purse{tokens: 133, micro: 1000}), kindCost)
 	h.wantAsked(t, 0)
@@ -112,9 +111,7 @@ func TestAccountRefuses(t *testing.T) {
 	if err := ask(cheap); err != nil || cheap.reserved[0].Model != "gpt-4.1-nano" {
 		t.Errorf("got %v after %+v, want an answer of gpt-4.1-nano", err, cheap.reserved)
 	}
-	if err := ask(&purse{tokens: 1000, micro: 1000}); err != nil {
-		t.Errorf("got %v, want an answer: the refused ones take no place", err)
-	}
+	check.NoError(t, ask(&purse{tokens: 1000, micro: 1000}), "an answer: the refused ones take no place")
 	full := &purse{tokens: 1000, micro: 1000}
 	wantRefusal(t, ask(full), kindBudget)
 	if full.tokens != 1000 || len(full.settled) != 1 {

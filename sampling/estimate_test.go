@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -94,12 +95,8 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 		}
 	}
 	broken = false
-	if _, err := s.For("good").CreateMessage(t.Context(), question(t, hi)); err != nil {
-		t.Errorf("another server: %v", err)
-	}
-	if _, err := s.For("evil").CreateMessage(t.Context(), question(t, hi)); err != nil {
-		t.Errorf("a small request of the same server: %v", err)
-	}
+	check.NoError(t, check.Err(s.For("good").CreateMessage(t.Context(), question(t, hi))), "another server")
+	check.NoError(t, check.Err(s.For("evil").CreateMessage(t.Context(), question(t, hi))), "a small request of the same server")
 }
 
 // The sampler ends the text at the server's stop sequence; the host's count comes after it.
@@ -122,9 +119,7 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		if text := got.Content[0].(*mcp.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
 			t.Errorf("got %q, shown %q, stopped for %s, want the text before the stop sequence", text, shown, got.StopReason)
 		}
-		if got := s.governor.total.charges[0].spent; got != want {
-			t.Errorf("%s: got %+v, want %+v", usage, got, want)
-		}
+		check.Equal(t, usage, s.governor.total.charges[0].spent, want)
 	}
 }
 

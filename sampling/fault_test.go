@@ -18,6 +18,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -119,7 +120,7 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	cfg.BaseURL = "https://tenant:" + urlSecret + "@llm.example/v1"
 	cfg.HTTPClient = read
 	s, err := New(cfg, "gpt-4.1", opts)
-	check(t, err)
+	check.Must(t, err)
 	start := time.Now()
 	_, err = s.CreateMessage(t.Context(), question(t, hi))
 	if took := time.Since(start); took > within {
@@ -132,7 +133,7 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	}
 	rpc, _ := errors.AsType[*mcp.RPCError](err)
 	wire, err := json.Marshal(rpc)
-	check(t, err)
+	check.Must(t, err)
 	for _, secret := range []string{testKey, urlSecret, "llm.example", "Bearer"} {
 		if strings.Contains(string(wire), secret) {
 			t.Errorf("the server would see %q in %s", secret, wire)

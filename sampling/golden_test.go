@@ -22,6 +22,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -46,7 +47,7 @@ type row struct {
 func readRow(t *testing.T, path string) *row {
 	t.Helper()
 	file, err := txtar.ParseFile(path)
-	check(t, err)
+	check.Must(t, err)
 	r := &row{path: path, file: file, since: mcp.Revision20241105, model: "gpt-4.1", status: 200, host: plainAnswer,
 		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
 	for _, f := range file.Files {
@@ -79,10 +80,10 @@ func (r *row) check(t *testing.T) {
 	want := &txtar.Archive{Comment: r.file.Comment, Files: slices.Concat(input, sections("asked", r.asked), sections("answered", r.answered))}
 	got := txtar.Format(want)
 	if *update {
-		check(t, os.WriteFile(r.path, got, 0o644))
+		check.Must(t, os.WriteFile(r.path, got, 0o644))
 		return
 	}
-	diff(t, r.path+" (-update accepts it)", string(got), string(txtar.Format(r.file)))
+	check.Same(t, r.path+" (-update accepts it)", string(got), string(txtar.Format(r.file)))
 }
 
 // sections returns a section for each text, which names all that it was seen by.
@@ -158,9 +159,7 @@ func newWireHost(t *testing.T) *wireHost {
 	h := &wireHost{}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Errorf("read request: %v", err)
-		}
+		check.NoError(t, err, "read request")
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.last = body
@@ -181,7 +180,7 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 		opts.Metadata = []string{"user"}
 	}
 	s, err := New(cfg, model, opts)
-	check(t, err)
+	check.Must(t, err)
 	return s
 }
 
@@ -214,7 +213,7 @@ func indented(t *testing.T, raw []byte) string {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	check(t, enc.Encode(v))
+	check.Must(t, enc.Encode(v))
 	return strings.TrimSpace(out.String())
 }
 
@@ -239,7 +238,7 @@ func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
 	}()
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
 		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
-	check(t, err)
+	check.Must(t, err)
 	p.client = client
 	t.Cleanup(func() { client.Close(); fromClient.Close(); <-done })
 	return p
@@ -259,9 +258,7 @@ type wireMessage struct {
 func (p *wirePeer) serve(t *testing.T, revision string, in *json.Decoder, out io.Writer) {
 	send := func(format string, args ...any) {
 		var line bytes.Buffer
-		if err := json.Compact(&line, fmt.Appendf(nil, format, args...)); err != nil {
-			t.Errorf("the server's message is not JSON: %v", err)
-		}
+		check.NoError(t, json.Compact(&line, fmt.Appendf(nil, format, args...)), "the server's message is not JSON")
 		line.WriteByte('\n')
 		_, _ = out.Write(line.Bytes()) // the next read reports a lost client
 	}
@@ -303,7 +300,7 @@ func (p *wirePeer) ask(t *testing.T, params string) json.RawMessage {
 	_, err := p.client.CallTool(t.Context(), "ask", nil)
 	select {
 	case answer := <-p.answers:
-		check(t, err)
+		check.Must(t, err)
 		return answer
 	default:
 		if err == nil {

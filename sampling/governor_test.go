@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -50,9 +51,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 		if h.asked() != 50 || answered.Load() != 50 || refused.Load() != 150 {
 			t.Errorf("200 requests: got %d at the model, %d answered, %d refused, want 50, 50, 150", h.asked(), answered.Load(), refused.Load())
 		}
-		if most.Load() != 7 {
-			t.Errorf("got %d at the same time, want 7", most.Load())
-		}
+		check.Equal(t, "at the same time", most.Load(), 7)
 		if !strings.Contains(h.last(), `"max_completion_tokens":4096`) {
 			t.Errorf("the reviewer went over the limit of tokens: %s", h.last())
 		}
@@ -100,12 +99,10 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 			}
 			defer tickets[i].close()
 		}
-		check(t, tickets[0].wait(t.Context()))
+		check.Must(t, tickets[0].wait(t.Context()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := tickets[1].wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
+		check.Is(t, tickets[1].wait(ctx), context.DeadlineExceeded)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -19,7 +20,7 @@ func TestMetadata(t *testing.T) {
 		all[many[i]] = i
 	}
 	twenty, err := json.Marshal(all)
-	check(t, err)
+	check.Must(t, err)
 	tests := []struct {
 		name, metadata string
 		allowed        []string
@@ -33,11 +34,9 @@ func TestMetadata(t *testing.T) {
 		{"no object", `[1]`, []string{"a"}, nil},
 	}
 	for _, tt := range tests {
-		diff(t, tt.name, metadata(json.RawMessage(tt.metadata), tt.allowed), tt.want)
+		check.Same(t, tt.name, metadata(json.RawMessage(tt.metadata), tt.allowed), tt.want)
 	}
-	if got := metadata(twenty, many); len(got) != maxMetadata {
-		t.Errorf("got %d keys, want %d", len(got), maxMetadata)
-	}
+	check.Equal(t, "keys", len(metadata(twenty, many)), maxMetadata)
 }
 
 // Gemini's extra data of a call comes back to it through the server, even if
@@ -58,7 +57,7 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sent struct{ Messages []json.RawMessage }
-	check(t, json.Unmarshal([]byte(other.last()), &sent))
+	check.Must(t, json.Unmarshal([]byte(other.last()), &sent))
 	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",
 		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
 }

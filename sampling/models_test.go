@@ -9,6 +9,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -128,7 +129,7 @@ func TestRoomForTheReply(t *testing.T) {
 		cfg := openai.DefaultConfig(testKey)
 		cfg.HTTPClient = h.Client()
 		s, err := New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}})
-		check(t, err)
+		check.Must(t, err)
 		_, err = s.CreateMessage(t.Context(), question(t, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`))
 		if err != nil || !strings.Contains(h.last(), want) {
 			t.Errorf("%s tokens: got %v, asked %s, want %s", maxTokens, err, h.last(), want)
@@ -216,7 +217,5 @@ func TestCatalogueErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	if _, err := New(openai.DefaultConfig(testKey), "", nil); err == nil {
-		t.Error("no model: got no error")
-	}
+	check.Text(t, check.Err(New(openai.DefaultConfig(testKey), "", nil)), "", "no model: got no error")
 }

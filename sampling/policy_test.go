@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -134,13 +135,9 @@ func TestNotNowStaysRefused(t *testing.T) {
 	if reviews != 1 || h.asked() != 0 {
 		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.asked())
 	}
-	if _, err := s.For("mail").CreateMessage(t.Context(), question(t, hi)); err != nil {
-		t.Errorf("another server: %v", err)
-	}
+	check.NoError(t, check.Err(s.For("mail").CreateMessage(t.Context(), question(t, hi))), "another server")
 	s.Forget("files")
-	if _, err := files.CreateMessage(t.Context(), question(t, hi)); err != nil {
-		t.Errorf("forgotten: %v", err)
-	}
+	check.NoError(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), "forgotten")
 }
 
 // A consent loses to a concurrent refusal that is remembered.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -60,9 +61,7 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(s.recall.memories); n != 2 {
-		t.Errorf("got %d memories for two connections of servers with one name, want 2", n)
-	}
+	check.Equal(t, "memories for two connections of servers with one name", len(s.recall.memories), 2)
 }
 
 func TestRecallIsBounded(t *testing.T) {
@@ -84,9 +83,7 @@ func TestRecallIsBounded(t *testing.T) {
 func TestRecallAtOnce(t *testing.T) {
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Messages []thought }
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
 		for _, m := range asked.Messages[1:] {
 			if m.Role == "assistant" && m.Reasoning != "of "+asked.Messages[0].Content {
 				t.Errorf("%q was sent the thought %q", asked.Messages[0].Content, m.Reasoning)
@@ -108,9 +105,7 @@ func TestRecallAtOnce(t *testing.T) {
 				}
 				p.Messages = append(p.Messages, mcp.SamplingMessage{Role: "assistant", Content: first.Content},
 					mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.ToolResultContent{ToolUseID: "functions.f:0"}}})
-				if _, err := s.For(server).CreateMessage(t.Context(), p); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, check.Err(s.For(server).CreateMessage(t.Context(), p)))
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -48,7 +49,7 @@ func TestReplyMapping(t *testing.T) {
 			h := newHost(t, answering(tt.answer))
 			got := answered(t, h.sampler(t, nil), tt.params)
 			raw, err := json.Marshal(got)
-			check(t, err)
+			check.Must(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -58,7 +59,7 @@ func TestToolUseWithoutID(t *testing.T) {
 	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"f"}},{"function":{"name":"f"}}]}}]}`))
 	got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t,
 		`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{}}]}`))
-	check(t, err)
+	check.Must(t, err)
 	if len(got.Content) != 2 {
 		t.Fatalf("got %d blocks, want 2", len(got.Content))
 	}
@@ -80,9 +81,7 @@ func TestSecondChance(t *testing.T) {
 		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"g","arguments":"{}"}}]}}]}`,
 	} {
 		h := newHost(t, answering(bad, plainAnswer))
-		if _, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params)); err != nil {
-			t.Errorf("good at the second time: %v", err)
-		}
+		check.NoError(t, check.Err(h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))), "good at the second time")
 		h = newHost(t, answering(bad))
 		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))
 		wantCode(t, err, mcp.CodeInternalError)
@@ -102,10 +101,8 @@ func TestOnText(t *testing.T) {
 	opts := &Options{OnText: func(_ context.Context, r *Request, piece string) { pieces = append(pieces, r.Model+":"+piece) }}
 	h := newHost(t, events("data: [DONE]\n\n"))
 	got := answered(t, h.sampler(t, opts), hi)
-	if text := got.Content[0].(*mcp.TextContent).Text; text != "Hello" {
-		t.Errorf("got %q, want Hello", text)
-	}
-	diff(t, "pieces", pieces, []string{"gpt-4.1:Hel", "gpt-4.1:lo"})
+	check.Equal(t, "Hello", got.Content[0].(*mcp.TextContent).Text, "Hello")
+	check.Same(t, "pieces", pieces, []string{"gpt-4.1:Hel", "gpt-4.1:lo"})
 
 	h = newHost(t, events(""))
 	_, err := h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))

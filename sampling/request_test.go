@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -18,20 +19,20 @@ func TestRequestMapping(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &tests)
 	}
-	check(t, err)
+	check.Must(t, err)
 	for _, tt := range tests {
 		t.Run(tt.Name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer, `{"choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`))
 			p := question(t, string(tt.Params))
 			before, err := json.Marshal(p)
-			check(t, err)
+			check.Must(t, err)
 			s := h.sampler(t, &Options{System: "House rules."})
 			if _, err := s.CreateMessage(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 			equalJSON(t, h.last(), string(tt.Want))
 			after, err := json.Marshal(p)
-			check(t, err)
+			check.Must(t, err)
 			equalJSON(t, string(after), string(before))
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -30,15 +31,11 @@ func TestReviewEdits(t *testing.T) {
 	}})
 	p := question(t, hi)
 	got, err := s.CreateMessage(t.Context(), p)
-	check(t, err)
-	if text := got.Content[0].(*mcp.TextContent).Text; text != "Hello!" {
-		t.Errorf("reply: got %q, want %q", text, "Hello!")
-	}
+	check.Must(t, err)
+	check.Equal(t, "reply", got.Content[0].(*mcp.TextContent).Text, "Hello!")
 	equalJSON(t, h.last(), `{"model":"gpt-4.1-mini","max_completion_tokens":100,"stream":false,
 		"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Good day"}]}`)
-	if text := p.Messages[0].Content[0].(*mcp.TextContent).Text; text != "Hi" {
-		t.Errorf("the server's own request was changed to %q", text)
-	}
+	check.Equal(t, "the server's own request was changed to", p.Messages[0].Content[0].(*mcp.TextContent).Text, "Hi")
 }
 
 func TestReviewRefuses(t *testing.T) {
@@ -75,12 +72,8 @@ func TestReviewEditsAreChecked(t *testing.T) {
 		}}).CreateMessage(t.Context(), question(t, hi))
 		return err
 	}
-	if err := edit(func(p *mcp.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }); !errors.Is(err, mcp.ErrRejected) {
-		t.Errorf("too long: got %v, want %v", err, mcp.ErrRejected)
-	}
-	if err := edit(func(p *mcp.CreateMessageParams) { p.MaxTokens = -1 }); err == nil {
-		t.Error("no valid bound: got no error")
-	}
+	check.Is(t, edit(func(p *mcp.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }), mcp.ErrRejected, "too long")
+	check.Text(t, edit(func(p *mcp.CreateMessageParams) { p.MaxTokens = -1 }), "", "no valid bound: got no error")
 	h.wantAsked(t, 0)
 }
 
@@ -160,9 +153,7 @@ func TestReviewedReplyUsesNoTool(t *testing.T) {
 		return nil
 	}}})
 	const params = `{"maxTokens":9,"tools":[{"name":"f"}],%s"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`
-	if _, err := s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, ""))); err != nil {
-		t.Errorf("a tool that may be used: %v", err)
-	}
+	check.NoError(t, check.Err(s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, "")))), "a tool that may be used")
 	_, err := s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, `"toolChoice":{"mode":"none"},`)))
 	wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -321,9 +322,7 @@ func TestInvalidSequences(t *testing.T) {
 		_, err := s.CreateMessage(t.Context(), c.params)
 		wantCode(t, err, mcp.CodeInvalidParams)
 	}
-	if len(tried) != 15 {
-		t.Errorf("got %d ways tried, want 15", len(tried))
-	}
+	check.Equal(t, "ways tried", len(tried), 15)
 	if h.asked() != 0 || len(s.governor.total.charges) != 0 {
 		t.Errorf("asked the model %d times, %d requests are charged, want 0", h.asked(), len(s.governor.total.charges))
 	}

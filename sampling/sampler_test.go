@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -26,7 +26,7 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
 	sampler, err := New(cfg, "gpt-4.1", opts)
-	check(t, err)
+	check.Must(t, err)
 	return sampler
 }
 
@@ -42,26 +42,11 @@ func (s *host) wantAsked(t testing.TB, want int) {
 	}
 }
 
-// check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func diff(t testing.TB, what string, got, want any, opts ...cmp.Option) {
-	t.Helper()
-	if d := cmp.Diff(got, want, opts...); d != "" {
-		t.Errorf("%s: got (-) want (+):\n%s", what, d)
-	}
-}
-
 // answered returns the answer to a request, which must not fail.
 func answered(t testing.TB, h mcp.SamplingHandler, params string) *mcp.CreateMessageResult {
 	t.Helper()
 	got, err := h.CreateMessage(t.Context(), question(t, params))
-	check(t, err)
+	check.Must(t, err)
 	return got
 }
 
@@ -76,7 +61,7 @@ const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"messag
 func question(t testing.TB, raw string) *mcp.CreateMessageParams {
 	t.Helper()
 	p := new(mcp.CreateMessageParams)
-	check(t, json.Unmarshal([]byte(raw), p))
+	check.Must(t, json.Unmarshal([]byte(raw), p))
 	return p
 }
 
@@ -88,7 +73,7 @@ func TestCreateMessage(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	got := answered(t, h.sampler(t, nil), hi)
 	raw, err := json.Marshal(got)
-	check(t, err)
+	check.Must(t, err)
 	equalJSON(t, string(raw), `{"role":"assistant","content":{"type":"text","text":"Hello"},"model":"gpt-4.1-2025-04-14","stopReason":"endTurn"}`)
 	equalJSON(t, h.last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
 	if got, want := h.sampler(t, nil).SamplingCapability(), (mcp.SamplingCapability{Tools: true}); got != want {
@@ -139,9 +124,7 @@ func TestInvalidRequests(t *testing.T) {
 	}
 	h.wantAsked(t, 0)
 	s.options.Review = nil
-	if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
-		t.Errorf("the one request of the limit was gone: %v", err)
-	}
+	check.NoError(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), "the one request of the limit was gone")
 }
 
 // A reviewer can put more into a request than a server's JSON can.
@@ -149,8 +132,6 @@ func TestCheckBlock(t *testing.T) {
 	for _, c := range []mcp.Content{
 		&mcp.ToolUseContent{ID: "a", Name: "f", Input: json.RawMessage(`[]`)}, &mcp.ResourceLink{}, nil,
 	} {
-		if err := checkBlock(c); err == nil {
-			t.Errorf("%T: got no error", c)
-		}
+		check.Text(t, checkBlock(c), "", c)
 	}
 }

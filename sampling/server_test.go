@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -26,7 +27,7 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	server.AddTool(&sdk.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
 	client, err := mcpclient.Connect(t.Context(), peer.Connect(t, server),
 		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -129,10 +130,8 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 				Request: func(_ context.Context, r *Request) error { origin = r.who.origin; return nil },
 			}}))
 			got, err := client.CallTool(t.Context(), "poem", nil)
-			check(t, err)
-			if want := `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`; got.Text() != want {
-				t.Errorf("got %q, want %q", got.Text(), want)
-			}
+			check.Must(t, err)
+			check.Equal(t, "", got.Text(), `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`)
 			equalJSON(t, h.last(), `{"model":"gpt-4.1","max_completion_tokens":10,"stream":false,
 				"messages":[{"role":"system","content":"Rhyme."},{"role":"user","content":"A poem, please"}]}`)
 			if origin.Server.Info.Name != "poet" || origin.Call == nil || origin.Call.Name != "poem" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -114,7 +115,7 @@ func TestToolsThatGrow(t *testing.T) {
 				}
 				return
 			}
-			check(t, err)
+			check.Must(t, err)
 			sent := len(encodedAt(t, h.last(), "tools"))
 			if got := s.governor.total.charges[0].spent.Input; got < int64(sent/5) || got > int64(sent/3) {
 				t.Errorf("got %d tokens for tools of %d bytes, want about a quarter", got, sent)
@@ -133,16 +134,14 @@ func TestToolsOfWhoHasGone(t *testing.T) {
 	}}})
 	const unusable = `{"type":"string"}`
 	_, err := s.CreateMessage(ctx, question(t, `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+unusable+`}]}`))
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
-	}
+	check.Is(t, err, context.Canceled, "the end of the context")
 }
 
 // at is the value at a path in JSON.
 func at(t *testing.T, text string, path ...any) any {
 	t.Helper()
 	var v any
-	check(t, json.Unmarshal([]byte(text), &v))
+	check.Must(t, json.Unmarshal([]byte(text), &v))
 	for _, step := range path {
 		switch step := step.(type) {
 		case string:

@@ -10,15 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"github.com/mcpchain/mcpchain/internal/check"
+)
 
 func sameTool(server, tool string) Key {
 	return Key{Scope: ScopeTool, Server: server, Tool: tool, Fingerprint: "f"}
@@ -27,7 +21,7 @@ func sameTool(server, tool string) Key {
 func recalls(t *testing.T, s *Files, key Key) (allowed, found bool) {
 	t.Helper()
 	d, found, err := s.Recall(t.Context(), key)
-	check(t, err)
+	check.Must(t, err)
 	return d.Allow, found
 }
 
@@ -37,7 +31,7 @@ func TestStore(t *testing.T) {
 	changed := a
 	changed.Fingerprint = "g"
 	for key, allow := range map[Key]bool{a: true, b: false, other: true} {
-		check(t, s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}))
+		check.Must(t, s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}))
 	}
 	if allowed, found := recalls(t, s, a); !allowed || !found {
 		t.Errorf("got %t, %t, want what was allowed", allowed, found)
@@ -48,16 +42,16 @@ func TestStore(t *testing.T) {
 	if _, found := recalls(t, s, changed); found {
 		t.Error("got a decision about another definition")
 	}
-	check(t, s.Remember(t.Context(), a, Decision{}))
+	check.Must(t, s.Remember(t.Context(), a, Decision{}))
 	if allowed, found := recalls(t, s, a); allowed || !found {
 		t.Errorf("got %t, %t, want the later decision", allowed, found)
 	}
-	check(t, s.Forget(t.Context(), "", "s"))
+	check.Must(t, s.Forget(t.Context(), "", "s"))
 	_, left := recalls(t, s, a)
 	if _, found := recalls(t, s, other); left || !found {
 		t.Errorf("got %t and %t, want one server forgotten", left, found)
 	}
-	check(t, s.Forget(t.Context(), "", ""))
+	check.Must(t, s.Forget(t.Context(), "", ""))
 	if _, found := recalls(t, s, other); found {
 		t.Error("got a decision after all were forgotten")
 	}
@@ -65,18 +59,14 @@ func TestStore(t *testing.T) {
 
 func TestFilesAreBounded(t *testing.T) {
 	s := NewFiles(t.TempDir())
-	check(t, os.Chmod(s.dir, 0o700))
+	check.Must(t, os.Chmod(s.dir, 0o700))
 	for i := range maxDecisions {
 		path, err := s.path(sameTool("s", fmt.Sprint(i)))
-		check(t, err)
-		check(t, os.WriteFile(path, nil, 0o600))
+		check.Must(t, err)
+		check.Must(t, os.WriteFile(path, nil, 0o600))
 	}
-	if err := s.Remember(t.Context(), sameTool("s", "one more"), Decision{}); !errors.Is(err, errFull) {
-		t.Errorf("got %v, want no room", err)
-	}
-	if err := s.Remember(t.Context(), sameTool("s", "0"), Decision{}); err != nil {
-		t.Errorf("got %v, want what is there replaced", err)
-	}
+	check.Is(t, s.Remember(t.Context(), sameTool("s", "one more"), Decision{}), errFull, "no room")
+	check.NoError(t, s.Remember(t.Context(), sameTool("s", "0"), Decision{}), "what is there replaced")
 }
 
 // List returns the oldest decision first, and Drop removes one.
@@ -85,15 +75,13 @@ func TestListAndDrop(t *testing.T) {
 	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("got %v, %v, want nothing", kept, err)
 	}
-	if err := s.Drop(t.Context(), sameTool("s", "a")); err != nil {
-		t.Errorf("got %v for nothing to drop", err)
-	}
+	check.NoError(t, s.Drop(t.Context(), sameTool("s", "a")), "for nothing to drop")
 	keys := []Key{sameTool("s", "a"), sameTool("s", "b")}
 	for i, key := range keys {
-		check(t, s.Remember(t.Context(), key, Decision{Allow: i == 0}))
+		check.Must(t, s.Remember(t.Context(), key, Decision{Allow: i == 0}))
 		path, err := s.path(key)
-		check(t, err)
-		check(t, os.Chtimes(path, time.Time{}, time.Unix(int64(i+1), 0)))
+		check.Must(t, err)
+		check.Must(t, os.Chtimes(path, time.Time{}, time.Unix(int64(i+1), 0)))
 	}
 	kept, err := s.List(t.Context())
 	if err != nil || len(kept) != 2 {
@@ -104,7 +92,7 @@ func TestListAndDrop(t *testing.T) {
 			t.Errorf("got %+v", k)
 		}
 	}
-	check(t, s.Drop(t.Context(), keys[0]))
+	check.Must(t, s.Drop(t.Context(), keys[0]))
 	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 || kept[0].Key != keys[1] {
 		t.Errorf("got %v, %v, want the other one", kept, err)
 	}
@@ -117,11 +105,11 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "kept")
 	s, key := NewFiles(dir), sameTool("s", "a")
-	check(t, s.Remember(t.Context(), key, Decision{Allow: true}))
+	check.Must(t, s.Remember(t.Context(), key, Decision{Allow: true}))
 	path, err := s.path(key)
-	check(t, err)
+	check.Must(t, err)
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
-		check(t, os.Chmod(path, mode))
+		check.Must(t, os.Chmod(path, mode))
 		if _, found, err := s.Recall(t.Context(), key); found == refused || (err != nil) != refused {
 			t.Errorf("file %#o: got %t, %v", mode, found, err)
 		}
@@ -130,17 +118,13 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 		t.Fatalf("got %v, want the file replaced by a good one", err)
 	}
 	for mode, refused := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o770: true, 0o777: true} {
-		check(t, os.Chmod(dir, mode))
+		check.Must(t, os.Chmod(dir, mode))
 		_, found, err := s.Recall(t.Context(), key)
 		if found == refused || (err != nil) != refused {
 			t.Errorf("%#o: got %t, %v", mode, found, err)
 		}
-		if err := s.Remember(t.Context(), key, Decision{Allow: true}); (err != nil) != refused {
-			t.Errorf("%#o: got %v", mode, err)
-		}
-		if err := s.Forget(t.Context(), "", "another server"); (err != nil) != refused {
-			t.Errorf("%#o: got %v", mode, err)
-		}
+		check.Equal(t, mode, (s.Remember(t.Context(), key, Decision{Allow: true}) != nil), refused)
+		check.Equal(t, mode, (s.Forget(t.Context(), "", "another server") != nil), refused)
 	}
 }
 
@@ -148,7 +132,7 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 func TestFilesBehindLinks(t *testing.T) {
 	dir, key := t.TempDir(), sameTool("s", "a")
 	kept := NewFiles(filepath.Join(dir, "kept"))
-	check(t, kept.Remember(t.Context(), key, Decision{Allow: true}))
+	check.Must(t, kept.Remember(t.Context(), key, Decision{Allow: true}))
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(kept.dir, link); err != nil {
 		if runtime.GOOS == "windows" {
@@ -161,18 +145,16 @@ func TestFilesBehindLinks(t *testing.T) {
 		if _, found, err := s.Recall(t.Context(), key); found || err == nil {
 			t.Errorf("%s: got %t, %v from a directory behind a link", name, found, err)
 		}
-		if err := s.Remember(t.Context(), sameTool("s", "b"), Decision{}); err == nil {
-			t.Errorf("%s: remembered behind a link", name)
-		}
+		check.Text(t, s.Remember(t.Context(), sameTool("s", "b"), Decision{}), "", name, "remembered behind a link")
 	}
 	path, err := kept.path(key)
-	check(t, err)
+	check.Must(t, err)
 	other := filepath.Join(dir, "file")
-	check(t, errors.Join(os.Rename(path, other), os.Symlink(other, path)))
+	check.Must(t, errors.Join(os.Rename(path, other), os.Symlink(other, path)))
 	if _, found, err := kept.Recall(t.Context(), key); found || err == nil {
 		t.Errorf("got %t, %v from a file behind a link", found, err)
 	}
-	check(t, kept.Remember(t.Context(), key, Decision{}))
+	check.Must(t, kept.Remember(t.Context(), key, Decision{}))
 	if f, err := readDecision(other); err != nil || !f.Allow {
 		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
 	}
@@ -184,13 +166,13 @@ func TestFilesBehindLinks(t *testing.T) {
 // Temporary files of ended processes are removed after some time.
 func TestFilesThatWereAbandoned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	check(t, os.Mkdir(dir, 0o700))
+	check.Must(t, os.Mkdir(dir, 0o700))
 	for name, age := range map[string]time.Duration{"new-old": 2 * time.Hour, "new-young": 0, "else": 2 * time.Hour} {
 		path := filepath.Join(dir, name)
-		check(t, os.WriteFile(path, nil, 0o600))
-		check(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
+		check.Must(t, os.WriteFile(path, nil, 0o600))
+		check.Must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
-	check(t, NewFiles(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}))
+	check.Must(t, NewFiles(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}))
 	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
 			t.Errorf("%s: got %v, want it left: %t", name, err, left)
@@ -205,12 +187,8 @@ func TestFilesConcurrently(t *testing.T) {
 		s := NewFiles(dir) // as in a process of its own
 		wg.Go(func() {
 			for j := range 10 {
-				if err := s.Remember(t.Context(), sameTool("s", "same"), Decision{Allow: true}); err != nil {
-					t.Error(err)
-				}
-				if err := s.Remember(t.Context(), sameTool("s", fmt.Sprint(i, j)), Decision{Allow: true}); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, s.Remember(t.Context(), sameTool("s", "same"), Decision{Allow: true}))
+				check.NoError(t, s.Remember(t.Context(), sameTool("s", fmt.Sprint(i, j)), Decision{Allow: true}))
 				if allowed, found := recalls(t, s, sameTool("s", "same")); !allowed || !found {
 					t.Errorf("got %t, %t, want a decision that is whole", allowed, found)
 				}
@@ -231,9 +209,7 @@ func TestConstantsInWords(t *testing.T) {
 	for want, constant := range map[string]fmt.Stringer{
 		"this call": ScopeCall, "same arguments": ScopeArguments, "same tool": ScopeTool, "same server": ScopeServer, "Scope(-1)": Scope(-1),
 	} {
-		if got := constant.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", constant.String(), want)
 	}
 }
 
@@ -242,13 +218,13 @@ func TestFilesThatWereTamperedWith(t *testing.T) {
 	s := NewFiles(t.TempDir())
 	key := sameTool("s", "a")
 	path, err := s.path(key)
-	check(t, err)
+	check.Must(t, err)
 	for content, want := range map[string]string{
 		`{`: "unexpected end",
 		`{"key":{"scope":2,"server":"t","tool":"a","fingerprint":"f"},"allow":true}`: "about another call",
 		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "over 65536 bytes",
 	} {
-		check(t, os.WriteFile(path, []byte(content), 0o600))
+		check.Must(t, os.WriteFile(path, []byte(content), 0o600))
 		if _, found, err := s.Recall(t.Context(), key); found || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %t, %v, want nothing, and %q", found, err, want)
 		}

@@ -8,6 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/prompts"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var (
@@ -36,7 +38,7 @@ func prompting(t *testing.T) *template {
 		})
 	client := connect(t, server)
 	for p, err := range client.Prompts(t.Context()) {
-		check(t, err)
+		check.Must(t, err)
 		return Prompt(client, p).(*template)
 	}
 	t.Fatal("got no prompt")
@@ -46,7 +48,7 @@ func prompting(t *testing.T) *template {
 func TestMessages(t *testing.T) {
 	prompt := prompting(t)
 	got, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1})
-	check(t, err)
+	check.Must(t, err)
 	want := []llms.MessageContent{
 		llms.TextParts(llms.ChatMessageTypeHuman, "Review main.go[1,2]"),
 		llms.TextParts(llms.ChatMessageTypeAI, "Gladly."),
@@ -57,7 +59,7 @@ func TestMessages(t *testing.T) {
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///d (of no type)]: 4 bytes of binary data"),
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///a (text/plain)]\nbody"),
 	}
-	diff(t, "messages", got, want)
+	check.Same(t, "messages", got, want)
 	if _, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, nil); err == nil || !strings.Contains(err.Error(), `prompt "review": missing the value of "code"`) {
 		t.Errorf("got %v, want what is missing", err)
 	}
@@ -68,21 +70,19 @@ func TestMessages(t *testing.T) {
 
 func TestPrompt(t *testing.T) {
 	prompt := prompting(t)
-	diff(t, "variables", prompt.GetInputVariables(), []string{"code", "lines", "tone"})
+	check.Same(t, "variables", prompt.GetInputVariables(), []string{"code", "lines", "tone"})
 	value, err := prompt.FormatPrompt(map[string]any{"code": "main.go"})
-	check(t, err)
+	check.Must(t, err)
 	want := []llms.ChatMessage{
 		llms.HumanChatMessage{Content: "Review main.go"}, llms.AIChatMessage{Content: "Gladly."},
 		llms.HumanChatMessage{Content: "[image/png, 3 bytes]"}, llms.HumanChatMessage{Content: "[audio/wav, 3 bytes]"},
 		llms.HumanChatMessage{Content: `{"type":"resource_link","uri":"file:///b","name":"b"}`}, llms.HumanChatMessage{Content: "[resource file:///c (image/png)]\n[image/png, 3 bytes]"},
 		llms.HumanChatMessage{Content: "[resource file:///d (of no type)]: 4 bytes of binary data"}, llms.HumanChatMessage{Content: "[resource file:///a (text/plain)]\nbody"},
 	}
-	diff(t, "messages", value.Messages(), want)
+	check.Same(t, "messages", value.Messages(), want)
 	text, err := prompt.Format(map[string]any{"code": "main.go"})
 	if err != nil || !strings.HasPrefix(text, "Human: Review main.go\nAI: Gladly.\n") {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if _, err := prompt.Format(nil); err == nil {
-		t.Error("got no error for a missing value")
-	}
+	check.Text(t, check.Err(prompt.Format(nil)), "", "no error for a missing value")
 }

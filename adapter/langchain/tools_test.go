@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -49,7 +50,7 @@ func echo(t *testing.T, name, inputSchema string) adapter.Source {
 	f, err := adapter.NewFuncTool(def, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
 	}, nil)
-	check(t, err)
+	check.Must(t, err)
 	return f
 }
 
@@ -140,11 +141,7 @@ func TestSource(t *testing.T) {
 	}
 	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: a function has no name": calculator{}} {
 		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("got %v, want %q", got, want)
-				}
-			}()
+			defer func() { check.Equal(t, "panic", recover(), any(want)) }()
 			Source(tool)
 		}()
 	}
@@ -154,7 +151,7 @@ func TestDescription(t *testing.T) {
 	describe := func(def *mcp.Tool, schema string) string {
 		def.Name, def.InputSchema = "x", json.RawMessage(schema)
 		f, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
-		check(t, err)
+		check.Must(t, err)
 		return Tools(f)[0].Description()
 	}
 	got := describe(&mcp.Tool{Description: "Does it."}, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`)

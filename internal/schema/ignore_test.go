@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestPatternsThatGoCannotSay(t *testing.T) {
@@ -12,12 +14,8 @@ func TestPatternsThatGoCannotSay(t *testing.T) {
 	if got, want := s.Ignored(), []string{"/properties/a/pattern"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if err := s.Validate([]byte(`{"a":"x","b":"y"}`)); err != nil {
-		t.Errorf("got %v, want it valid", err)
-	}
-	if err := s.Validate([]byte(`{"a":1}`)); err == nil {
-		t.Error("got no error, want the other keywords enforced")
-	}
+	check.NoError(t, s.Validate([]byte(`{"a":"x","b":"y"}`)))
+	check.Text(t, s.Validate([]byte(`{"a":1}`)), "")
 	pattern := s.Root().(map[string]any)["properties"].(map[string]any)["a"].(map[string]any)["pattern"]
 	if pattern != "^(?!x)" {
 		t.Errorf("got pattern %v, want Root as the peer wrote it", pattern)
@@ -61,13 +59,9 @@ func TestSchemasWithIgnoredPatterns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := mustCompile(t, tt.schema)
-			if got := s.Ignored(); !slices.Equal(got, tt.ignored) {
-				t.Errorf("got %q ignored, want %q", got, tt.ignored)
-			}
+			check.Same(t, "ignored", s.Ignored(), tt.ignored)
 			for _, value := range tt.fit {
-				if err := s.Validate([]byte(value)); err != nil {
-					t.Errorf("%s: got %v, want it valid", value, err)
-				}
+				check.NoError(t, s.Validate([]byte(value)), value)
 			}
 			for _, value := range tt.refused {
 				if s.Validate([]byte(value)) == nil {
@@ -85,9 +79,7 @@ func TestIgnoresLargePatterns(t *testing.T) {
 	if got, want := s.Ignored(), []string{"/pattern"}; !slices.Equal(got, want) {
 		t.Errorf("ignored %q, want %q", got, want)
 	}
-	if err := s.Validate([]byte(`"b"`)); err != nil {
-		t.Errorf("got %v", err)
-	}
+	check.NoError(t, s.Validate([]byte(`"b"`)))
 }
 
 // Small patterns can be too large together, wherever they are: all of them are compiled.
@@ -106,9 +98,7 @@ func TestPatternsAreBoundedTogether(t *testing.T) {
 			}
 			return []byte(strings.Replace(document, "%s", parts.String(), 1))
 		}
-		if _, err := Compile(schema(few)); err != nil {
-			t.Errorf("%s: got %v for few", name, err)
-		}
+		check.NoError(t, check.Err(Compile(schema(few))), name, "for few")
 		_, err := Compile(schema(many))
 		if err == nil || !strings.Contains(err.Error(), `schema: at "/`) || !strings.Contains(err.Error(), "the patterns up to here compile to more than 250000 instructions together") {
 			t.Errorf("%s: got %v, want the place from which on they are too many", name, err)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Plain rules accept only what fits, and leave the rest to the validator.
@@ -83,9 +85,7 @@ func FuzzPlainly(f *testing.F) {
 		if !ok {
 			return
 		}
-		if err := s.Validate([]byte(value)); err != nil {
-			t.Errorf("%s takes %s: %v", schema, value, err)
-		}
+		check.NoError(t, s.Validate([]byte(value)), schema, "takes", value)
 		var before, after any
 		if json.Unmarshal([]byte(value), &before) != nil || json.Unmarshal(got, &after) != nil || !reflect.DeepEqual(before, after) {
 			t.Errorf("%s became %s", value, got)

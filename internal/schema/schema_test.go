@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func mustCompile(t testing.TB, raw string) *Schema {
@@ -41,9 +43,7 @@ func TestCompileRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Compile([]byte(tt.schema))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			check.Text(t, err, tt.want)
 			if err != nil && len(err.Error()) > 1000 {
 				t.Errorf("got an error of %d bytes, want it short", len(err.Error()))
 			}
@@ -59,12 +59,8 @@ func TestCompileDialects(t *testing.T) {
 		"http://json-schema.org/draft-04/schema#",
 	} {
 		s := mustCompile(t, `{"$schema":"`+dialect+`","definitions":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/definitions/n"}}}`)
-		if err := s.Validate([]byte(`{"a":1}`)); err != nil {
-			t.Errorf("%s: got %v, want it valid", dialect, err)
-		}
-		if err := s.Validate([]byte(`{"a":"1"}`)); err == nil {
-			t.Errorf("%s: got no error, want a violation", dialect)
-		}
+		check.NoError(t, s.Validate([]byte(`{"a":1}`)), dialect)
+		check.Text(t, s.Validate([]byte(`{"a":"1"}`)), "", dialect)
 	}
 }
 
@@ -131,34 +127,22 @@ func TestCompileTellsDataFromSchemas(t *testing.T) {
 		"const":{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"},
 		"default":{"type":"nonsense"},
 		"properties":{"$ref":{"type":"string"},"contentEncoding":true,"pattern":true}}`)
-	if err := s.Validate([]byte(`{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"}`)); err != nil {
-		t.Errorf("got %v, want it valid", err)
-	}
+	check.NoError(t, s.Validate([]byte(`{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"}`)))
 }
 
 func TestContentKeywordsAreAnnotations(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"img":{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}}}`)
-	if err := s.Validate([]byte(`{"img":"not base64 at all"}`)); err != nil {
-		t.Errorf("got %v, want it valid", err)
-	}
+	check.NoError(t, s.Validate([]byte(`{"img":"not base64 at all"}`)))
 }
 
 func TestNumbersAreExact(t *testing.T) {
 	s := mustCompile(t, `{"type":"integer","maximum":9007199254740993}`)
-	if err := s.Validate([]byte(`9007199254740993`)); err != nil {
-		t.Errorf("got %v, want it valid", err)
-	}
-	if err := s.Validate([]byte(`9007199254740994`)); err == nil {
-		t.Error("got no error, want a violation that float64 cannot see")
-	}
+	check.NoError(t, s.Validate([]byte(`9007199254740993`)))
+	check.Text(t, s.Validate([]byte(`9007199254740994`)), "")
 	s = mustCompile(t, `{"multipleOf":0.1}`)
-	if err := s.Validate([]byte(`0.3`)); err != nil {
-		t.Errorf("got %v, want 0.3 a multiple of 0.1", err)
-	}
+	check.NoError(t, s.Validate([]byte(`0.3`)), "0.3 a multiple of 0.1")
 	s = mustCompile(t, `{"const":1}`)
-	if err := s.Validate([]byte(`1.0`)); err != nil {
-		t.Errorf("got %v, want 1.0 equal to 1", err)
-	}
+	check.NoError(t, s.Validate([]byte(`1.0`)), "1.0 equal to 1")
 }
 
 func TestNetworkIsNeverReached(t *testing.T) {
@@ -171,25 +155,17 @@ func TestNetworkIsNeverReached(t *testing.T) {
 		`{"$dynamicRef":"http://127.0.0.1:1/s.json#a"}`,
 		`{"properties":{"p":{"$id":"http://127.0.0.1:1/","items":{"$ref":"other#/a"}}}}`,
 	} {
-		if _, err := Compile([]byte(schema)); err == nil {
-			t.Errorf("%s: got no error, want the reference refused", schema)
-		}
+		check.Text(t, check.Err(Compile([]byte(schema))), "", schema)
 	}
 	s := mustCompile(t, `{"$id":"http://127.0.0.1:1/root","$ref":"http://127.0.0.1:1/root#/$defs/n","$defs":{"n":{"type":"integer"}}}`)
-	if err := s.Validate([]byte(`"x"`)); err == nil {
-		t.Error("got no error, want a reference by the schema's own id followed")
-	}
+	check.Text(t, s.Validate([]byte(`"x"`)), "")
 }
 
 func TestSchemasShareNothing(t *testing.T) {
 	mustCompile(t, `{"$id":"https://example.com/shared","type":"string"}`)
 	s := mustCompile(t, `{"$id":"https://example.com/shared","type":"integer"}`)
-	if err := s.Validate([]byte(`1`)); err != nil {
-		t.Errorf("got %v, want the schema's own definition", err)
-	}
-	if _, err := Compile([]byte(`{"$ref":"https://example.com/shared"}`)); err == nil {
-		t.Error("got no error, want another document's $id out of reach")
-	}
+	check.NoError(t, s.Validate([]byte(`1`)), "the schema's own definition")
+	check.Text(t, check.Err(Compile([]byte(`{"$ref":"https://example.com/shared"}`))), "")
 }
 
 func TestWorkIsBounded(t *testing.T) {
@@ -223,20 +199,12 @@ func TestWorkIsBounded(t *testing.T) {
 		patterns:     `"` + strings.Repeat("ab", 50_000) + `"`, patternsOfNames: `{"` + strings.Repeat("ab", 50_000) + `":1}`,
 	} {
 		err := s.Validate([]byte(value))
-		if err == nil || !strings.Contains(err.Error(), "too large to be checked") {
-			t.Errorf("got %v, want the check refused", err)
-		}
+		check.Text(t, err, "too large to be checked", "the check refused")
 	}
-	if err := enum.Validate([]byte(`["n1","n19999",7]`)); err != nil {
-		t.Errorf("got %v, want a few values of many to be checked", err)
-	}
-	if err := alternatives.Validate([]byte(`"ab"`)); err != nil {
-		t.Errorf("got %v, want a short text to be held against many alternatives", err)
-	}
+	check.NoError(t, enum.Validate([]byte(`["n1","n19999",7]`)), "a few values of many to be checked")
+	check.NoError(t, alternatives.Validate([]byte(`"ab"`)), "a short text to be held against many alternatives")
 	loop := mustCompile(t, `{"$ref":"#"}`)
-	if err := loop.Validate([]byte(`1`)); err != nil {
-		t.Errorf("got %v, want a loop that says nothing to accept all", err)
-	}
+	check.NoError(t, loop.Validate([]byte(`1`)), "a loop that says nothing to accept all")
 }
 
 func TestDecodeBounds(t *testing.T) {
@@ -250,9 +218,7 @@ func TestDecodeBounds(t *testing.T) {
 		{"empty", ` `, "ends too early"},
 	}
 	for _, tt := range tests {
-		if _, err := Decode([]byte(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
-		}
+		check.Text(t, check.Err(Decode([]byte(tt.value))), tt.want, tt.name)
 	}
 	for _, value := range []string{`1e1000`, `[1E-1000]`, strings.Repeat("1", 1000)} {
 		if _, err := Decode([]byte(value)); err != nil {
@@ -260,12 +226,8 @@ func TestDecodeBounds(t *testing.T) {
 		}
 	}
 	v, err := Decode([]byte(`{"a":12345678901234567890,"a":1e2}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := v.(map[string]any)["a"]; got != json.Number("1e2") {
-		t.Errorf("got %v, want the last member, its digits untouched", got)
-	}
+	check.Must(t, err)
+	check.Equal(t, "the last member, its digits untouched", v.(map[string]any)["a"], any(json.Number("1e2")))
 }
 
 func FuzzCompileAndValidate(f *testing.F) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // many writes n texts with commas between. Each %d becomes the number of the text.
@@ -70,8 +72,6 @@ func TestLargeValuesAreChecked(t *testing.T) {
 		"members":         {`{"additionalProperties":{"type":"integer"}}`, `{` + many(60_000, `"p%d":%d`) + `}`},
 		"unique items":    {`{"uniqueItems":true,"items":{"type":"integer"}}`, `[` + many(90_000, `%d`) + `]`},
 	} {
-		if err := mustCompile(t, tt.schema).Validate([]byte(tt.value)); err != nil {
-			t.Errorf("%s: got %v, want it valid", name, err)
-		}
+		check.NoError(t, mustCompile(t, tt.schema).Validate([]byte(tt.value)), name)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 type base struct {
@@ -65,9 +67,7 @@ func TestOfType(t *testing.T) {
 			`"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
 	} {
 		got, err := OfType(reflect.TypeOf(tt.value))
-		if err != nil {
-			t.Errorf("%T: %v", tt.value, err)
-		}
+		check.NoError(t, err, tt.value)
 		if diff := cmp.Diff(string(got), tt.want); diff != "" {
 			t.Errorf("%T: got (-) want (+):\n%s", tt.value, diff)
 		}
@@ -112,8 +112,6 @@ func TestTypesWithoutSchema(t *testing.T) {
 			N int `minimum:"one"`
 		}{}, `minimum "one" is not a number`},
 	} {
-		if _, err := OfType(reflect.TypeOf(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%T: got %v, want %s", tt.value, err, tt.want)
-		}
+		check.Text(t, check.Err(OfType(reflect.TypeOf(tt.value))), tt.want, tt.value)
 	}
 }

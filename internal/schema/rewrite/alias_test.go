@@ -3,6 +3,8 @@ package rewrite
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestAliases(t *testing.T) {
@@ -10,13 +12,11 @@ func TestAliases(t *testing.T) {
 	properties := map[string]bool{"ok": true, "a b": true, "a/b": true, "a_b": true, "": true, long: true, strings.Repeat("x", 65): true}
 	c := collector{names: properties}
 	aliases := c.aliases()
-	if len(aliases) != 5 {
-		t.Errorf("got %v, want one for each of 5 odd names", aliases)
-	}
+	check.Equal(t, "one for each of 5 odd names", len(aliases), 5)
 	for alias, name := range aliases {
 		if _, taken := properties[alias]; taken || !plainName.MatchString(alias) {
 			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
 		}
 	}
-	diff(t, "got others the second time", c.aliases(), aliases)
+	check.Same(t, "got others the second time", c.aliases(), aliases)
 }

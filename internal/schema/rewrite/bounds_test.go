@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -49,7 +50,7 @@ func TestResultsAreBounded(t *testing.T) {
 		for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI, profile.OpenAIStrict} {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
 				root, err := schema.Decode([]byte(in))
-				check(t, err)
+				check.Must(t, err)
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				out := For(target, tree.Object(root), nil)
@@ -58,7 +59,7 @@ func TestResultsAreBounded(t *testing.T) {
 					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
 				}
 				raw, err := json.Marshal(out.Root)
-				check(t, err)
+				check.Must(t, err)
 				if most := maxWritten + maxWritten/4; len(raw) > most {
 					t.Errorf("got %d bytes, want at most %d", len(raw), most)
 				}
@@ -94,7 +95,7 @@ func TestPathsAreBounded(t *testing.T) {
 func TestChangesAreBounded(t *testing.T) {
 	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","examples":["e"]}`) +
 		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`))
-	check(t, err)
+	check.Must(t, err)
 	out := For(profile.Gemini, tree.Object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {
@@ -102,9 +103,7 @@ func TestChangesAreBounded(t *testing.T) {
 			wider++
 		}
 	}
-	if wider != 1 {
-		t.Errorf("got %d changes of multipleOf, want the first one", wider)
-	}
+	check.Equal(t, "changes of multipleOf", wider, 1)
 	if len(out.Changes) < maxChanges || len(out.Changes) > maxChanges+10 {
 		t.Errorf("got %d changes, want %d and one of each kind", len(out.Changes), maxChanges)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The changes of one schema are listed in the same order every time.
@@ -19,6 +20,6 @@ func TestOrderOfChanges(t *testing.T) {
 		if i == 0 {
 			want = got
 		}
-		diff(t, fmt.Sprintf("run %d", i), got, want)
+		check.Same(t, fmt.Sprintf("run %d", i), got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -48,9 +49,7 @@ func TestContainsInAnAlternative(t *testing.T) {
 	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
 	out := For(profile.Gemini, decode(t, in), nil).Root
 	want := `{"items":{"enum":["x"],"format":"enum","type":"string"},"minItems":1,"nullable":true,"type":"array"}`
-	if got := tree.Show(tree.Object(out["properties"])["a"]); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Equal(t, "", tree.Show(tree.Object(out["properties"])["a"]), want)
 }
 
 // A change in every alternative is listed once.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -16,9 +17,7 @@ func TestDependenciesOfTwoDrafts(t *testing.T) {
 	in := decode(t, `{"properties":{},"dependencies":{"a":["b"],"s":{"required":["x"]}},"dependentRequired":{"a":["c"],"d":["e"]},"dependentSchemas":{"s":{"required":["y"]}}}`)
 	root := For(profile.OpenAI, in, nil).Root
 	want := `{"dependentRequired":{"a":["c","b"],"d":["e"]},"dependentSchemas":{"s":{"allOf":[{"required":["y"]},{"required":["x"]}]}},"properties":{},"type":"object"}`
-	if got := tree.Show(root); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Equal(t, "", tree.Show(root), want)
 }
 
 // The path of a change is a pointer into the schema, and references follow renamed targets.

@@ -7,16 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 func decode(t *testing.T, raw string) map[string]any {
 	t.Helper()
 	v, err := schema.Decode([]byte(raw))
-	check(t, err)
+	check.Must(t, err)
 	return v.(map[string]any)
 }
 
@@ -31,20 +30,20 @@ func TestFor(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &tests)
 	}
-	check(t, err)
+	check.Must(t, err)
 	for _, tt := range tests {
 		t.Run(tt.Name, func(t *testing.T) {
 			in := decode(t, string(tt.In))
 			r := For(tt.Target, in, nil)
 			raw, err := json.Marshal(r.Root)
-			check(t, err)
-			diff(t, "schema", decode(t, string(raw)), decode(t, string(tt.Want)))
+			check.Must(t, err)
+			check.Same(t, "schema", decode(t, string(raw)), decode(t, string(tt.Want)))
 			var changes []string
 			for _, c := range r.Changes {
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
 			}
-			diff(t, "changes", changes, tt.Changes)
-			diff(t, "got the input changed", in, decode(t, string(tt.In)))
+			check.Same(t, "changes", changes, tt.Changes)
+			check.Same(t, "got the input changed", in, decode(t, string(tt.In)))
 		})
 	}
 }
@@ -58,7 +57,7 @@ func TestForIsBounded(t *testing.T) {
 	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+strings.Join(defs, ",")+`,"d60":{}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		raw, err := json.Marshal(For(target, in, nil).Root)
-		check(t, err)
+		check.Must(t, err)
 		if len(raw) > 4<<20 {
 			t.Errorf("target %s: got %d bytes", target, len(raw))
 		}
@@ -116,26 +115,11 @@ func TestForOfHostileSchemas(t *testing.T) {
 		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
 				raw, err := json.Marshal(For(target, s.Root().(map[string]any), nil).Root)
-				check(t, err)
+				check.Must(t, err)
 				if len(raw) > 32<<20 {
 					t.Errorf("got %d bytes of %d", len(raw), len(in))
 				}
 			})
 		}
-	}
-}
-
-// check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func diff(t testing.TB, what string, got, want any) {
-	t.Helper()
-	if d := cmp.Diff(got, want); d != "" {
-		t.Errorf("%s: got (-) want (+):\n%s", what, d)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -15,9 +16,7 @@ func TestNameOfManyPatterns(t *testing.T) {
 		patterns = append(patterns, fmt.Sprintf(`"^(ab?){330}%d":{}`, i))
 	}
 	v, err := schema.Decode([]byte(`{"not":{"const":{"patternProperties":{` + strings.Join(patterns, ",") + `}}},"patternProperties":{"^input$":{}}}`))
-	check(t, err)
+	check.Must(t, err)
 	root := v.(map[string]any)
-	if got := WrapperName(root); got != "input2" {
-		t.Errorf("got %q, want the first name that no pattern of the root fits", got)
-	}
+	check.Equal(t, "the first name that no pattern of the root fits", WrapperName(root), "input2")
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const everywhere = `{"not":{},"items":[{},true],"additionalItems":{},"allOf":[{}],"properties":{"b/c":{},"a":5},"dependencies":{"x":["y"],"z":{}},
@@ -51,9 +53,7 @@ func TestAll(t *testing.T) {
 	for s := range All(decode(t, `{"title":"a","items":{"title":"b","not":{"title":"c"}},"allOf":[true,{"title":"d"}],"enum":[{"title":"e"}]}`)) {
 		titles = append(titles, s["title"].(string))
 	}
-	if got := strings.Join(titles, ""); got != "abcd" {
-		t.Errorf("got %q, want abcd", got)
-	}
+	check.Equal(t, "abcd", strings.Join(titles, ""), "abcd")
 }
 
 func TestNamed(t *testing.T) {
@@ -66,8 +66,6 @@ func TestNamed(t *testing.T) {
 		`{"allOf":[{},{"if":{}}]}`: "true false", `{"format":"date"}`: "true true",
 	} {
 		fits, known := doc.Named(decode(t, says), "abc")
-		if got := fmt.Sprint(fits, known); got != want {
-			t.Errorf("%s: got %s, want %s", says, got, want)
-		}
+		check.Equal(t, says, fmt.Sprint(fits, known), want)
 	}
 }
