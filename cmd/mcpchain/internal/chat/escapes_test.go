@@ -1,13 +1,16 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,10 +103,7 @@ func talkative(text string, got *heard) mcpclient.Transport {
 			if question := questions[m.Params.Name]; question != "" && m.Params.InputResponses == nil {
 				answer = `{"resultType":"input_required","inputRequests":{"1":{` + question + `}}}`
 			}
-			if answer == "" {
-				answer = "{}"
-			}
-			_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, strings.ReplaceAll(answer, "\n", "")))
+			_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, strings.ReplaceAll(cmp.Or(answer, "{}"), "\n", "")))
 		}
 	}()
 	return transport
@@ -156,17 +156,13 @@ func textsOf(value any) string {
 	case string:
 		return v
 	case []any:
-		var all []string
+		all := ""
 		for _, one := range v {
-			all = append(all, textsOf(one))
+			all += textsOf(one) + "\n"
 		}
-		return strings.Join(all, "\n")
+		return all
 	case map[string]any:
-		var all []string
-		for _, one := range v {
-			all = append(all, textsOf(one))
-		}
-		return strings.Join(all, "\n")
+		return textsOf(slices.Collect(maps.Values(v)))
 	}
 	return ""
 }

@@ -2,19 +2,29 @@ package chat
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/tryout"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
 // pidFile is the variable with the name of the file for a server's process id.
@@ -23,8 +33,7 @@ const pidFile = "CHATBOT_TEST_PID"
 // instructionsOf is the variable with a server's instructions for the model.
 const instructionsOf = "CHATBOT_TEST_INSTRUCTIONS"
 
-// serveBadly is a server that does not start, does not stop, or breaks the
-// rules.
+// serveBadly is a server that does not start, does not stop, or breaks the rules.
 func serveBadly(how string) {
 	if path := os.Getenv(pidFile); path != "" {
 		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
@@ -54,43 +63,18 @@ func serveBadly(how string) {
 			}
 		}()
 	case "huge":
-		sdk.AddTool(s, &sdk.Tool{Name: "huge"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			text := strings.Repeat("x", 33<<20)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
-		})
+		addText(s, "huge", func() string { return strings.Repeat("x", 33<<20) })
 	case "page": // has the person open a page
-		sdk.AddTool(s, &sdk.Tool{Name: "visit"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-			if answer, ok := r.Params.InputResponses["page"].(*sdk.ElicitResult); ok {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the answer: " + answer.Action}}}, nil, nil
-			}
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"page": &sdk.ElicitParams{
-				Mode: "url", Message: "Please sign the contract.", URL: "https://example.com/contract?id=7", ElicitationID: "7",
-			}}}, nil, nil
-		})
-		unsigned := true
-		sdk.AddTool(s, &sdk.Tool{Name: "contract"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			if unsigned {
-				unsigned = false
-				return nil, nil, sdk.URLElicitationRequiredError([]*sdk.ElicitParams{{
-					Mode: "url", Message: "Please sign the contract.", URL: "https://example.com/contract?id=8", ElicitationID: "8",
-				}})
-			}
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "it is signed"}}}, nil, nil
-		})
+		addPages(s)
 	case "big":
-		sdk.AddTool(s, &sdk.Tool{Name: "big"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			text := strings.Repeat("0123456789", 1<<20)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
-		})
+		addText(s, "big", func() string { return strings.Repeat("0123456789", 1<<20) })
 	case "workshop": // edits files, among other things
 		addWorkshop(s)
 	case "board": // has a view
 		addBoard(s)
 	case "thirteen": // has thirteen tools
 		for i := range 6 {
-			sdk.AddTool(s, &sdk.Tool{Name: fmt.Sprintf("extra_%d", i)}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "extra"}}}, nil, nil
-			})
+			addText(s, fmt.Sprintf("extra_%d", i), func() string { return "extra" })
 		}
 	case "wedge": // answers only lists
 		s = wedgedServer()
@@ -102,13 +86,46 @@ func serveBadly(how string) {
 	case "shadow": // lists the demo server's names
 		s = shadowServer()
 	case "vanish":
-		sdk.AddTool(s, &sdk.Tool{Name: "vanish"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		addText(s, "vanish", func() string {
 			fmt.Fprintln(os.Stderr, "out of memory")
 			os.Exit(9)
-			return nil, nil, nil
+			return ""
 		})
 	}
 	_ = s.Run(context.Background(), &sdk.StdioTransport{}) // ends with the input
+}
+
+// said returns the result of a tool.
+func said(text string) (*sdk.CallToolResult, any, error) {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+}
+
+// addText adds a tool without arguments.
+func addText(s *sdk.Server, name string, text func() string) {
+	sdk.AddTool(s, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return said(text())
+	})
+}
+
+// addPages adds tools that have the person open a page, by a question and by an error.
+func addPages(s *sdk.Server) {
+	contract := func(id string) *sdk.ElicitParams {
+		return &sdk.ElicitParams{Mode: "url", Message: "Please sign the contract.", URL: "https://example.com/contract?id=" + id, ElicitationID: id}
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "visit"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		if answer, ok := r.Params.InputResponses["page"].(*sdk.ElicitResult); ok {
+			return said("the answer: " + answer.Action)
+		}
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"page": contract("7")}}, nil, nil
+	})
+	unsigned := true
+	sdk.AddTool(s, &sdk.Tool{Name: "contract"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		if unsigned {
+			unsigned = false
+			return nil, nil, sdk.URLElicitationRequiredError([]*sdk.ElicitParams{contract("8")})
+		}
+		return said("it is signed")
+	})
 }
 
 // serveSkill is a server with a skill, which the SDK does not know.
@@ -123,11 +140,7 @@ func serveSkill() {
 			Method string
 		}
 		if json.Unmarshal(in.Bytes(), &m) == nil && m.ID != nil {
-			answer := answers[m.Method]
-			if answer == "" {
-				answer = "{}"
-			}
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, answer)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, cmp.Or(answers[m.Method], "{}"))
 		}
 	}
 }
@@ -176,4 +189,83 @@ func wedgedServer() *sdk.Server {
 		return nil, ctx.Err()
 	})
 	return s
+}
+
+// edit has the arguments of a tool that edits a file.
+type edit struct {
+	Path string `json:"path"`
+	Old  string `json:"old_string"`
+	New  string `json:"new_string"`
+}
+
+// addWorkshop adds tools with results that are long or not text.
+func addWorkshop(s *sdk.Server) {
+	sdk.AddTool(s, &sdk.Tool{Name: "edit_file"}, func(_ context.Context, _ *sdk.CallToolRequest, e edit) (*sdk.CallToolResult, any, error) {
+		return said(fmt.Sprintf("```diff\n--- %s\n+++ %s\n@@ -1,2 +1,2 @@\n package main\n-%s\n+%s\n```\n", e.Path, e.Path, e.Old, e.New))
+	})
+	addText(s, "lines", func() string {
+		var b strings.Builder
+		for i := range 120 {
+			fmt.Fprintf(&b, "line %d\x1b[2J\n", i+1)
+		}
+		return b.String()
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "paint"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		var b bytes.Buffer
+		err := png.Encode(&b, image.NewPaletted(image.Rect(0, 0, 96, 64), color.Palette{color.White, color.Black}))
+		b.WriteString("\x1b[2J behind the picture")
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: b.Bytes(), MIMEType: "image/png"}}}, nil, err
+	})
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "hold", Description: "Goes half of the way.\nThen it waits.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
+	}, halfway)
+	sdk.AddTool(s, &sdk.Tool{Name: "sounds"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{
+			&sdk.AudioContent{Data: []byte("RIFF\x00\x00\x00\x00WAVEfmt "), MIMEType: "audio/wav"},
+			&sdk.ImageContent{Data: []byte("<script>\x1b[2J"), MIMEType: "image/png"},
+		}}, nil, nil
+	})
+}
+
+type way struct {
+	Of string `json:"of" jsonschema:"what it goes"`
+}
+
+// halfway reports that half is done, and waits until the call is cancelled.
+func halfway(ctx context.Context, r *sdk.CallToolRequest, in way) (*sdk.CallToolResult, any, error) {
+	if token := r.Params.GetProgressToken(); token != nil {
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: 5, Total: 10, Message: in.Of})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+// together returns the flags for a model that calls hold of two servers concurrently.
+func together(t *testing.T) []string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[
+			{"id":"1","type":"function","function":{"name":"workshop__hold","arguments":"{\"of\":\"one\"}"}},
+			{"id":"2","type":"function","function":{"name":"workshop2__hold","arguments":"{\"of\":\"two\"}"}}]},"finish_reason":"tool_calls"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	return []string{"-base-url", server.URL + "/v1", "-model", "m", "-yes"}
+}
+
+// addBoard adds a tool with a view, and a tool that only the view may call.
+func addBoard(s *sdk.Server) {
+	const uri = "ui://board/notes"
+	s.AddResource(&sdk.Resource{URI: uri, Name: "notes", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: apps.MIMEType, Text: "<p>the board"}}}, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "notes", Meta: sdk.Meta{"ui": map[string]any{"resourceUri": uri}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return said("Two notes.")
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "pin", Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+		Note string `json:"note"`
+	}) (*sdk.CallToolResult, any, error) {
+		return said("pinned " + in.Note)
+	})
 }

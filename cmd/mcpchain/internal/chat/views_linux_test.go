@@ -3,37 +3,13 @@ package chat
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
-
-// addBoard adds a tool with a view, and a tool that only the view may call.
-func addBoard(s *sdk.Server) {
-	const uri = "ui://board/notes"
-	s.AddResource(&sdk.Resource{URI: uri, Name: "notes", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: apps.MIMEType, Text: "<p>the board"}}}, nil
-	})
-	text := func(text string) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
-	}
-	sdk.AddTool(s, &sdk.Tool{Name: "notes", Meta: sdk.Meta{"ui": map[string]any{"resourceUri": uri}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return text("Two notes.")
-	})
-	sdk.AddTool(s, &sdk.Tool{Name: "pin", Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
-		Note string `json:"note"`
-	}) (*sdk.CallToolResult, any, error) {
-		return text("pinned " + in.Note)
-	})
-}
 
 var viewAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`)
 

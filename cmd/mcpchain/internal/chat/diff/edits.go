@@ -2,6 +2,8 @@ package diff
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -90,4 +92,38 @@ func replacement(all object) []Line {
 func encode(all object) jsontext.Value {
 	raw, _ := json.Marshal(all, json.Deterministic(true)) // cannot fail: the values are JSON
 	return raw
+}
+
+var hunkHeader = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
+
+// Unified returns the lines of a text that has a diff in the unified format, nil for other texts. The lines around the
+// diff are headings.
+func Unified(text string) (lines []Line) {
+	inHunk, found := false, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if hunkHeader.MatchString(line) {
+			inHunk, found = true, true
+			lines = append(lines, Line{Heading, line})
+			continue
+		}
+		kind := Heading
+		if inHunk {
+			switch {
+			case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "```"):
+				inHunk = false
+			case strings.HasPrefix(line, "-"):
+				kind, line = Removed, line[1:]
+			case strings.HasPrefix(line, "+"):
+				kind, line = Added, line[1:]
+			case strings.HasPrefix(line, " "):
+				kind, line = Same, line[1:]
+			}
+		}
+		lines = append(lines, Line{kind, line})
+	}
+	if !found {
+		return nil
+	}
+	return lines
 }

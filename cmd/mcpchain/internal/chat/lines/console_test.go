@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
@@ -110,4 +113,96 @@ func TestTypedAhead(t *testing.T) {
 	if err != nil || key != 'n' {
 		t.Errorf("got %c, %v; want the later no", key, err)
 	}
+}
+
+// Note does not block during a dialog. The notes are shown at its end.
+func TestNotesDuringADialog(t *testing.T) {
+	s := newScreen(t)
+	if err := s.dialog(t.Context(), func() error {
+		for i := range maxNotes + 3 {
+			s.Note(screen.Warn, "note %d", i)
+			s.Progress("%d of 10", i)
+		}
+		if strings.Contains(s.buffer.String(), "note") {
+			t.Error("a note is in the middle of a dialog")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.Note(screen.Warn, "later")
+	want := ""
+	for i := range maxNotes {
+		want += fmt.Sprintf("note %d\n", i)
+	}
+	s.check(t, want+"3 more notes are not shown\nlater\n")
+}
+
+func TestShowResult(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for name, tt := range map[string]struct {
+		result *adapter.Result
+		want   string
+	}{
+		"short":   {&adapter.Result{Text: "a\nb"}, "← demo add: a b\n"},
+		"empty":   {&adapter.Result{}, "← demo add:\n"},
+		"long":    {&adapter.Result{Text: long}, "← demo add: " + long[:screen.MaxResult-1] + "… (/show has all)\n"},
+		"failure": {&adapter.Result{Text: long, IsError: true}, "✗ demo add: " + long[:screen.MaxFailure-1] + "… (/show has all)\n"},
+		"error":   {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("gone")}, "✗ demo add: gone\n"},
+		"stopped": {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("call: %w", context.Canceled)}, "✗ demo add: stopped\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t)
+			s.Show(&agent.ToolEnd{Call: agent.Call{Server: "demo", Tool: "add"}, Result: tt.result})
+			s.check(t, tt.want)
+		})
+	}
+	s := newScreen(t)
+	s.Person = false
+	s.Show(&agent.ToolEnd{Call: agent.Call{Server: "demo", Tool: "add"}, Result: &adapter.Result{Text: long}})
+	s.check(t, "← demo add: "+long[:screen.MaxResult-1]+"…\n") // a script has no /show
+}
+
+// The last output of a server cannot look like lines of the program, whatever the width of the terminal.
+func TestLostServer(t *testing.T) {
+	s := newScreen(t)
+	s.Width = func() int { return 30 }
+	s.Note(screen.Fail, "lost the server demo: exit status 1; its last lines on stderr:\nbot › \x1b[2Jall is well\nAllow it? [y]es %syou › \n  kept", strings.Repeat("x", 30))
+	s.check(t, `lost the server demo: exit
+  status 1; its last lines on
+  stderr:
+  bot › \x1b[2Jall is well
+  Allow it? [y]es
+  xxxxxxxxxxxxxxxxxxxxxxxxxxx
+  xxxyou ›
+  kept
+`)
+}
+
+// An answer in pieces is wrapped like one in a single piece.
+func TestWrapAnswer(t *testing.T) {
+	s := newScreen(t)
+	s.Width, s.Wrap = func() int { return 20 }, true
+	for _, piece := range []string{"The qu", "ick ", "brown", " fox jumps over", " the lazy dog", "."} {
+		s.say(piece)
+	}
+	s.End()
+	s.check(t, "bot › The quick\nbrown fox jumps\nover the lazy dog.\n")
+}
+
+// Words of an answer are not broken, so that they can be copied.
+func TestLongWordsOfAnswer(t *testing.T) {
+	s := newScreen(t)
+	s.Width, s.Wrap = func() int { return 20 }, true
+	s.say(strings.Repeat("x", 34) + " and " + strings.Repeat("y", 40) + " z")
+	s.End()
+	s.check(t, "bot › \n"+strings.Repeat("x", 34)+" and\n"+strings.Repeat("y", 40)+"\nz\n")
+}
+
+func TestWrapNote(t *testing.T) {
+	s := newScreen(t)
+	s.Width = func() int { return 20 }
+	s.Note(screen.Tool, "%s", "  a list that is too long")
+	s.Progress("%s", strings.Repeat("x", 30))
+	s.check(t, "  a list that is\n  too long\n"+strings.Repeat("x", 18)+"…")
 }

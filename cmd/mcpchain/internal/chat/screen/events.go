@@ -7,11 +7,13 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Bounds of the shown text of a tool's result, in characters. The command /show and a trace have all of it.
@@ -132,3 +134,120 @@ func number(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
+
+// Thinking sums up the reasoning of a model in one line. The zero value is ready to use.
+type Thinking struct{ from time.Time }
+
+// Event handles an event of the agent. It returns a line when reasoning has ended, otherwise "".
+func (t *Thinking) Event(e agent.Event) (line string) {
+	switch e := e.(type) {
+	case *agent.ModelStart:
+		*t = Thinking{}
+	case *agent.ReasoningDelta:
+		if t.from.IsZero() {
+			t.from = e.Time
+		}
+	case *agent.TextDelta:
+		if !t.from.IsZero() {
+			line = reasoningNote(t.from, e.Time)
+			*t = Thinking{}
+		}
+	case *agent.ModelEnd:
+		if e.Reasoning != "" && (!t.from.IsZero() || !e.Streamed) {
+			line = reasoningNote(t.from, e.Time)
+		}
+		*t = Thinking{}
+	}
+	return line
+}
+
+// reasoningNote says how long the model thought. A zero from means that this is not known.
+func reasoningNote(from, to time.Time) string {
+	if from.IsZero() {
+		return "thought about it (/reasoning shows it)"
+	}
+	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(max(0, to.Sub(from)).Seconds()))
+}
+
+// MessagesText returns a server's messages to the model as text.
+func MessagesText(messages []mcp.SamplingMessage) string {
+	var parts []string
+	for _, m := range messages {
+		parts = append(parts, m.Role+": "+ContentText(m.Content))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// ContentText returns content blocks as text. Blocks that are not text are described in brackets.
+func ContentText(blocks []mcp.Content) string {
+	var parts []string
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, c.Text)
+		case *mcp.ImageContent:
+			parts = append(parts, fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcp.AudioContent:
+			parts = append(parts, fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcp.ResourceLink:
+			parts = append(parts, fmt.Sprintf("[link to %s]", c.URI))
+		case *mcp.EmbeddedResource:
+			parts = append(parts, fmt.Sprintf("[resource %s] %s", c.Resource.URI, c.Resource.Text))
+		case *mcp.ToolUseContent:
+			parts = append(parts, fmt.Sprintf("[calls %s %s]", c.Name, c.Input))
+		case *mcp.ToolResultContent:
+			parts = append(parts, "[tool result] "+ContentText(c.Content))
+		case *mcp.UnknownContent:
+			parts = append(parts, fmt.Sprintf("[%s]", c.Type))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Line is a text with its style.
+type Line struct {
+	Style    Style
+	Text     string
+	Unbroken bool // one line without control characters that must not be wrapped, so that it can be copied
+}
+
+// Bounds of a shown diff.
+const (
+	maxDiffLines       = 100 // of a question
+	maxResultDiffLines = 30
+)
+
+// DiffLines returns the lines of a diff to show in a question. A long diff is cut, with a note.
+func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxDiffLines) }
+
+func diffLines(lines []diff.Line, most int) (shown []Line) {
+	length := 0
+	for i, line := range lines {
+		text := Indent(line.Marked())
+		if length += len(text); i >= most || length > MaxShown {
+			return append(shown, Line{Style: Faint, Text: fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))})
+		}
+		style := map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}[line.Kind]
+		shown = append(shown, Line{Style: style, Text: text})
+	}
+	return shown
+}
+
+func moreLines(n int) string {
+	if n == 1 {
+		return "1 more line is"
+	}
+	return fmt.Sprintf("%d more lines are", n)
+}
+
+// ResultDiff returns the lines of a tool's result that is a unified diff, nil for other results and events.
+func ResultDiff(e agent.Event) []Line {
+	end, ok := e.(*agent.ToolEnd)
+	if !ok || end.Result == nil || end.Result.IsError || len(end.Result.Text) > maxDiff {
+		return nil
+	}
+	return diffLines(diff.Unified(end.Result.Text), maxResultDiffLines)
+}
+
+// maxDiff bounds a result that is parsed as a diff, in bytes.
+const maxDiff = 256 << 10

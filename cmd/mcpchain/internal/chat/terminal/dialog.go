@@ -4,9 +4,13 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // dialog is a question that has the keyboard. All methods except finished are called by the model only.
@@ -91,4 +95,104 @@ func wordwrap(text string, width int) string { return ansi.Wordwrap(text, max(20
 func cursorAfter(text string) *tea.Cursor {
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	return tea.NewCursor(ansi.StringWidth(last), strings.Count(text, "\n"))
+}
+
+// Choose implements [screen.Screen].
+func (t *Terminal) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
+	unlock, err := t.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	return t.chooseLocked(ctx, q)
+}
+
+func (t *Terminal) chooseLocked(ctx context.Context, q *screen.Choice) (byte, error) {
+	t.present(q)
+	d := &choiceDialog{paint: t.paint, question: q, completion: newCompletion()}
+	if err := t.askLocked(ctx, d); err != nil {
+		return 0, err
+	}
+	t.Note(screen.Faint, "%s %s", q.Question, d.chosen.Word())
+	return d.chosen.Key, nil
+}
+
+// present prints what a question is about.
+func (t *Terminal) present(q *screen.Choice) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endAnswerLocked()
+	for _, line := range q.Notes() {
+		if line.Unbroken {
+			t.printLocked([]string{t.paint.Text(line.Style, line.Text)})
+		} else {
+			t.noteLocked(line.Style, line.Text)
+		}
+	}
+}
+
+// choiceDialog asks for one of a few answers by its key.
+type choiceDialog struct {
+	completion
+
+	paint    screen.Paint
+	question *screen.Choice
+	chosen   screen.Answer
+}
+
+func (c *choiceDialog) init(int, int) tea.Cmd { return nil }
+func (c *choiceDialog) clear() bool           { return false }
+
+func (c *choiceDialog) update(msg tea.Msg) tea.Cmd {
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok || c.over {
+		return nil
+	}
+	for _, a := range c.question.Answers {
+		if strings.EqualFold(k.Text, string(a.Key)) {
+			c.chosen = a
+			c.finish()
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *choiceDialog) view(width int, ready bool) (string, *tea.Cursor) {
+	question := c.paint.Text(screen.Warn, hosttext.Line(c.question.Question, maxPrompt))
+	if !ready {
+		return question + " …", nil
+	}
+	text := question + "  " + c.paint.Answers(c.question.Answers, "  ", false)
+	if ansi.StringWidth(text) >= width {
+		text = question + "  " + c.paint.Answers(c.question.Answers, "  ", true)
+	}
+	text = wordwrap(text, width)
+	return text, cursorAfter(text)
+}
+
+// quietTime is the time without keys after which a dialog takes keys.
+const quietTime = 300 * time.Millisecond
+
+// quiet waits for a moment without keys.
+type quiet struct {
+	past  bool // the moment is over
+	count int  // of the moments that have begun
+}
+
+// quietMsg is the end of the moment with this number.
+type quietMsg int
+
+// begin starts to wait again.
+func (q *quiet) begin() tea.Cmd {
+	q.past = false
+	q.count++
+	n := q.count
+	return tea.Tick(quietTime, func(time.Time) tea.Msg { return quietMsg(n) })
+}
+
+func (q *quiet) over(m quietMsg) {
+	if int(m) == q.count {
+		q.past = true
+	}
 }

@@ -2,11 +2,70 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
+
+// A text that is refused stays, with the reason below it. Esc leaves it only if there is a question to go back to.
+func TestWritingThatDoesNotFit(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		w := newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "The arguments:", Text: "ab", Back: back, Check: func(text string) error {
+			if text != "abc" {
+				return errors.New("want abc\x1b[8m")
+			}
+			return nil
+		}})
+		w.init(40, 24)
+		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
+		view, cursor := w.view(40, true)
+		lines := strings.Split(view, "\n")
+		if last := lines[len(lines)-1]; w.answered() || last != `✗ want abc\x1b[8m` || cursor == nil || !strings.Contains(lines[cursor.Y], "ab") {
+			t.Fatalf("got %q, with the cursor at %v, want the reason below the text", lines, cursor)
+		}
+		if strings.Contains(view, "Esc") != back {
+			t.Errorf("back %v: got %q", back, view)
+		}
+		w.update(tea.KeyPressMsg{Code: tea.KeyEscape})
+		if w.left != back || w.answered() != back {
+			t.Errorf("back %v: after Esc got left %v, over %v", back, w.left, w.answered())
+		}
+		w.update(tea.KeyPressMsg{Code: 'c', Text: "c"})
+		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
+		if !w.answered() || w.input.Value() == "abc" == back {
+			t.Errorf("back %v: got %q, over %v", back, w.input.Value(), w.answered())
+		}
+	}
+}
+
+// If the row is too narrow, quiet answers are shown by their keys only.
+func TestAnswersThatFit(t *testing.T) {
+	answers := []screen.Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
+	const long, short = "Sure?  [y]es  [e]dit  [?]", "Sure?  [y]es  [e]  [?]"
+	for width, want := range map[int]string{80: long, len(long) + 1: long, len(long): short, len(short) + 1: short} {
+		c := &choiceDialog{question: &screen.Choice{Question: "Sure?", Answers: answers}}
+		if got, _ := c.view(width, true); got != want {
+			t.Errorf("%d columns: got %q, want %q", width, got, want)
+		}
+	}
+}
+
+// Keys before a dialog takes them go to the editor, except at a secret.
+func TestTypedBeforeTheQuestion(t *testing.T) {
+	for want, d := range map[string]dialog{"": newSecretDialog(screen.Paint{}, "Key:"), "x": newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {
+		m := newModel(&Terminal{output: &output{}}, Options{})
+		m.Init() // the editor has the keys
+		m.update(askMsg{d})
+		m.handleInput(tea.KeyPressMsg{Code: 'x', Text: "x"})
+		if got := m.editor.text(); got != want {
+			t.Errorf("%T: the editor has %q, want %q", d, got, want)
+		}
+	}
+}
 
 // A name in a question cannot control the terminal.
 func TestNamesInQuestions(t *testing.T) {

@@ -1,0 +1,86 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
+)
+
+func TestCleanInput(t *testing.T) {
+	for typed, want := range map[string]string{
+		"Anna\x1b[D\x1b[Dx":          "Annax",
+		"\x1b[A\x1bOPhi":             "hi",
+		"a\tb\nc\r":                  "a\tb\nc",
+		"\x1b]0;title\x07größe 漢字 🚀": "größe 漢字 🚀",
+		"\x1b[200~pasted\x1b[201~":   "pasted",
+		"x\x00\x7f\u009b31my":        "x31my",
+		"\x1b":                       "",
+	} {
+		if got := CleanInput(typed); got != want {
+			t.Errorf("%q: got %q, want %q", typed, got, want)
+		}
+	}
+}
+
+func FuzzCleanInput(f *testing.F) {
+	f.Add("a\x1b[31mb\x9b\u009d\x1b]8;;x\x07")
+	f.Fuzz(func(t *testing.T, typed string) {
+		got := CleanInput(typed)
+		if i := strings.IndexFunc(got, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' }); i >= 0 {
+			t.Errorf("%q: got %q, want no control characters", typed, got)
+		}
+		if again := CleanInput(got); again != got {
+			t.Errorf("%q: got %q, and of that %q", typed, got, again)
+		}
+	})
+}
+
+func TestNarrow(t *testing.T) {
+	c := Completion{Items: []Item{{Text: "remember"}, {Text: "Member"}, {Text: "other"}}}
+	for part, want := range map[string][]Item{
+		"mem": {{Text: "Member"}, {Text: "remember"}},
+		"x":   nil,
+		"":    c.Items,
+	} {
+		if diff := cmp.Diff(want, c.Narrow(part)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", part, diff)
+		}
+	}
+}
+
+// A problem is described without the name of the field, which may be long.
+func TestWrong(t *testing.T) {
+	for _, tt := range []struct {
+		field forms.Field
+		want  string
+	}{
+		{forms.Field{Name: "age", Kind: forms.KindInteger}, "want a whole number"},
+		{forms.Field{Name: strings.Repeat("age", 1000), Kind: forms.KindInteger}, "want a whole number"},
+		{forms.Field{Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$"}, `want text, matching "^[0-9]+$"`},
+		{forms.Field{Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$", Description: "digits\x1b[2J"}, `want digits\x1b[2J`},
+	} {
+		_, err := tt.field.Parse("x")
+		if got := FieldProblem(&tt.field, err); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// The answers to a question look the same with and without colours.
+func TestAnswers(t *testing.T) {
+	answers := []Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
+	for want, short := range map[string]bool{"[y]es, [e]dit, [?]": false, "[y]es, [e], [?]": true} {
+		if got := (Paint{}).Answers(answers, ", ", short); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		got := Paint{colours: true}.Answers(answers, ", ", short)
+		if ansi.Strip(got) != want || !strings.HasPrefix(got, "\x1b[") || !strings.Contains(got, "mes, \x1b[") {
+			t.Errorf("got %q, want %q with coloured keys", got, want)
+		}
+	}
+}
