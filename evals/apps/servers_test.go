@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/testenv"
@@ -20,8 +18,7 @@ import (
 )
 
 // Servers of the official repository, whose views are made with the official library: each view
-// begins, gets the call and its result, draws values of the result, tells its size, and is torn down. With the variable
-// SCREENSHOTS, a folder, the test keeps a picture of each.
+// begins, gets the call and its result, draws values of the result, tells its size, and is torn down.
 func TestServers(t *testing.T) {
 	servers := testenv.InstallNPM(t, os.DirFS("testdata/servers"))
 	for _, tt := range []struct {
@@ -108,26 +105,9 @@ func TestServers(t *testing.T) {
 			if err := s.session.Close(ctx, "the end"); err != nil {
 				t.Error(err)
 			}
-			if folder := os.Getenv("SCREENSHOTS"); folder != "" {
-				s.picture(filepath.Join(folder, tt.name+".png"))
-			}
 			if all := s.errors(); len(all) > 0 {
 				t.Errorf("the console says %q", all)
 			}
 		})
-	}
-}
-
-// picture keeps what the page looks like.
-func (s *shown) picture(path string) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
-	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(path, png, 0o644)
-	}
-	if err != nil {
-		s.t.Fatal(err)
 	}
 }

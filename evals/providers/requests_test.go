@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // TestRequests captures every request of agents and samplers, at every host,
@@ -48,12 +49,12 @@ func TestRequests(t *testing.T) {
 
 // additions removes a host's own fields from a request.
 func additions(host string, request map[string]any) {
-	for _, m := range list(request["messages"]) {
+	for _, m := range tree.List(request["messages"]) {
 		for _, field := range []string{"reasoning_content", "reasoning", "reasoning_details"} {
-			delete(object(m), field)
+			delete(tree.Object(m), field)
 		}
-		if object(m)["role"] == "tool" && host != "openai" && host != "azure" {
-			delete(object(m), "name")
+		if tree.Object(m)["role"] == "tool" && host != "openai" && host != "azure" {
+			delete(tree.Object(m), "name")
 		}
 	}
 	switch host {
@@ -63,9 +64,9 @@ func additions(host string, request map[string]any) {
 			request["tool_choice"] = "required"
 		}
 	case "gemini", "openrouter":
-		for _, m := range list(request["messages"]) {
-			for _, call := range list(object(m)["tool_calls"]) {
-				delete(object(call), "extra_content")
+		for _, m := range tree.List(request["messages"]) {
+			for _, call := range tree.List(tree.Object(m)["tool_calls"]) {
+				delete(tree.Object(call), "extra_content")
 			}
 		}
 	}
@@ -140,7 +141,7 @@ var refusals = []refusal{
 		return nil
 	})},
 	{"property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", claude, ofSchemas(func(s map[string]any) error {
-		for name := range object(s["properties"]) {
+		for name := range tree.Object(s["properties"]) {
 			if !regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name) {
 				return fmt.Errorf("%q", name)
 			}
@@ -160,7 +161,7 @@ var refusals = []refusal{
 		return nil
 	})},
 	{"items must be an object", moonshot, ofSchemas(func(s map[string]any) error {
-		if items, ok := s["items"]; ok && object(items) == nil {
+		if items, ok := s["items"]; ok && tree.Object(items) == nil {
 			return fmt.Errorf("%v", items)
 		}
 		return nil
@@ -180,13 +181,13 @@ var refusals = []refusal{
 		return nil
 	})},
 	{"should be non-empty for OBJECT type; items: missing field", gemini, ofSchemas(func(s map[string]any) error {
-		if s["type"] == "object" && len(object(s["properties"])) == 0 || s["type"] == "array" && s["items"] == nil {
+		if s["type"] == "object" && len(tree.Object(s["properties"])) == 0 || s["type"] == "array" && s["items"] == nil {
 			return fmt.Errorf("%v", s)
 		}
 		return nil
 	})},
 	{"enum: only allowed for STRING type; cannot be empty", gemini, ofSchemas(func(s map[string]any) error {
-		for _, v := range list(s["enum"]) {
+		for _, v := range tree.List(s["enum"]) {
 			if text, ok := v.(string); !ok || text == "" || s["type"] != "string" {
 				return fmt.Errorf("%v", v)
 			}
@@ -194,7 +195,7 @@ var refusals = []refusal{
 		return nil
 	})},
 	{"'tool_choice' and 'parallel_tool_calls' are only allowed when 'tools' are specified", everywhere, func(request map[string]any) error {
-		if len(list(request["tools"])) == 0 {
+		if len(tree.List(request["tools"])) == 0 {
 			return lacks(request, "tools", "tool_choice", "parallel_tool_calls")
 		}
 		return nil
@@ -206,8 +207,8 @@ var refusals = []refusal{
 		return nil
 	}},
 	{"Invalid function name. Must start with a letter or an underscore", everywhere, func(request map[string]any) error {
-		for _, tool := range list(request["tools"]) {
-			name, _ := object(object(tool)["function"])["name"].(string)
+		for _, tool := range tree.List(request["tools"]) {
+			name, _ := tree.Object(tree.Object(tool)["function"])["name"].(string)
 			if !regexp.MustCompile(`^[a-zA-Z_]`).MatchString(name) {
 				return fmt.Errorf("%q", name)
 			}
@@ -216,8 +217,8 @@ var refusals = []refusal{
 	}},
 	{"two tools of one name", everywhere, func(request map[string]any) error {
 		seen := map[string]bool{}
-		for _, tool := range list(request["tools"]) {
-			name, _ := object(object(tool)["function"])["name"].(string)
+		for _, tool := range tree.List(request["tools"]) {
+			name, _ := tree.Object(tree.Object(tool)["function"])["name"].(string)
 			if seen[name] {
 				return fmt.Errorf("%q", name)
 			}
@@ -245,9 +246,9 @@ func lacks(o map[string]any, keys ...string) error {
 // ofRoots checks the schema of each tool.
 func ofRoots(check func(root map[string]any) error) func(request map[string]any) error {
 	return func(request map[string]any) error {
-		for _, tool := range list(request["tools"]) {
-			function := object(object(tool)["function"])
-			if err := check(object(function["parameters"])); err != nil {
+		for _, tool := range tree.List(request["tools"]) {
+			function := tree.Object(tree.Object(tool)["function"])
+			if err := check(tree.Object(function["parameters"])); err != nil {
 				return fmt.Errorf("tool %v: %w", function["name"], err)
 			}
 		}
@@ -257,46 +258,14 @@ func ofRoots(check func(root map[string]any) error) func(request map[string]any)
 
 // ofSchemas checks the schema of each tool and all its subschemas.
 func ofSchemas(check func(s map[string]any) error) func(request map[string]any) error {
-	return ofRoots(func(root map[string]any) error { return each(root, "", check) })
-}
-
-func each(v any, at string, check func(s map[string]any) error) error {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return nil
-	}
-	if err := check(s); err != nil {
-		return fmt.Errorf("at %q: %w", at, err)
-	}
-	for key, held := range s {
-		var below []any
-		switch key {
-		case "items", "not", "if", "then", "else", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames":
-			below = []any{held}
-		case "anyOf", "oneOf", "allOf", "prefixItems":
-			below = list(held)
-		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-			for _, sub := range object(held) {
-				below = append(below, sub)
-			}
-		}
-		for _, sub := range below {
-			if err := each(sub, at+"/"+key, check); err != nil {
+	return ofRoots(func(root map[string]any) error {
+		for s := range tree.All(root) {
+			if err := check(s); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-func object(v any) map[string]any {
-	o, _ := v.(map[string]any)
-	return o
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
+		return nil
+	})
 }
 
 func typesOf(s map[string]any) []string {
@@ -304,7 +273,7 @@ func typesOf(s map[string]any) []string {
 		return []string{name}
 	}
 	var out []string
-	for _, name := range list(s["type"]) {
+	for _, name := range tree.List(s["type"]) {
 		text, _ := name.(string)
 		out = append(out, text)
 	}
