@@ -25,10 +25,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// The scenario: two servers have a tool of the same name, and one of these
-// tools fails for one city; a third server cannot be reached. The model calls
-// both tools, with a number in a string, gets a failure, corrects its call, and
-// sums up.
+// The scenario: two servers have a tool of the same name, and one of these tools fails for one
+// city; a third server cannot be reached. The model calls both tools, with a number in a string,
+// gets a failure, corrects its call, and sums up.
 
 // question is the question to the agents.
 const question = "How warm is it in Rome and in Oslo?"
@@ -93,8 +92,7 @@ type script struct {
 	next    int
 }
 
-// reply is the model's next reply. The latest message must contain the expected
-// text.
+// reply is the model's next reply. The latest message must contain the expected text.
 type reply struct {
 	expects []string
 	says    *llms.ContentChoice

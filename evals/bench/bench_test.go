@@ -15,12 +15,10 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	// The cells have less text, also in child processes: with the race detector
-	// megabytes are slow.
+	// The cells have less text, also in child processes: with the race detector megabytes are slow.
 	textLength[mibTool], textLength[mib10Tool] = 64<<10, 1<<20
 	child(os.Args)
-	// Under the race detector every child process would sleep for a second at
-	// its end.
+	// Under the race detector every child process would sleep for a second at its end.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 		panic(err)
 	}

@@ -146,8 +146,7 @@ func closeAll(open []session) error {
 	return errors.Join(errs...)
 }
 
-// weighKept measures a session's heap after it has listed all tools, without
-// the list and with it.
+// weighKept measures a session's heap after it has listed all tools, without the list and with it.
 func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
 	s.lab.pipe[s.cell.revision].pages() // are made now
 	if _, err := s.call(ctx, smallTool); err != nil {
@@ -164,9 +163,8 @@ func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
 	return rig.Sample{held: float64(withList.heap - before.heap), kept: float64(weighNow().heap - before.heap)}, nil
 }
 
-// weighAlive measures how much memory a large result needs at once: the largest
-// heap at frequent collections during three calls, less the heap before. The
-// collections stop the world.
+// weighAlive measures how much memory a large result needs at once: the largest heap at frequent
+// collections during three calls, less the heap before. The collections stop the world.
 func weighAlive(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {

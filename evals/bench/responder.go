@@ -7,9 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// request returns the id of a request and its answer. It finds id and method as text,
-// without parsing: the compared clients send both before the params. The id of a
-// notification is nil.
+// request returns the id of a request and its answer. It finds id and method as text, without
+// parsing: the compared clients send both before the params. The id of a notification is nil.
 func (a *answers) request(message []byte) (id, rest []byte) {
 	i := bytes.Index(message, []byte(`"id":`))
 	if i < 0 {

@@ -18,8 +18,7 @@ const (
 	weighOne     = "weigh" // then the arguments of weighHere
 )
 
-// child runs a child process's role if the arguments name one, and then does
-// not return.
+// child runs a child process's role if the arguments name one, and then does not return.
 func child(args []string) {
 	var err error
 	switch {
@@ -39,8 +38,7 @@ func child(args []string) {
 	os.Exit(0)
 }
 
-// respondOverHTTP writes the address of a server on loopback to out, and serves
-// until in ends.
+// respondOverHTTP writes the address of a server on loopback to out, and serves until in ends.
 func respondOverHTTP(in io.Reader, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 
 var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// post answers a POST with JSON of a known length, or with an event stream of
-// one flushed event.
+// post answers a POST with JSON of a known length, or with an event stream of one flushed event.
 func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 	body := requests.Get().(*bytes.Buffer)
 	defer requests.Put(body)

@@ -30,8 +30,7 @@ func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 	}
 }
 
-// TestResponderAllocatesNothing: serve's allocations do not depend on the
-// number of requests.
+// TestResponderAllocatesNothing: serve's allocations do not depend on the number of requests.
 func TestResponderAllocatesNothing(t *testing.T) {
 	a := answersOf(modern)
 	for _, r := range []floorRequest{

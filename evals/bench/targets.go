@@ -30,13 +30,12 @@ func ratio(c *rig.Cell) []float64 { return c.Ratios(oursName, baseline) }
 // 10 µs, and over HTTP an exchange more than a floor's as above: much next to the one
 // request of the modern era in the same machine.
 //
-// idle over HTTP: mcp-go's session is 1.5 KiB, about what ours has for the connection, the
-// server and the tables of tools, tasks and cache. Beside that ours has 0.9 KiB for
-// goroutines (the contexts, groups and queues of the lifecycle, slots for the server's
-// requests), 1.0 for the stages of a call and what they ask (retries, rounds of input,
-// visits, sessions that are renewed, subscriptions), 0.5 of options with their limits, and in
-// the modern era 0.4 of encoded _meta. A connection of net/http, which is not counted, has
-// buffers of 8 KiB.
+// idle over HTTP: mcp-go's session is 1.5 KiB, about what ours has for the connection, the server
+// and the tables of tools, tasks and cache. Beside that ours has 0.9 KiB for goroutines (the
+// contexts, groups and queues of the lifecycle, slots for the server's requests), 1.0 for the
+// stages of a call and what they ask (retries, rounds of input, visits, sessions that are renewed,
+// subscriptions), 0.5 of options with their limits, and in the modern era 0.4 of encoded _meta. A
+// connection of net/http, which is not counted, has buffers of 8 KiB.
 var targets = []rig.Target{
 	rig.Bound(`^(pipe|stdio)/small/`, "cpu ratio", ratio, 1.3, rig.Ratio),
 	rig.Bound(`^(pipe|stdio)/small/`, "allocations", ours(rig.Allocs), 18, rig.Count),

@@ -30,8 +30,7 @@ var selections = []struct {
 	{"extension", []string{"--suite", "all"}},
 }
 
-// must are checks that scenarios have to make: a client that reads no skill
-// would pass otherwise.
+// must are checks that scenarios have to make: a client that reads no skill would pass otherwise.
 var must = map[string]string{
 	"sep-2640-client-no-prefetch":        "sep-2640-host-no-prefetch",
 	"sep-2640-client-verify-digest":      "sep-2640-host-verify-digest",

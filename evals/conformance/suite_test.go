@@ -80,8 +80,7 @@ type outcome struct {
 
 var startTime = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[0-9-]+Z$`)
 
-// run makes the suite run the scenarios of args concurrently. The error is the
-// suite's own verdict.
+// run makes the suite run the scenarios of args concurrently. The error is the suite's own verdict.
 func (s suite) run(ctx context.Context, client, results string, args ...string) (map[string]*outcome, error) {
 	args = append([]string{"client", "--timeout", "120000", "--command", client, "-o", results}, args...) // the machine may be slow
 	out, verdict := s.command(ctx, args...).CombinedOutput()
@@ -129,8 +128,7 @@ func readOutcome(files fs.FS, dir string) (*outcome, error) {
 	return o, nil
 }
 
-// verify fails the test unless all checks passed, and the checks in want were
-// made.
+// verify fails the test unless all checks passed, and the checks in want were made.
 func (o *outcome) verify(t *testing.T, want ...string) {
 	t.Helper()
 	for _, wrong := range o.wrong {

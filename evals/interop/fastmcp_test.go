@@ -15,9 +15,8 @@ func npmPeers(t *testing.T) *testenv.NPM {
 	return testenv.InstallNPM(t, os.DirFS("testdata/peers"))
 }
 
-// TestFastMCP has a server on fastmcp as its peer. It speaks 2025-11-25 over
-// all three transports. It does not declare changes of its list of tools, so
-// the client does not listen for them.
+// TestFastMCP has a server on fastmcp as its peer. It speaks 2025-11-25 over all three transports.
+// It does not declare changes of its list of tools, so the client does not listen for them.
 func TestFastMCP(t *testing.T) {
 	t.Parallel()
 	set := npmPeers(t)

@@ -34,8 +34,7 @@ func goExamples(t *testing.T, module string, programs ...string) map[string]*mcp
 	return commands
 }
 
-// asking is a tool of an example server that asks the client, and a part of its
-// answer.
+// asking is a tool of an example server that asks the client, and a part of its answer.
 type asking struct {
 	tool string
 	args map[string]any
@@ -56,9 +55,8 @@ func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, c
 // forced forces the newest revision in which servers send requests.
 var forced = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}
 
-// TestGoSDKExamples has the example server of the official Go SDK as its peer.
-// Its tools send requests: in the modern era they fail, with a forced revision
-// they work.
+// TestGoSDKExamples has the example server of the official Go SDK as its peer. Its tools send
+// requests: in the modern era they fail, with a forced revision they work.
 func TestGoSDKExamples(t *testing.T) {
 	t.Parallel()
 	server := goExamples(t, goSDKExamples, "server/everything")["server/everything"]

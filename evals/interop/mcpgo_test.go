@@ -37,11 +37,10 @@ func markSSE(t *testing.T) (url string) {
 	return s.URL + "/sse"
 }
 
-// TestMCPGo has the server of mcp-go as its peer. It lets notices of progress
-// race with each other and with the result. In the modern era it never reports
-// changes of a resource, and over stdio its notices lack the id of the
-// subscription, so that they have no receiver: there the test only checks that
-// the server accepts the subscription. Over HTTP+SSE it cannot send requests.
+// TestMCPGo has the server of mcp-go as its peer. It lets notices of progress race with each other
+// and with the result. In the modern era it never reports changes of a resource, and over stdio its
+// notices lack the id of the subscription, so that they have no receiver: there the test only
+// checks that the server accepts the subscription. Over HTTP+SSE it cannot send requests.
 func TestMCPGo(t *testing.T) {
 	t.Parallel()
 	legacy := peer{name: "mcp-go", looseProgress: true}

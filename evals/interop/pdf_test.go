@@ -19,9 +19,8 @@ import (
 
 const pdfProgram = "@modelcontextprotocol/server-pdf/dist/index.js"
 
-// TestPDF has the protocol's server for PDFs as its peer, over stdio and Streamable
-// HTTP: it reads a file in pieces, shows a user interface of megabytes, and has a
-// tool that waits.
+// TestPDF has the protocol's server for PDFs as its peer, over stdio and Streamable HTTP: it reads
+// a file in pieces, shows a user interface of megabytes, and has a tool that waits.
 func TestPDF(t *testing.T) {
 	t.Parallel()
 	set := npmPeers(t)

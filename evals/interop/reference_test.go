@@ -139,8 +139,7 @@ type graph struct {
 	Relations []relation `json:"relations"`
 }
 
-// TestMemory has the reference server with a knowledge graph as its peer, and
-// watches its resource.
+// TestMemory has the reference server with a knowledge graph as its peer, and watches its resource.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, nil)

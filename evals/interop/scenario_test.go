@@ -215,9 +215,8 @@ func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 }
 
-// watch makes the server change a tool and a resource, and waits for both
-// notices. For silent changes it only checks that the server accepts the
-// subscription.
+// watch makes the server change a tool and a resource, and waits for both notices. For silent
+// changes it only checks that the server accepts the subscription.
 func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the lists of tools in testdata/tools")
 
-// connect connects to a server for at most a minute, as a host with all
-// capabilities.
+// connect connects to a server for at most a minute, as a host with all capabilities.
 func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options) (context.Context, *mcpclient.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -48,8 +47,7 @@ func poet(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, 
 	return &mcp.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "leaves fall"}}}, nil
 }
 
-// toolServers are the servers of the lists in testdata/tools, by the names of
-// the files.
+// toolServers are the servers of the lists in testdata/tools, by the names of the files.
 func toolServers(t *testing.T) map[string]mcpclient.Transport {
 	peers := npmPeers(t)
 	sdk := goExamples(t, goSDKExamples, "server/everything", "server/memory")
@@ -77,9 +75,8 @@ func referenceServer(t *testing.T, name string, args ...string) mcpclient.Transp
 	return &mcpclient.Command{Path: set.Node(), Args: append([]string{set.Module("@modelcontextprotocol/" + name + "/dist/index.js")}, args...)}
 }
 
-// TestToolLists compares the tools of each server with the list in
-// testdata/tools. Tests of other packages read these lists. The flag -update
-// rewrites them.
+// TestToolLists compares the tools of each server with the list in testdata/tools. Tests of other
+// packages read these lists. The flag -update rewrites them.
 func TestToolLists(t *testing.T) {
 	t.Parallel()
 	for name, transport := range toolServers(t) {

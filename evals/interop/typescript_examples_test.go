@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// examplePath is the program of an example server of the official SDK for
-// TypeScript.
+// examplePath is the program of an example server of the official SDK for TypeScript.
 func examplePath(name string) string {
 	return "@modelcontextprotocol/sdk/dist/esm/examples/server/" + name + ".js"
 }

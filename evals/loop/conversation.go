@@ -2,8 +2,7 @@ package main
 
 import "fmt"
 
-// The texts of every run. The model calls the tool in ten turns and answers in
-// one more.
+// The texts of every run. The model calls the tool in ten turns and answers in one more.
 const (
 	turns       = 10
 	question    = "go"
@@ -37,8 +36,7 @@ func newScript(turns, calls int) *script {
 	return s
 }
 
-// next returns the ids of the calls in the model's next reply. It is empty for
-// the answer.
+// next returns the ids of the calls in the model's next reply. It is empty for the answer.
 func (s *script) next() []string {
 	at := s.at
 	if at == len(s.ids) {

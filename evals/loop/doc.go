@@ -6,8 +6,7 @@
 //	go run . -check           # fails if a target is missed
 //	go run . -run 'native/' -only ours,eino
 //
-// It is a module of its own: programs with our agent do not need the other
-// frameworks.
+// It is a module of its own: programs with our agent do not need the other frameworks.
 //
 // # Who is compared
 //

@@ -20,9 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEveryCell makes two runs of every framework in every cell: each run calls
-// the tool ten times the calls of a turn, asks the model once more, and ends with
-// the same answer.
+// TestEveryCell makes two runs of every framework in every cell: each run calls the tool ten times
+// the calls of a turn, asks the model once more, and ends with the same answer.
 func TestEveryCell(t *testing.T) {
 	ran, seen := map[string]bool{}, map[string]bool{}
 	for _, at := range cells() {
@@ -66,8 +65,7 @@ func runTwice(t *testing.T, f framework, at cell) {
 	}
 }
 
-// TestScript: the model asks for the calls of each turn, then answers, and then
-// begins again.
+// TestScript: the model asks for the calls of each turn, then answers, and then begins again.
 func TestScript(t *testing.T) {
 	s := newScript(2, 2)
 	var got []string

@@ -33,8 +33,7 @@ type endpoint struct{ host, model string }
 
 func (e endpoint) String() string { return e.model + " at " + e.host }
 
-// endpoints are all known hosts, and models of other vendors if a host has
-// them.
+// endpoints are all known hosts, and models of other vendors if a host has them.
 func endpoints() []endpoint {
 	var out []endpoint
 	for _, host := range chat.Hosts() {
@@ -46,8 +45,7 @@ func endpoints() []endpoint {
 	return append(out, endpoint{"openai", "gpt-5"}, endpoint{"azure", "o3"})
 }
 
-// recorder is the host. It calls the first offered tool, and answers with a
-// text after a result.
+// recorder is the host. It calls the first offered tool, and answers with a text after a result.
 type recorder struct {
 	mu       sync.Mutex
 	requests []map[string]any
@@ -267,8 +265,7 @@ func open(t *testing.T, server *sdk.Server) *adapter.Toolset {
 	return set
 }
 
-// capture calls visit with every request of samplers and agents, with its
-// sender and its endpoint.
+// capture calls visit with every request of samplers and agents, with its sender and its endpoint.
 func capture(t *testing.T, visit func(e endpoint, by string, request map[string]any)) {
 	t.Helper()
 	lists := lists(t)

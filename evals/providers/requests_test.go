@@ -12,9 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// TestRequests captures every request of agents and samplers, at every host,
-// and checks it by the digest of OpenAI's description and the table of
-// providers' refusals.
+// TestRequests captures every request of agents and samplers, at every host, and checks it by the
+// digest of OpenAI's description and the table of providers' refusals.
 func TestRequests(t *testing.T) {
 	raw, err := os.ReadFile("testdata/openai-chat-completions.json")
 	if err != nil {

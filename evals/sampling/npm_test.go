@@ -13,9 +13,8 @@ func install(t *testing.T) *testenv.NPM {
 	return testenv.InstallNPM(t, os.DirFS("testdata/npm"))
 }
 
-// aimock starts an OpenAI-compatible server by other authors, and returns its
-// base URL. It answers by testdata/answers.json, and other requests with an
-// error.
+// aimock starts an OpenAI-compatible server by other authors, and returns its base URL. It answers
+// by testdata/answers.json, and other requests with an error.
 func aimock(t *testing.T) string {
 	t.Helper()
 	set := install(t)

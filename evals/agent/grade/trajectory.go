@@ -63,8 +63,7 @@ func multiset(want, got []suite.Call) (string, float64, string) {
 	return "calls", f1, fmt.Sprintf("%d of %d calls made are of the %d wanted", hits, len(got), len(want))
 }
 
-// order scores the longest common subsequence of the names of tools, relative to the longer
-// list.
+// order scores the longest common subsequence of the names of tools, relative to the longer list.
 func order(want, got []suite.Call) (string, float64, string) {
 	longest := make([][]int, len(want)+1)
 	for i := range longest {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Table writes the scores of suites with one mode and one model. Others are refused with
-// ErrMixed.
+// Table writes the scores of suites with one mode and one model. Others are refused with ErrMixed.
 func Table(out io.Writer, all []*Summary) error {
 	if len(all) == 0 {
 		return ErrEmpty

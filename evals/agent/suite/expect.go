@@ -76,8 +76,7 @@ func (e *Expect) Gate(grader string) bool {
 	return slices.Contains(gates, grader)
 }
 
-// claims returns an error for a claim about an answer that always holds because it says
-// nothing.
+// claims returns an error for a claim about an answer that always holds because it says nothing.
 func (a *Answer) claims() error {
 	if a.Exact == nil && len(a.Regex)+len(a.Contains)+len(a.Lacks)+len(a.Set)+len(a.JSON) == 0 && a.Number == nil {
 		return errors.New("answer: it claims nothing")

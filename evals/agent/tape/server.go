@@ -43,8 +43,7 @@ func (r *recorded) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return &recording{Conn: conn, tape: r.tape, server: r.server, n: r.tape.connect(r.server), pings: map[string]bool{}}, nil
 }
 
-// recording is a connection whose messages are recorded, except for pings, which depend on
-// time.
+// recording is a connection whose messages are recorded, except for pings, which depend on time.
 type recording struct {
 	mcpclient.Conn
 	tape   *Tape

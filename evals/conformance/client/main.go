@@ -1,8 +1,7 @@
-// Command client is the client that the official conformance suite of the
-// protocol runs against its servers. The suite starts it with the URL of a
-// server as the last argument and names the scenario in
-// MCP_CONFORMANCE_SCENARIO. It tests mcpclient's behaviour: the program only
-// performs the steps of a scenario.
+// Command client is the client that the official conformance suite of the protocol runs against its
+// servers. The suite starts it with the URL of a server as the last argument and names the scenario
+// in MCP_CONFORMANCE_SCENARIO. It tests mcpclient's behaviour: the program only performs the steps
+// of a scenario.
 package main
 
 import (
