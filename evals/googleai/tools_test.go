@@ -12,14 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms/googleai"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // gemini answers every request with a text and keeps the latest.
@@ -48,12 +47,19 @@ func (g *gemini) model(t *testing.T) *googleai.GoogleAI {
 	return model
 }
 
-// recorded reads the tools of each server in the interoperability tests, and
-// the schemas of the adapter's tests, by the name of the list.
-func recorded(t *testing.T) map[string][]*sdk.Tool {
+// recorded reads the tools of each server in the interoperability tests, and the schemas of the adapter's tests, by the
+// name of the list.
+func recorded(t *testing.T) map[string][]adapter.Source {
 	t.Helper()
-	out := map[string][]*sdk.Tool{}
-	read := func(pattern string, tools func(data []byte) ([]*sdk.Tool, error)) {
+	out := map[string][]adapter.Source{}
+	add := func(list string, def *mcp.Tool) {
+		tool, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", list, err)
+		}
+		out[list] = append(out[list], tool)
+	}
+	for _, pattern := range []string{"../interop/testdata/tools/*.jsonl", "../../adapter/testdata/schemas/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d lists, %v", pattern, len(files), err)
@@ -63,64 +69,27 @@ func recorded(t *testing.T) map[string][]*sdk.Tool {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out[filepath.Base(file)], err = tools(data); err != nil {
-				t.Fatalf("%s: %v", file, err)
+			if filepath.Ext(file) == ".json" {
+				var schemas map[string]json.RawMessage
+				if err := json.Unmarshal(data, &schemas); err != nil {
+					t.Fatalf("%s: %v", file, err)
+				}
+				for name, schema := range schemas {
+					add(file, &mcp.Tool{Name: name, InputSchema: schema})
+				}
+				continue
+			}
+			for line := range bytes.Lines(data) {
+				def := &mcp.Tool{}
+				if err := json.Unmarshal(line, def); err != nil {
+					t.Fatalf("%s: %v", file, err)
+				}
+				add(file, def)
 			}
 		}
 	}
-	read("../interop/testdata/tools/*.jsonl", func(data []byte) (tools []*sdk.Tool, err error) {
-		for line := range bytes.Lines(data) {
-			var def struct {
-				Name, Description string
-				InputSchema       json.RawMessage
-			}
-			if err := json.Unmarshal(line, &def); err != nil {
-				return nil, err
-			}
-			tools = append(tools, &sdk.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema})
-		}
-		return tools, nil
-	})
-	read("../../adapter/testdata/schemas/*.json", func(data []byte) (tools []*sdk.Tool, err error) {
-		var schemas map[string]map[string]any
-		err = json.Unmarshal(data, &schemas)
-		for name, schema := range schemas {
-			schema["type"] = "object" // the SDK wants it
-			tools = append(tools, &sdk.Tool{Name: name, InputSchema: schema})
-		}
-		return tools, err
-	})
-	out["names"] = []*sdk.Tool{{Name: "21st_build", InputSchema: map[string]any{"type": "object"}}}
+	add("names", &mcp.Tool{Name: "21st_build", InputSchema: json.RawMessage(`{"type":"object"}`)})
 	return out
-}
-
-// serve is a toolset of one server with tools.
-func serve(t *testing.T, tools []*sdk.Tool) *adapter.Toolset {
-	t.Helper()
-	server := sdk.NewServer(&sdk.Implementation{Name: "recorded", Version: "1"}, nil)
-	for _, tool := range tools {
-		server.AddTool(tool, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return &sdk.CallToolResult{}, nil
-		})
-	}
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
-	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	set, err := adapter.Open(t.Context(), []adapter.Server{
-		{Name: "recorded", Transport: &mcpclient.IO{Reader: toClient, Writer: fromClient}},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = set.Close() })
-	if got := len(set.Servers()[0].Tools); got != len(tools) {
-		t.Fatalf("got %d of %d tools: %v", got, len(tools), set.Servers()[0].Skipped)
-	}
-	return set
 }
 
 // declaration is a function in a request to Gemini.
@@ -169,8 +138,8 @@ func (p *parameters) check(at string) error {
 func TestToolsOfServers(t *testing.T) {
 	for list, tools := range recorded(t) {
 		t.Run(list, func(t *testing.T) {
-			set, g := serve(t, tools), new(gemini)
-			a, err := agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: []adapter.Source{set}})
+			g := new(gemini)
+			a, err := agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: tools})
 			if err != nil {
 				t.Fatal(err)
 			}

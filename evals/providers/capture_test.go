@@ -14,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/tools/txtar"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -193,8 +191,8 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 	return r.requests
 }
 
-// offer lets agents use each toolset, up to their last answer without tools.
-func offer(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map[string]any {
+// offer lets agents use the tools of each list, up to their last answer without tools.
+func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[string]any {
 	t.Helper()
 	r := new(recorder)
 	warm := 0.5
@@ -206,9 +204,9 @@ func offer(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map
 		Text string `json:"text"`
 		Size *int   `json:"size,omitempty"`
 	}
-	for name, tools := range toolsets {
+	for name, tools := range lists {
 		a, err := agent.New(model, &agent.Options{
-			System: "Be brief.", Tools: []adapter.Source{tools}, Limits: run.Limits{Turns: 1},
+			System: "Be brief.", Tools: tools, Limits: run.Limits{Turns: 1},
 			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
 				c.Request.Stop = []string{"STOP"}
 				return nil
@@ -230,48 +228,30 @@ func offer(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map
 	return r.requests
 }
 
-// serve makes a toolset of each list.
-func serve(t *testing.T, lists map[string][]*mcp.Tool) map[string]*adapter.Toolset {
+// sources makes tools of each list.
+func sources(t *testing.T, lists map[string][]*mcp.Tool) map[string][]adapter.Source {
 	t.Helper()
-	out := map[string]*adapter.Toolset{}
+	out := map[string][]adapter.Source{}
 	for name, tools := range lists {
-		server := sdk.NewServer(&sdk.Implementation{Name: "recorded", Version: "1"}, nil)
 		for _, tool := range tools {
-			schema := map[string]any{}
-			if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
-				t.Fatal(err)
+			made, err := adapter.NewFuncTool(tool, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil },
+				&adapter.FuncOptions{Server: "recorded"})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
 			}
-			schema["type"] = "object" // the SDK wants it
-			server.AddTool(&sdk.Tool{Name: tool.Name, Description: tool.Description, InputSchema: schema},
-				func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-					return &sdk.CallToolResult{}, nil
-				})
-		}
-		out[name] = open(t, server)
-		if got := len(out[name].Servers()[0].Tools); got != len(tools) {
-			t.Fatalf("%s: got %d of %d tools: %v", name, got, len(tools), out[name].Servers()[0].Skipped)
+			out[name] = append(out[name], made)
 		}
 	}
 	return out
-}
-
-func open(t *testing.T, server *sdk.Server) *adapter.Toolset {
-	t.Helper()
-	set, err := adapter.Open(t.Context(), []adapter.Server{{Name: "recorded", Transport: peer.Connect(t, server)}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = set.Close() })
-	return set
 }
 
 // capture calls visit with every request of samplers and agents, with its sender and its endpoint.
 func capture(t *testing.T, visit func(e endpoint, by string, request map[string]any)) {
 	t.Helper()
 	lists := lists(t)
-	toolsets := serve(t, lists)
+	made := sources(t, lists)
 	for _, e := range endpoints() {
-		for by, requests := range map[string][]map[string]any{"sampling": sampled(t, e, lists), "agent": offer(t, e, toolsets)} {
+		for by, requests := range map[string][]map[string]any{"sampling": sampled(t, e, lists), "agent": offer(t, e, made)} {
 			if len(requests) < 2*len(lists) {
 				t.Errorf("%s, %s: got %d requests, want two for each of %d lists", e, by, len(requests), len(lists))
 			}
