@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
@@ -54,36 +56,27 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	}
 	total := len(all)
 	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.done(t) })
-	work := make(chan *trial.Trial)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var workers sync.WaitGroup
-	k := &keeper{Options: o, all: total, done: total - len(all)}
 	parallel := o.Parallel
 	if parallel < 1 {
 		parallel = 2 * runtime.GOMAXPROCS(0)
 	}
-	for range min(parallel, len(all)) {
-		workers.Go(func() {
-			for t := range work {
-				if l := t.Run(ctx); l != nil {
-					if err := k.keep(l); err != nil {
-						stop(err)
-					}
-				}
+	k := &keeper{Options: o, all: total, done: total - len(all)}
+	workers, within := errgroup.WithContext(ctx)
+	workers.SetLimit(parallel)
+	for _, t := range all {
+		if within.Err() != nil {
+			break
+		}
+		workers.Go(func() error {
+			if l := t.Run(within); l != nil {
+				return k.keep(l)
 			}
+			return nil
 		})
 	}
-	for _, t := range all {
-		select {
-		case work <- t:
-			continue
-		case <-ctx.Done():
-		}
-		break
+	if err := workers.Wait(); err != nil {
+		return err
 	}
-	close(work)
-	workers.Wait()
 	return context.Cause(ctx)
 }
 

@@ -37,7 +37,7 @@ func TestEveryCell(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l.sessions, l.large = 2, mibTool
+	l.sessions = 2
 	compared := comparison(l)
 	seen := map[string]bool{}
 	for _, at := range cells() {

@@ -26,8 +26,7 @@ func tunedTransport() *http.Transport {
 
 // lab has the responders of a comparison.
 type lab struct {
-	sessions int    // idle sessions that are measured together
-	large    string // the tool to measure alive memory with
+	sessions int // idle sessions that are measured together
 
 	self string              // the path of this program
 	pipe map[string]*answers // by revision, for responders in this process
@@ -42,7 +41,6 @@ type lab struct {
 func inProcessLab(address string) *lab {
 	return &lab{
 		sessions: 99,
-		large:    mib10Tool,
 		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
 		address:  address,
 		control:  &http.Client{Transport: tunedTransport()},
@@ -71,7 +69,7 @@ func newLab() (_ *lab, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the address of the HTTP responder: %w", err), l.close())
 	}
-	l.address = "http://" + strings.TrimSpace(line)
+	l.address = strings.TrimSpace(line)
 	return l, nil
 }
 

@@ -11,42 +11,47 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/metrics"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// weighInChild measures the memory of a client in a process of its own: leftovers of
-// others, such as pooled buffers and partly used spans of stacks, would hide or increase it.
-func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) {
-	l := s.lab
-	cmd := exec.CommandContext(ctx, l.self, weighOne, s.cell.String(), s.client.name, l.address, strconv.Itoa(l.sessions), l.large)
-	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(out, &got)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(errs.Bytes()))
-	}
-	return got, nil
+// weighing says what a child process weighs.
+type weighing struct {
+	Cell, Client string
+	Address      string // of the HTTP responder
+	Sessions     int
 }
 
-// weighHere measures memory in this process and prints the sample. The arguments are those of weighInChild.
-func weighHere(args []string, out io.Writer) (err error) {
-	l := inProcessLab(args[2])
-	if l.self, err = os.Executable(); err != nil {
+// weighInChild measures the memory of a client in a process of its own: leftovers of others, such as
+// pooled buffers and partly used spans of stacks, would hide or increase it.
+func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) {
+	what, err := json.Marshal(weighing{s.cell.String(), s.client.name, s.lab.address, s.lab.sessions})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, s.lab.self, weighOne, string(what))
+	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(failed.Stderr))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got, json.Unmarshal(out, &got)
+}
+
+// weighHere measures memory in this process and prints the sample.
+func weighHere(what []byte, out io.Writer) error {
+	var w weighing
+	if err := json.Unmarshal(what, &w); err != nil {
 		return err
 	}
-	if l.sessions, err = strconv.Atoi(args[3]); err != nil {
-		return err
-	}
-	l.large = args[4]
-	s, err := l.subject(args[0], args[1])
+	l := inProcessLab(w.Address)
+	l.sessions = w.Sessions
+	s, err := l.subject(w.Cell, w.Client)
 	if err != nil {
 		return err
 	}
@@ -166,7 +171,7 @@ func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
 // weighAlive measures how much memory a large result needs at once: the largest heap at frequent
 // collections during three calls, less the heap before. The collections stop the world.
 func weighAlive(ctx context.Context, s *subject) (_ rig.Sample, err error) {
-	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
+	s.lab.pipe[s.cell.revision].texts[mib10Tool]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return nil, err
 	}
@@ -193,11 +198,11 @@ func weighAlive(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 			}
 		}
 	})
-	check := callTool(s.lab.large)
+	check := callTool(mib10Tool)
 	for range 3 {
 		err = errors.Join(err, check(ctx, s))
 	}
 	close(stop)
 	watch.Wait()
-	return rig.Sample{copies: float64(most-min(most, before)) / float64(textLength[s.lab.large])}, err
+	return rig.Sample{copies: float64(most-min(most, before)) / float64(textLength[mib10Tool])}, err
 }

@@ -34,32 +34,28 @@ func main() {
 	}
 }
 
-// count is how often the tool of a step was among the first.
+// count is how often the tool of a step was among the first, and the sum of 1/rank.
 type count struct {
-	steps, at1, at3, at5, at10 int
-	reciprocal                 float64 // sum of 1/rank
+	steps      int
+	within     [11]float64 // by rank
+	reciprocal float64
 }
 
+// add adds a step whose tool has a rank; 0: it is not among the first ten.
 func (c *count) add(rank int) {
 	c.steps++
 	if rank == 0 {
 		return
 	}
 	c.reciprocal += 1 / float64(rank)
-	for _, at := range []struct {
-		most int
-		n    *int
-	}{{1, &c.at1}, {3, &c.at3}, {5, &c.at5}, {10, &c.at10}} {
-		if rank <= at.most {
-			*at.n++
-		}
+	for at := rank; at < len(c.within); at++ {
+		c.within[at]++
 	}
 }
 
 func (c *count) String() string {
-	n := max(1, float64(c.steps))
-	share := func(k int) float64 { return float64(k) / n }
-	return fmt.Sprintf("%d steps: @1 %.3f, @3 %.3f, @5 %.3f, @10 %.3f, MRR@10 %.3f", c.steps, share(c.at1), share(c.at3), share(c.at5), share(c.at10), c.reciprocal/n)
+	n, at := max(1, float64(c.steps)), &c.within
+	return fmt.Sprintf("%d steps: @1 %.3f, @3 %.3f, @5 %.3f, @10 %.3f, MRR@10 %.3f", c.steps, at[1]/n, at[3]/n, at[5]/n, at[10]/n, c.reciprocal/n)
 }
 
 // measure searches for the tool of each step.

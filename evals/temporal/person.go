@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// person replies to the questions of runs.
+type person struct {
+	client *temporal.Client
+	store  record.Store
+
+	mu             sync.Mutex // guards the fields below
+	answers, twice int
+	wrong          []error
+}
+
+func (p *person) print(out io.Writer) {
+	fmt.Fprintf(out, "answers: %d, of these %d twice at once and once too late; wrong outcomes: %d\n", p.answers, p.twice, len(p.wrong))
+	for _, err := range p.wrong {
+		fmt.Fprintln(out, err)
+	}
+}
+
+// attend replies to all questions that are open, again and again.
+func (p *person) attend(ctx context.Context) {
+	for ctx.Err() == nil {
+		var all sync.WaitGroup
+		for head, err := range p.store.List(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting}) {
+			if err != nil {
+				p.fail(ctx, err)
+			} else if len(head.Questions) > head.Replies {
+				all.Go(func() { p.answer(ctx, head.Key) })
+			}
+		}
+		all.Wait()
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// answer replies to all questions of a run.
+func (p *person) answer(ctx context.Context, key run.Key) {
+	log, err := p.store.Load(ctx, key)
+	if err != nil {
+		p.fail(ctx, err)
+		return
+	}
+	s, err := ledger.StateOf(log.Records)
+	if err != nil {
+		p.fail(ctx, err)
+		return
+	}
+	var all sync.WaitGroup
+	for _, q := range ledger.Open(s) {
+		all.Go(func() { p.fail(ctx, p.reply(ctx, key, q)) })
+	}
+	all.Wait()
+}
+
+// reply replies to a question, and to every third one twice at once and then differently.
+func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) error {
+	yes, no := q.Allow(), q.Deny("too late")
+	if q.Kind == run.QuestionForm {
+		var err error
+		if yes, err = q.Accept(map[string]any{"note": "fine"}); err != nil {
+			return err
+		}
+		no = q.Decline()
+	}
+	yes.At = time.Now().UTC().Truncate(time.Millisecond)
+	twice := q.ID[len(q.ID)-1]%3 == 0
+	p.count(twice)
+	if !twice {
+		return p.client.Reply(ctx, key, yes)
+	}
+	again := make(chan error)
+	go func() { again <- p.client.Reply(ctx, key, yes) }()
+	if err := errors.Join(p.client.Reply(ctx, key, yes), <-again); err != nil {
+		return err
+	}
+	if err := p.client.Reply(ctx, key, no); !errors.Is(err, record.ErrReplied) {
+		return fmt.Errorf("a late answer: got %w, want that it is refused", err)
+	}
+	return nil
+}
+
+func (p *person) count(twice bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers++
+	if twice {
+		p.twice++
+	}
+}
+
+// fail notes a wrong outcome, unless the runs are over.
+func (p *person) fail(ctx context.Context, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		p.wrong = append(p.wrong, err)
+	}
+}
