@@ -3,36 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
-
-// First arguments that make this program a child process of the comparison.
-const (
-	respondHTTP = "respond-http"
-	weighOne    = "weigh" // then what to weigh, see weighHere
-)
-
-// child runs a child process's role if the arguments name one, and then does not return.
-func child(args []string) {
-	var err error
-	switch {
-	case len(args) == 2 && args[1] == respondHTTP:
-		err = respondOverHTTP(os.Stdin, os.Stdout)
-	case len(args) == 3 && args[1] == weighOne:
-		err = weighHere([]byte(args[2]), os.Stdout)
-	default:
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "child process:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
 
 func main() {
 	child(os.Args)

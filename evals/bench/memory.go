@@ -20,6 +20,7 @@ import (
 // weighing says what a child process weighs.
 type weighing struct {
 	Cell, Client string
+	Self         string // the path of this program
 	Address      string // of the HTTP responder
 	Sessions     int
 }
@@ -27,7 +28,7 @@ type weighing struct {
 // weighInChild measures the memory of a client in a process of its own: leftovers of others, such as
 // pooled buffers and partly used spans of stacks, would hide or increase it.
 func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) {
-	what, err := json.Marshal(weighing{s.cell.String(), s.client.name, s.lab.address, s.lab.sessions})
+	what, err := json.Marshal(weighing{s.cell.String(), s.client.name, s.lab.self, s.lab.address, s.lab.sessions})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func weighHere(what []byte, out io.Writer) error {
 		return err
 	}
 	l := inProcessLab(w.Address)
-	l.sessions = w.Sessions
+	l.self, l.sessions = w.Self, w.Sessions
 	s, err := l.subject(w.Cell, w.Client)
 	if err != nil {
 		return err

@@ -2,12 +2,7 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
-	"strconv"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
@@ -44,62 +39,4 @@ func (a *answers) request(message []byte) (id, rest []byte) {
 // serve answers requests, one on each line, until the reader ends.
 func (a *answers) serve(r io.Reader, w io.Writer, size int) error {
 	return rig.Serve(r, w, size, a.request)
-}
-
-// respondOverHTTP writes the URL of a server on loopback to out, and serves until in ends. The server
-// answers at /json/ and /sse/ with the revision behind it.
-func respondOverHTTP(in io.Reader, out io.Writer) error {
-	mux := http.NewServeMux()
-	for _, revision := range []string{legacy, modern} {
-		a := answersOf(revision)
-		mux.HandleFunc("POST /json/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, false) })
-		mux.HandleFunc("POST /sse/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, true) })
-	}
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	fmt.Fprintln(out, server.URL)
-	_, err := io.Copy(io.Discard, in)
-	return err
-}
-
-var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// post answers a POST with JSON of a known length, or with an event stream of one flushed event.
-func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
-	body := requests.Get().(*bytes.Buffer)
-	defer requests.Put(body)
-	body.Reset()
-	if _, err := body.ReadFrom(r.Body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	id, rest := a.request(body.Bytes())
-	if id == nil {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	var scratch [rig.Copied + 256]byte
-	out := scratch[:0]
-	if stream {
-		w.Header()["Content-Type"] = []string{"text/event-stream"}
-		out = append(out, "event: message\ndata: "...)
-	} else {
-		w.Header()["Content-Type"] = []string{"application/json"}
-		w.Header()["Content-Length"] = []string{strconv.Itoa(len(rig.Head) + len(id) + len(rest))}
-	}
-	out = append(append(out, rig.Head...), id...)
-	if len(rest) > rig.Copied {
-		_, _ = w.Write(out) // the client sees a failure, too
-		out = scratch[:0]
-		_, _ = w.Write(rest)
-	} else {
-		out = append(out, rest...)
-	}
-	if stream {
-		out = append(out, '\n') // after the newline of the data
-	}
-	_, _ = w.Write(out)
-	if stream {
-		_ = http.NewResponseController(w).Flush()
-	}
 }
