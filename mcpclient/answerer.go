@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"strconv"
 	"sync/atomic"
 
@@ -15,8 +14,7 @@ import (
 
 // answerer answers the server's requests with the host's handlers.
 type answerer struct {
-	peer        *peer
-	log         *slog.Logger
+	*peer
 	sampling    mcp.SamplingHandler
 	elicitation mcp.ElicitationHandler
 	handlers    map[string]Handler

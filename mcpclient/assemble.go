@@ -27,8 +27,6 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 		transport:    t,
 		protocol:     c.opts.Protocol,
 		probeTimeout: c.opts.Timeouts.Probe,
-		life:         c.life,
-		log:          c.log,
 		send:         c.caller.direct,
 		dial:         c.connector.dial,
 		notify:       c.caller.notifyOn,
@@ -39,7 +37,6 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 func (c *Client) assembleAnswering() {
 	opts, a := &c.opts, &c.answerer
 	a.peer = &c.peer
-	a.log = c.log
 	a.sampling = opts.Sampling
 	a.elicitation = opts.Elicitation
 	a.handlers = opts.Handlers
@@ -50,15 +47,12 @@ func (c *Client) assembleAnswering() {
 	a.request = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
 	c.gatherer = &gatherer{
 		peer:   &c.peer,
-		life:   c.life,
 		slots:  a.slots,
 		handle: a.handle,
 		limit:  opts.Limits.ServerRequests,
 	}
 	c.visits = urlElicitations{
 		peer:   &c.peer,
-		life:   c.life,
-		log:    c.log,
 		gather: c.gather,
 		limit:  opts.Limits.ServerRequests,
 		wait:   opts.Timeouts.ElicitationDone,
@@ -70,8 +64,6 @@ func (c *Client) assembleConnector() {
 	c.connector = connector{
 		peer:       &c.peer,
 		opts:       &c.opts,
-		life:       c.life,
-		log:        c.log,
 		wire:       &c.wire,
 		standalone: &c.standalone,
 		levels:     &c.levels,
@@ -87,8 +79,6 @@ func (c *Client) assembleConnector() {
 	c.connector.restarts = c.connector.newRestarts()
 	c.standalone = standaloneStream{
 		peer:     &c.peer,
-		life:     c.life,
-		log:      c.log,
 		sessions: c.sessions,
 		stale:    func() { c.subscriptions.spread(mcp.Change{Kind: mcp.Stale}) },
 	}
@@ -97,7 +87,6 @@ func (c *Client) assembleConnector() {
 // assembleCalling creates what sends requests.
 func (c *Client) assembleCalling() {
 	c.wire.peer = &c.peer
-	c.wire.life = c.life
 	c.wire.standalone = &c.standalone
 	by := &c.caller
 	by.peer = &c.peer
@@ -106,8 +95,6 @@ func (c *Client) assembleCalling() {
 	by.wire = &c.wire
 	by.levels = &c.levels
 	by.cache = &c.cache
-	by.life = c.life
-	by.log = c.log
 	by.pipelines = c.newPipelines()
 }
 
@@ -156,17 +143,15 @@ func (c *Client) assembleFeatures() {
 
 // newPipelines connects the stages. The last one wrapped runs first.
 func (c *Client) newPipelines() (p pipelines) {
-	around := func(s sender) sender { return withMiddleware(s, &c.caller, c.caller.sending, c.log) }
-
 	s := sender(c.wire.roundTrip)
 	s = withRetry(s, c.caller.retries(safe), c.sessions)
 	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, &c.visits)
 	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
-	p.calls = around(s)
+	p.calls = withMiddleware(s, &c.caller)
 	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
 
-	p.direct = around(withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{}))
-	p.listen = around(c.wire.listen)
+	p.direct = withMiddleware(withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{}), &c.caller)
+	p.listen = withMiddleware(c.wire.listen, &c.caller)
 	return p
 }

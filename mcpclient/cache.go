@@ -46,17 +46,10 @@ type cached struct {
 	size    int // approximate, in bytes
 }
 
-// cacheUser is the part of a client that the cache needs.
-type cacheUser interface {
-	current() era
-	Err() error
-	cacheOwner(ctx context.Context) (owner string, known bool)
-}
-
 // withCache returns a cached result if there is one, and stores the result of a request without
 // input rounds. Requests with entries of _meta that the caller set, and requests that answer a
 // round, are never cached.
-func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
+func withCache(next sender, kept *cache, limit int, c *Client) sender {
 	if limit <= 0 {
 		return next
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -63,8 +61,6 @@ type caller struct {
 	wire    *roundTripper
 	levels  *logLevels
 	cache   *cache
-	life    *lifecycle.Lifecycle
-	log     *slog.Logger
 }
 
 // call sends a request through a pipeline and decodes the result. result is nil, a

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -18,7 +17,6 @@ import (
 type Client struct {
 	peer
 	opts      Options // with defaults
-	log       *slog.Logger
 	connector connector
 	caller    caller
 
@@ -36,8 +34,6 @@ type Client struct {
 	*gatherer
 	visits urlElicitations
 	cache  cache
-
-	life *lifecycle.Lifecycle
 }
 
 // silent is the logger of a client without Options.Logger.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // connectGrace is how long Connect waits, after its context has ended, for what it started to
@@ -68,14 +67,6 @@ func (c *connector) goodbye() {
 		c.async.Finish(l.sendingTime(within / 2)) // leaves time to end the session
 	}
 	c.endSession(within - time.Since(start))
-}
-
-// sendingTime returns within, or less for a pipe that the server may no longer read.
-func (l *link) sendingTime(within time.Duration) time.Duration {
-	if conn, ok := wire.As[wire.Acknowledger](l.conn); ok && !conn.Acknowledged() {
-		return min(within, unreadTime)
-	}
-	return within
 }
 
 // endSession ends the sessions on the server. It runs hooks of the transport, which may not

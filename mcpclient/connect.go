@@ -43,7 +43,8 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 
 // newClient returns a client with checked options. Its goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
-	c := &Client{opts: opts, log: opts.Logger}
+	c := &Client{opts: opts}
+	c.log = opts.Logger
 	c.undeclared = opts.Protocol.AllowUndeclared
 	var invalid [4]error
 	c.introduction, invalid[0] = encodeImplementation(&opts.Client)

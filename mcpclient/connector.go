@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
@@ -18,8 +17,6 @@ import (
 type connector struct {
 	*peer
 	opts *Options
-	life *lifecycle.Lifecycle
-	log  *slog.Logger
 
 	negotiator  negotiator
 	connections atomic.Int64 // number of connections dialed
@@ -67,13 +64,7 @@ func (c *connector) noticed(n *mcp.Notification) {
 
 func (c *connector) newSessions() *sessions {
 	renewals := renewal.New(c.life, func() bool { return c.link.Load().dead() != nil })
-	return &sessions{
-		renewals: renewals,
-		eras:     eras{peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c},
-		life:     c.life,
-		log:      c.log,
-		client:   c,
-	}
+	return &sessions{eras{peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c}}
 }
 
 func (c *connector) sessionHolder() sessionHolder { return c.link.Load() }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -69,9 +67,7 @@ const (
 // urlElicitations asks a person to visit URLs, and remembers the ids for which the server may
 // report completion.
 type urlElicitations struct {
-	peer   *peer
-	life   *lifecycle.Lifecycle
-	log    *slog.Logger
+	*peer
 	gather func(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error)
 	limit  int           // URLs in one error
 	wait   time.Duration // for the completion of a visit
@@ -119,26 +115,20 @@ func (v *urlElicitations) complete(params json.RawMessage) {
 	}
 }
 
-// urlVisitor asks a person to visit URLs.
-type urlVisitor interface {
-	needsVisits(err error) *URLElicitationError
-	visitAll(ctx context.Context, r *request, needed *URLElicitationError) error
-}
-
 // withURLVisits sends a request once more after a person has visited the URLs of the server's
 // error.
-func withURLVisits(next sender, c urlVisitor) sender {
+func withURLVisits(next sender, v *urlElicitations) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		got, err := next(ctx, r, o)
-		needed := c.needsVisits(err)
+		needed := v.needsVisits(err)
 		if needed == nil {
 			return got, err
 		}
-		if err := c.visitAll(ctx, r, needed); err != nil {
+		if err := v.visitAll(ctx, r, needed); err != nil {
 			return response{}, err
 		}
 		got, err = next(ctx, r, o)
-		if needed := c.needsVisits(err); needed != nil {
+		if needed := v.needsVisits(err); needed != nil {
 			needed.Action = mcp.ElicitAccept
 			return response{}, needed
 		}

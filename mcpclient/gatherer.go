@@ -18,7 +18,6 @@ import (
 // gatherer lets handlers answer the questions of input rounds.
 type gatherer struct {
 	*peer
-	life   *lifecycle.Lifecycle
 	slots  lifecycle.Slots // for handlers, including those of the server's requests
 	handle handleFunc
 	limit  int // concurrent questions

@@ -60,7 +60,7 @@ func TestGatherer(t *testing.T) {
 			inLife(t, func(t *testing.T, l *lifecycle.Lifecycle) {
 				release := make(chan bool)
 				defer close(release)
-				g := &gatherer{life: l, slots: lifecycle.NewSlots(test.slots), handle: func(_ context.Context, method string, _ json.RawMessage, _ mcp.Origin) (json.RawMessage, error) {
+				g := &gatherer{peer: &peer{life: l}, slots: lifecycle.NewSlots(test.slots), handle: func(_ context.Context, method string, _ json.RawMessage, _ mcp.Origin) (json.RawMessage, error) {
 					switch method {
 					case "broken":
 						return nil, errors.New("oops")

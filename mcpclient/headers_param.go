@@ -11,52 +11,36 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// headerTools knows which arguments tools want in headers.
-type headerTools interface {
-	mirrors() bool // the server reads headers
-	paramHeaders(tool string) []paramheader.Param
-	relearn(ctx context.Context, tool string) ([]paramheader.Param, error) // asks the server
-}
-
 // withParamHeaders repeats arguments of a tool call in headers if the tool wants that. If the
 // server finds the headers wrong, the definition of the tool is fetched again and the request
 // is sent once more.
-func withParamHeaders(next sender, tools headerTools) sender {
+func withParamHeaders(next sender, tools *toolRegistry) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		if r.method != "tools/call" || !tools.mirrors() {
 			return next(ctx, r, o)
 		}
-		if err := r.mirror(tools.paramHeaders(r.target)); err != nil {
+		if err := r.mirror(tools.of(r.target).headers); err != nil {
 			return response{}, err
 		}
 		got, err := next(ctx, r, o)
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch {
 			return got, err
 		}
-		if relearnErr := r.mirrorAgain(ctx, tools); relearnErr != nil {
-			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, relearnErr)
+		params, worse := tools.relearn(ctx, r.target)
+		if worse == nil {
+			worse = r.mirror(params)
+		}
+		if worse != nil {
+			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, worse)
 		}
 		return next(ctx, r, o)
 	}
-}
-
-// mirrorAgain sets the headers by the tool's present definition.
-func (r *request) mirrorAgain(ctx context.Context, tools headerTools) error {
-	params, err := tools.relearn(ctx, r.target)
-	if err != nil {
-		return err
-	}
-	return r.mirror(params)
 }
 
 // mirrors reports whether headers repeat arguments of tool calls.
 func (p *peer) mirrors() bool {
 	l := p.link.Load()
 	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
-}
-
-func (k *toolRegistry) paramHeaders(tool string) []paramheader.Param {
-	return k.of(tool).headers
 }
 
 // relearn lists the tools up to this one.
@@ -69,7 +53,7 @@ func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 			if err := k.learnTool(t); err != nil {
 				return nil, err
 			}
-			return k.paramHeaders(tool), nil
+			return k.of(tool).headers, nil
 		}
 	}
 	return nil, errors.New("the server does not list the tool")

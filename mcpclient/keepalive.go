@@ -70,14 +70,3 @@ func (p pingedLink) end(within time.Duration) {
 	p.link.kill() // a process that does not answer is not asked to end
 	p.link.died(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, asked, within))
 }
-
-// busy reports whether calls, except for subscriptions, or requests of the server are in
-// progress.
-func (l *link) busy() bool {
-	for _, call := range l.calls.Pending() {
-		if call.Value.(*inFlight).listening == nil {
-			return true
-		}
-	}
-	return l.dispatcher.busy()
-}

@@ -35,11 +35,10 @@ type link struct {
 	warnings   warnings
 	followers  followers
 	dispatcher dispatcher
-	receiver   receiver
 
 	mu   sync.Mutex
 	err  error         // why the connection ended by itself
-	gone chan struct{} // closed when it did; nil until someone waits for it
+	gone chan struct{} // closed when it did
 }
 
 // use sets the connection and creates the parts of the link. retries bounds how often an answer
@@ -51,27 +50,8 @@ func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries 
 	l.numbered, _ = conn.(wire.Numberer)
 	l.texts.conn = conn
 	l.warnings.life, l.warnings.log = l.life, l.log
-	l.dispatcher = dispatcher{
-		link:     l,
-		calls:    &l.calls,
-		client:   l.client,
-		life:     l.life,
-		log:      l.log,
-		texts:    &l.texts,
-		warnings: &l.warnings,
-		handle:   handle,
-		slots:    slots,
-		retries:  retries,
-	}
-	l.receiver = receiver{
-		calls:      &l.calls,
-		client:     l.client,
-		log:        l.log,
-		texts:      &l.texts,
-		warnings:   &l.warnings,
-		followers:  &l.followers,
-		dispatcher: &l.dispatcher,
-	}
+	l.gone = make(chan struct{})
+	l.dispatcher = dispatcher{link: l, handle: handle, slots: slots, retries: retries}
 	if skipper, ok := wire.As[wire.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
 			l.warnings.tolerated("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))
@@ -188,7 +168,7 @@ func (l *link) read() {
 	for {
 		data, err := l.conn.Recv()
 		if err == nil {
-			l.receiver.receive(data, source{})
+			l.receive(data, source{})
 			continue
 		}
 		bad, ok := errors.AsType[*transport.MessageError](err)
@@ -196,7 +176,7 @@ func (l *link) read() {
 			l.died(err)
 			return
 		}
-		l.receiver.unreadable(bad)
+		l.unreadable(bad)
 	}
 }
 
@@ -217,26 +197,14 @@ func (l *link) died(err error) {
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err
-		if l.gone != nil {
-			close(l.gone)
-		}
+		close(l.gone)
 	}
 	l.mu.Unlock()
 	l.calls.Close(l.client.lost(l, err))
 }
 
 // over returns a channel that is closed when the connection has ended by itself.
-func (l *link) over() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.gone == nil {
-		l.gone = make(chan struct{})
-		if l.err != nil {
-			close(l.gone)
-		}
-	}
-	return l.gone
-}
+func (l *link) over() <-chan struct{} { return l.gone }
 
 // closedBy returns the error of a connection that ended because of err.
 func closedBy(err error) error {
@@ -244,4 +212,69 @@ func closedBy(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrClosed, err)
+}
+
+// loseSession implements [sessionHolder].
+func (l *link) loseSession() (restore func()) {
+	lost := l.exchange.Session()
+	if lost != nil {
+		lost.SetOver(true)
+	}
+	l.dispatcher.abandon(lost)
+	return func() {
+		if lost != nil && l.exchange.Session() == lost {
+			lost.SetOver(false)
+		}
+	}
+}
+
+// sessionRef is a connection, and over HTTP a session on it.
+type sessionRef struct {
+	connection int64        // starts at 1; 0 for none
+	session    wire.Session // nil for none
+}
+
+// sessionID returns the session of the next request, or "".
+func (l *link) sessionID() string {
+	if s := l.nextSession().session; s != nil && !s.Over() {
+		return s.ID()
+	}
+	return ""
+}
+
+// nextSession returns where the next request goes.
+func (l *link) nextSession() sessionRef {
+	if l.exchange == nil {
+		return sessionRef{connection: l.number}
+	}
+	return sessionRef{l.number, l.exchange.Session()}
+}
+
+// session returns where the request went.
+func (f *inFlight) session(l *link) sessionRef {
+	if f.sent == nil {
+		return sessionRef{connection: l.number}
+	}
+	return sessionRef{l.number, f.sent.Session()}
+}
+
+// errLostCursor is the error of a request whose cursor the server has forgotten: "clients MUST
+// NOT persist cursors across sessions". Without sessions cursors outlive the connection.
+var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
+
+// busy reports whether calls, except for subscriptions, or requests of the server are in
+// progress.
+func (l *link) busy() bool {
+	for _, call := range l.calls.Pending() {
+		if call.Value.(*inFlight).listening == nil {
+			return true
+		}
+	}
+	return l.dispatcher.busy()
+}
+
+// failCalls implements [restartable].
+func (l *link) failCalls(err error) {
+	l.calls.Close(err)
+	l.dispatcher.abandon(nil)
 }

@@ -100,6 +100,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 		l := c.link.Load()
 		l.mu.Lock()
 		l.err = io.ErrUnexpectedEOF
+		close(l.gone)
 		l.mu.Unlock()
 		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader stops here
 		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
@@ -70,4 +71,12 @@ func (l *link) postAsync(p asyncPost) {
 			l.warnings.failed(l.life.Context(), "message to the server lost", "message", p.what, "error", err)
 		},
 	})
+}
+
+// sendingTime returns within, or less for a pipe that the server may no longer read.
+func (l *link) sendingTime(within time.Duration) time.Duration {
+	if conn, ok := wire.As[wire.Acknowledger](l.conn); ok && !conn.Acknowledged() {
+		return min(within, unreadTime)
+	}
+	return within
 }

@@ -10,7 +10,7 @@ import (
 
 // logLevels knows which log messages are wanted.
 type logLevels struct {
-	peer    *peer
+	*peer
 	call    func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
 	initial mcp.LogLevel // Options.LogLevel
 

@@ -120,12 +120,12 @@ func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 }
 
 // withMiddleware sends a request through Options.Middleware, once.
-func withMiddleware(next sender, c invoker, chain Handler, log *slog.Logger) sender {
-	if chain == nil {
+func withMiddleware(next sender, c *caller) sender {
+	if c.sending == nil {
 		return next
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
-		defer caught(log, r.method, errMiddlewarePanicked, &err)
+		defer caught(c.log, r.method, errMiddlewarePanicked, &err)
 		q := c.invocation(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
@@ -136,19 +136,13 @@ func withMiddleware(next sender, c invoker, chain Handler, log *slog.Logger) sen
 			got, err = next(ctx, r, o)
 			return got.result, c.scrubbed(err)
 		}
-		raw, err := chain(ctx, q)
+		raw, err := c.sending(ctx, q)
 		if err != nil {
 			return response{}, err
 		}
 		got.result, err = middlewareResult(raw, got.result)
 		return got, err
 	}
-}
-
-// invoker has the functions of a client for middleware.
-type invoker interface {
-	invocation(r *request, o *callOptions) *Request
-	scrubbed(err error) error
 }
 
 // changed returns the request with the changes of middleware. given are the original params.

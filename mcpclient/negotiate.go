@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -19,8 +17,6 @@ type negotiator struct {
 	transport    Transport // in use
 	protocol     Protocol
 	probeTimeout time.Duration
-	life         *lifecycle.Lifecycle
-	log          *slog.Logger
 	send         sender
 	dial         func(ctx context.Context, t Transport) error // replaces the connection in use
 	notify       func(ctx context.Context, l *link, method string, params []byte) error

@@ -20,20 +20,18 @@ func List[T any](ctx context.Context, c *Client, method, key string, opts ...Cal
 	return list[T](ctx, c.lists, method, key, opts)
 }
 
-// lister reads the pages of lists.
-type lister interface {
-	readPage(ctx context.Context, r *request, page any, opts []CallOption) error
-	cursorExpired(method string)
-	nextSession() sessionRef
-	maxPages() int
-	quote(text []byte) string
-	tolerated(breach string, args ...any)
+// pageReader reads the pages of lists.
+type pageReader struct {
+	*peer
+	cache *cache
+	limit int // pages
+	read  func(ctx context.Context, r *request, page any, opts []CallOption) error
 }
 
 // list iterates over all pages of a list method, which have their items under key.
-func list[T any](ctx context.Context, c lister, method, key string, opts []CallOption) iter.Seq2[*T, error] {
+func list[T any](ctx context.Context, c *pageReader, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		w := pageWalk[T]{lister: c, method: method, yield: yield, page: 1, seen: map[[sha256.Size]byte]bool{}}
+		w := pageWalk[T]{pageReader: c, method: method, yield: yield, page: 1, seen: map[[sha256.Size]byte]bool{}}
 		for {
 			p, err := onePage[T](ctx, c, method, key, w.cursor, &w.session, opts)
 			switch {
@@ -53,7 +51,7 @@ func list[T any](ctx context.Context, c lister, method, key string, opts []CallO
 // page of the server or the end of the list is known: "If a cursor becomes invalid …, the client
 // SHOULD discard all cached pages and re-fetch from the beginning" (2026-07-28 caching).
 type pageWalk[T any] struct {
-	lister
+	*pageReader
 	method string
 	yield  func(*T, error) bool
 
@@ -100,7 +98,7 @@ func (w *pageWalk[T]) advance(cursor string) bool {
 	case w.seen[hash]:
 		w.fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.page, ErrTooManyPages, w.quote([]byte(cursor))))
 		return false
-	case w.page == w.maxPages():
+	case w.page == w.limit:
 		w.fail(fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", w.method, ErrTooManyPages, w.page))
 		return false
 	}
@@ -159,7 +157,7 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 // It updates the session to that of the page. NextCursor is nil on the last page: "clients MUST
 // NOT treat an empty cursor as the end of results". If the server no longer knows a cursor,
 // cached pages are useless, too.
-func onePage[T any](ctx context.Context, c lister, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
+func onePage[T any](ctx context.Context, c *pageReader, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
 	r := &request{method: method}
 	if cursor != nil {
 		if *session != (sessionRef{}) {
@@ -169,9 +167,9 @@ func onePage[T any](ctx context.Context, c lister, method, key string, cursor *s
 	}
 	opts = append(slices.Clip(opts), func(o *callOptions) { o.cameIn = session })
 	p := &results.Page[T]{Key: key}
-	if err := c.readPage(ctx, r, p, opts); err != nil {
+	if err := c.read(ctx, r, p, opts); err != nil {
 		if isLostCursor(err, cursor) {
-			c.cursorExpired(method)
+			c.cache.dropMethods(method)
 		}
 		return nil, err
 	}
@@ -186,7 +184,7 @@ func isLostCursor(err error, cursor *string) bool {
 }
 
 // tolerate warns about tolerated violations in a page.
-func tolerate[T any](c lister, p *results.Page[T], method string) {
+func tolerate[T any](c *pageReader, p *results.Page[T], method string) {
 	if !p.Found {
 		c.tolerated("a list of the server has no items, not even none", "method", method, "want", p.Key)
 	}
@@ -194,20 +192,3 @@ func tolerate[T any](c lister, p *results.Page[T], method string) {
 		c.tolerated("a list of the server has items that are null", "method", method, "nulls", p.Nulls)
 	}
 }
-
-// pageReader is the [lister] of a client.
-type pageReader struct {
-	*peer
-	read  func(ctx context.Context, r *request, page any, opts []CallOption) error
-	cache *cache
-	limit int
-}
-
-func (p *pageReader) readPage(ctx context.Context, r *request, page any, opts []CallOption) error {
-	return p.read(ctx, r, page, opts)
-}
-
-// cursorExpired removes the cached pages of a list whose cursor the server no longer knows.
-func (p *pageReader) cursorExpired(method string) { p.cache.dropMethods(method) }
-
-func (p *pageReader) maxPages() int { return p.limit }

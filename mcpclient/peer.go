@@ -2,13 +2,18 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"log/slog"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// peer is the server as it is connected now, and what both sides declare.
+// peer is the life of a client, the server as it is connected now, and what both sides declare.
 type peer struct {
+	life *lifecycle.Lifecycle
+	log  *slog.Logger
+
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
 	server atomic.Pointer[mcp.Server] // nil before the first handshake

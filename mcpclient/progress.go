@@ -18,9 +18,9 @@ const maxProgress = 16 << 10
 // progressed passes a progress notification to its call, or to the follower of the task that
 // the call became. The token of a call is its id. Notifications with other tokens are ignored,
 // as the call may have ended.
-func (in *receiver) progressed(params json.RawMessage) {
+func (l *link) progressed(params json.RawMessage) {
 	if len(params) > maxProgress {
-		in.warnings.tolerated("ignored a progress notice that is too large", "bytes", len(params))
+		l.warnings.tolerated("ignored a progress notice that is too large", "bytes", len(params))
 		return
 	}
 	var p struct {
@@ -34,10 +34,10 @@ func (in *receiver) progressed(params json.RawMessage) {
 	if !ok {
 		return
 	}
-	if call, ok := in.calls.Find(id); ok {
+	if call, ok := l.calls.Find(id); ok {
 		bound.From(call.Value.(*inFlight).ctx).Heard()
 		call.Note(bytes.Clone(params)) // without the rest of the message
-	} else if f := in.followers.of(id); f != nil {
+	} else if f := l.followers.of(id); f != nil {
 		bound.From(f.ctx).Heard()
 		f.Note(bytes.Clone(params))
 	}

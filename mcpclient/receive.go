@@ -5,48 +5,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // maxBatch bounds the messages of one batch.
 const maxBatch = 1000
 
-// receiver decodes the messages of a connection, and dispatches them.
-type receiver struct {
-	calls      *jsonrpc.Calls
-	client     linkClient
-	log        *slog.Logger
-	texts      *redactor
-	warnings   *warnings
-	followers  *followers
-	dispatcher *dispatcher
-}
-
 // receive decodes one message and dispatches it. It reports whether it was the response to the
 // call in whose exchange it came.
-func (in *receiver) receive(data []byte, from source) (satisfied bool) {
+func (l *link) receive(data []byte, from source) (satisfied bool) {
 	m, err := jsonrpc.Parse(data)
 	switch {
 	case errors.Is(err, jsonrpc.ErrBatch):
-		return in.receiveBatch(data, from)
+		return l.receiveBatch(data, from)
 	case err != nil:
-		return in.garbled(data, err, from)
+		return l.garbled(data, err, from)
 	case m.IsResponse():
-		return in.respond(m, from)
+		return l.respond(m, from)
 	case from.quoted:
-		in.warnings.tolerated("ignored a message among other text: only answers are looked for there", "method", in.texts.cut(m.Method))
+		l.warnings.tolerated("ignored a message among other text: only answers are looked for there", "method", l.texts.cut(m.Method))
 	case m.IsRequest():
-		if id, ok := in.echoed(m, data); ok {
-			return in.calls.Fail(id, errEcho)
+		if id, ok := l.echoed(m, data); ok {
+			return l.calls.Fail(id, errEcho)
 		}
-		in.dispatcher.serve(m, from)
+		l.dispatcher.serve(m, from)
 	default:
-		in.notified(m, from)
+		l.notified(m, from)
 	}
 	return false
 }
@@ -57,12 +46,12 @@ var errEcho = errors.New("the request came back unchanged: the program echoes it
 // echoed reports whether a request is identical to that of a handshake which awaits its answer.
 // Other requests of a server with the same id are its own. The handshake's request is only
 // encoded for comparison if it cannot be longer than the message.
-func (in *receiver) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
+func (l *link) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false
 	}
 	id, _, _ = m.IntID()
-	call, ok := in.calls.Find(id)
+	call, ok := l.calls.Find(id)
 	if !ok {
 		return 0, false
 	}
@@ -70,68 +59,68 @@ func (in *receiver) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if r.method != m.Method || len(r.params) > len(data) {
 		return 0, false
 	}
-	sent := in.client.current().encode(nil, id, r, &callOptions{})
+	sent := l.client.current().encode(nil, id, r, &callOptions{})
 	sent = bytes.TrimRight(sent, "}") // middleware may have appended _meta
 	return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
 }
 
-func (in *receiver) receiveBatch(data []byte, from source) (satisfied bool) {
+func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {
-		return in.garbled(data, err, from)
+		return l.garbled(data, err, from)
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			in.warnings.tolerated("skipped an entry of a batch that is not a message", "text", in.texts.quote(data))
+			l.warnings.tolerated("skipped an entry of a batch that is not a message", "text", l.texts.quote(data))
 			continue
 		}
-		satisfied = in.receive(data, from) || satisfied
+		satisfied = l.receive(data, from) || satisfied
 	}
 	return satisfied
 }
 
 // respond passes a response to its call.
-func (in *receiver) respond(m jsonrpc.Message, from source) bool {
+func (l *link) respond(m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
 		if from.call != nil { // an error without id belongs to the exchange in which it came
-			return in.calls.Resolve(from.call.ID, m.Response())
+			return l.calls.Resolve(from.call.ID, m.Response())
 		}
-		in.warnings.tolerated("error of the server that belongs to no request", "error", in.texts.quote(m.Error))
+		l.warnings.tolerated("error of the server that belongs to no request", "error", l.texts.quote(m.Error))
 		return false
 	}
 	id, quoted, ok := m.IntID()
 	switch {
 	case from.call != nil && (!ok || id != from.call.ID):
-		in.warnings.tolerated("response with the id of another request", "id", in.texts.quote(m.ID), "want", from.call.ID)
+		l.warnings.tolerated("response with the id of another request", "id", l.texts.quote(m.ID), "want", from.call.ID)
 		return false
-	case !ok || !in.calls.Started(id):
-		in.warnings.tolerated("response to a request that was never sent", "id", in.texts.quote(m.ID))
+	case !ok || !l.calls.Started(id):
+		l.warnings.tolerated("response to a request that was never sent", "id", l.texts.quote(m.ID))
 		return false
-	case !in.calls.Resolve(id, m.Response()):
-		in.log.Debug("response without a waiting request", "id", in.texts.quote(m.ID))
+	case !l.calls.Resolve(id, m.Response()):
+		l.log.Debug("response without a waiting request", "id", l.texts.quote(m.ID))
 		return false
 	case quoted:
-		in.warnings.tolerated("the server turned the number of an id into a string", "id", in.texts.quote(m.ID))
+		l.warnings.tolerated("the server turned the number of an id into a string", "id", l.texts.quote(m.ID))
 	}
 	return true
 }
 
 // notified passes a notification to its call or subscription, and to the observer.
-func (in *receiver) notified(m jsonrpc.Message, from source) {
+func (l *link) notified(m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
-		in.progressed(m.Params)
+		l.progressed(m.Params)
 	case "notifications/cancelled":
-		in.dispatcher.cancelled(from.session, m.Params)
+		l.dispatcher.cancelled(from.session, m.Params)
 	}
 	n := &mcp.Notification{Method: m.Method, Params: m.Params}
 	if change, ok := n.Change(); ok {
-		in.client.changed(change)
+		l.client.changed(change)
 	}
-	if in.client.current().has(listenStreams) {
-		in.subscribed(n, from.call)
+	if l.client.current().has(listenStreams) {
+		l.subscribed(n, from.call)
 	}
-	in.client.noticed(n)
+	l.client.noticed(n)
 }
 
 // rpcError decodes the error of a response and removes secrets with scrub. URLs for a person to
@@ -146,4 +135,92 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 		e.Data = jsonrpc.MapTexts(e.Data, scrub)
 	}
 	return e
+}
+
+// garbled looks for messages in malformed text, and fails the call to which the rest belongs.
+// Text in the response to a call belongs to that call.
+func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
+	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.texts.cut(err.Error()), err), l.texts.quote(data))
+	if from.call != nil {
+		return l.calls.Fail(from.call.ID, err)
+	}
+	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
+	if len(messages) > 0 {
+		l.warnings.tolerated("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
+	}
+	from.quoted = from.quoted || noisy
+	for _, m := range messages {
+		l.receive(m, from)
+	}
+	if len(rest) > 0 && !from.quoted {
+		l.unreadable(&transport.MessageError{Prefix: rest, Err: err})
+	} else if len(messages) == 0 {
+		l.warnings.tolerated("unreadable message from the server", "error", l.texts.scrub(err.Error()))
+	}
+	return false
+}
+
+// unreadable fails the call to which a message belongs. If a message that is too large does not
+// name its call, it belongs to the only waiting call, unless that is a probe of the server's
+// era. Other messages are only logged, as some servers print text.
+func (l *link) unreadable(bad *transport.MessageError) {
+	l.warnings.tolerated("unreadable message from the server", "error", l.texts.scrub(bad.Err.Error()))
+	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
+	call, named := l.meant(bad.Prefix, large)
+	if call == nil && !named && large {
+		call = l.onlyCall()
+		if call != nil && !l.client.isReady() && call.Value.(*inFlight).request.method == "server/discover" {
+			return
+		}
+	}
+	if call != nil {
+		l.calls.Fail(call.ID, bad.Err)
+	}
+}
+
+// meant returns the call that a broken message answers, by its id. cut means that the end is
+// missing. named is false if the message does not name its call.
+func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, named bool) {
+	var asks, answers, several bool
+	protocol := cut // the member jsonrpc may be missing
+	jsonrpc.BrokenMembers(text, func(key, value []byte) {
+		switch string(key) {
+		case "method":
+			asks = true
+		case "result", "error":
+			answers = true
+		case "jsonrpc":
+			protocol = true
+		case "id":
+			named = named || value != nil
+			m := jsonrpc.Message{ID: value}
+			id, _, _ := m.IntID()
+			if waiting, ok := l.calls.Find(id); ok {
+				if call != nil && waiting != call {
+					several = true
+				}
+				call = waiting
+			}
+		}
+	})
+	isAnswer := answers || protocol && !asks
+	if several || !isAnswer {
+		call = nil
+	}
+	return call, named || asks
+}
+
+// onlyCall returns the only waiting call, ignoring subscriptions; nil if there is none or more
+// than one.
+func (l *link) onlyCall() (only *jsonrpc.Call) {
+	for _, call := range l.calls.Pending() {
+		switch {
+		case call.Value.(*inFlight).listening != nil:
+		case only != nil:
+			return nil
+		default:
+			only = call
+		}
+	}
+	return only
 }

@@ -178,9 +178,3 @@ func (s *restarts) tell(wait time.Duration, because error) {
 		s.log.Warn("the connection ended: making another", "attempt", attempt, "after", wait, "because", because)
 	}
 }
-
-// failCalls implements [restartable].
-func (l *link) failCalls(err error) {
-	l.calls.Close(err)
-	l.dispatcher.abandon(nil)
-}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -32,8 +31,7 @@ type inFlight struct {
 
 // roundTripper sends requests over the connection in use.
 type roundTripper struct {
-	peer       *peer
-	life       *lifecycle.Lifecycle
+	*peer
 	standalone *standaloneStream
 
 	calls atomic.Int64 // id of the last call
@@ -157,7 +155,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 			w.standalone.open(ctx)
 		}
 		deliver := func(data []byte) bool {
-			flight.answered = l.receiver.receive(data, source{call: &flight.Call, session: m.Session()})
+			flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
 			return flight.answered
 		}
 		if o.progress == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -22,14 +21,7 @@ const (
 
 // dispatcher lets handlers answer the requests of a server.
 type dispatcher struct {
-	link     *link
-	calls    *jsonrpc.Calls
-	client   linkClient
-	life     *lifecycle.Lifecycle
-	log      *slog.Logger
-	texts    *redactor
-	warnings *warnings
-
+	*link
 	handle  handleFunc
 	slots   lifecycle.Slots // of requests that are being answered
 	retries int             // of an answer

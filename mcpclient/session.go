@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
@@ -30,11 +28,7 @@ const (
 // request containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25 transports),
 // and any other with its connection.
 type sessions struct {
-	renewals *renewal.Group
-	life     *lifecycle.Lifecycle
-	log      *slog.Logger
-	client   sessionClient
-	eras     eras
+	eras
 }
 
 // sessionClient is the part of a client that sessions need.

@@ -2,11 +2,9 @@ package mcpclient
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
@@ -16,9 +14,7 @@ const streamGrace = 500 * time.Millisecond
 // standaloneStream is the stream on which a legacy server over HTTP sends everything but
 // responses. It is opened when the host wants these messages.
 type standaloneStream struct {
-	peer     *peer
-	life     *lifecycle.Lifecycle
-	log      *slog.Logger
+	*peer
 	sessions *sessions
 	stale    func() // messages of the server may have been lost
 
@@ -91,7 +87,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 			wasOpen = true
 		}
 		m := &wire.Message{Header: s.peer.current().header(nil)}
-		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receiver.receive(data, source{session: m.Session()}) })
+		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {
 			s.ended(err)

@@ -186,9 +186,9 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 
 // subscribed passes a notification of a modern server to the subscription that it names. On a
 // stream of its own the name is optional.
-func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
+func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	if n.Method == "notifications/cancelled" {
-		in.listenCancelled(n.Params)
+		l.listenCancelled(n.Params)
 		return
 	}
 	change, changed := n.Change()
@@ -205,10 +205,10 @@ func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	if len(n.Params) > 0 && jsonrpc.DecodeResult(n.Params, &p) != nil {
 		return
 	}
-	a := in.listeningTo(p.Meta.Subscription, from)
+	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		in.warnings.tolerated("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", in.texts.quote(p.Meta.Subscription))
+		l.warnings.tolerated("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", l.texts.quote(p.Meta.Subscription))
 	case changed:
 		a.change(change)
 	default:
@@ -218,7 +218,7 @@ func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 
 // listeningTo returns the listening for a notification's subscription id, which equals the
 // request's id including its JSON type.
-func (in *receiver) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
+func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 	call := from
 	if raw != nil {
 		m := jsonrpc.Message{ID: raw}
@@ -226,7 +226,7 @@ func (in *receiver) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listen
 		if !ok || quoted || from != nil && from.ID != id {
 			return nil
 		}
-		if call, ok = in.calls.Find(id); !ok {
+		if call, ok = l.calls.Find(id); !ok {
 			return nil
 		}
 	}
@@ -238,12 +238,12 @@ func (in *receiver) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listen
 
 // listenCancelled ends a subscription after notifications/cancelled, which some servers send
 // instead of an answer, or before it.
-func (in *receiver) listenCancelled(params json.RawMessage) {
-	id, reason := in.dispatcher.givenUp(params)
+func (l *link) listenCancelled(params json.RawMessage) {
+	id, reason := l.dispatcher.givenUp(params)
 	if id == nil {
 		return
 	}
-	if a := in.listeningTo(id, nil); a != nil {
+	if a := l.listeningTo(id, nil); a != nil {
 		a.cancel(endedFor(reason))
 	}
 }

@@ -34,7 +34,7 @@ func TestClockJumps(t *testing.T) {
 		wantSteady(t, "the end of a cached result", e.expires)
 	}
 
-	rounds := inputRounds{questioner: &gatherer{life: newLife(t)}}
+	rounds := inputRounds{questioner: &gatherer{peer: &peer{life: newLife(t)}}}
 	if err := rounds.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,9 +27,9 @@ type knownTool struct {
 
 // toolRegistry remembers what the client needs of the tools that it has seen.
 type toolRegistry struct {
-	peer    *peer
+	*peer
 	schemas Schemas
-	lists   lister
+	lists   *pageReader
 
 	mu    sync.Mutex
 	tools map[string]knownTool
@@ -75,8 +75,6 @@ func (k *toolRegistry) of(name string) knownTool {
 	defer k.mu.Unlock()
 	return k.tools[name]
 }
-
-func (k *toolRegistry) mirrors() bool { return k.peer.mirrors() }
 
 // learnTool remembers what is needed of a tool. The error is about its headers.
 func (k *toolRegistry) learnTool(t *mcp.Tool) error {
