@@ -1,6 +1,15 @@
 package mcpclient
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
 
 // targetMember returns the member of params with the name of a request's target, which the
 // Mcp-Name header repeats, or "".
@@ -22,4 +31,73 @@ func ownHeader(shared http.Header) http.Header {
 		return http.Header{}
 	}
 	return shared.Clone()
+}
+
+// withParamHeaders repeats arguments of a tool call in headers if the tool wants that. If the
+// server finds the headers wrong, the definition of the tool is fetched again and the request
+// is sent once more.
+func withParamHeaders(next sender, tools *toolRegistry) sender {
+	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
+		if r.method != "tools/call" || !tools.mirrors() {
+			return next(ctx, r, o)
+		}
+		if err := r.mirror(tools.of(r.target).headers); err != nil {
+			return response{}, err
+		}
+		got, err := next(ctx, r, o)
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch {
+			return got, err
+		}
+		params, worse := tools.relearn(ctx, r.target)
+		if worse == nil {
+			worse = r.mirror(params)
+		}
+		if worse != nil {
+			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, worse)
+		}
+		return next(ctx, r, o)
+	}
+}
+
+// mirrors reports whether headers repeat arguments of tool calls.
+func (p *peer) mirrors() bool {
+	l := p.link.Load()
+	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
+}
+
+// relearn lists the tools up to this one.
+func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.Param, error) {
+	for t, err := range list[mcp.Tool](ctx, k.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case t.Name == tool:
+			if err := k.learnTool(t); err != nil {
+				return nil, err
+			}
+			return k.of(tool).headers, nil
+		}
+	}
+	return nil, errors.New("the server does not list the tool")
+}
+
+// mirror sets the headers that repeat arguments of a tool call.
+func (r *request) mirror(params []paramheader.Param) error {
+	r.header = nil
+	if len(params) == 0 {
+		return nil
+	}
+	var arguments []byte
+	err := jsonrpc.Members(r.params, func(key, value []byte) {
+		if string(key) == "arguments" {
+			arguments = value
+		}
+	})
+	if err != nil || arguments == nil {
+		return err
+	}
+	r.header = make(http.Header, len(params))
+	return paramheader.Mirror(params, arguments, func(header, value string) {
+		r.header[header] = []string{value}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -123,16 +124,11 @@ func (l *link) notified(m jsonrpc.Message, from source) {
 	l.client.noticed(n)
 }
 
-// rpcError decodes the error of a response and removes secrets with scrub. URLs for a person to
-// visit stay unchanged, because some contain the session.
+// rpcError decodes the error of a response and removes secrets with scrub.
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
-	e := new(mcp.RPCError)
-	if err := json.Unmarshal(raw, e); err != nil {
+	e, err := results.Error(raw, scrub)
+	if err != nil {
 		return fmt.Errorf("%w: error object: %v: %s", mcp.ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), redact.Max)])))))
-	}
-	e.Message = scrub(e.Message)
-	if e.Code != mcp.CodeURLElicitationNeeded {
-		e.Data = jsonrpc.MapTexts(e.Data, scrub)
 	}
 	return e
 }

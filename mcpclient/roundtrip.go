@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -238,4 +239,26 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	if flight.asked.Load() {
 		l.dispatcher.callEnded(call, gaveUp)
 	}
+}
+
+// tellCancelled sends notifications/cancelled for a request.
+func (w *roundTripper) tellCancelled(l *link, flight *inFlight, reason string) {
+	const method = "notifications/cancelled"
+	if !w.peer.current().cancels(flight.request, l.exchange != nil) {
+		return
+	}
+	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))
+	if err != nil {
+		return
+	}
+	header := w.peer.current().header(&request{method: method})
+	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
+}
+
+// cancelledParams returns the params of notifications/cancelled.
+func cancelledParams(id int64, reason string) ([]byte, error) {
+	return jsonrpc.Marshal(struct {
+		RequestID int64  `json:"requestId"`
+		Reason    string `json:"reason,omitempty"`
+	}{id, reason})
 }

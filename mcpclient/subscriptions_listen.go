@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/sse"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/streamable"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -79,7 +79,7 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 			f.Count = 0
 		}
 		l.log.Debug("the stream of a subscription broke", "error", f.Err)
-		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(askedWait(f.Err)))
+		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(streamable.AskedWait(f.Err)))
 		return nil
 	})
 	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {
@@ -254,14 +254,4 @@ func endedFor(reason string) error {
 		return ErrSubscriptionEnded
 	}
 	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
-}
-
-// askedWait returns the Retry-After of a temporary refusal of a stream, with the bound of a
-// stream's retry time.
-func askedWait(err error) time.Duration {
-	status, ok := errors.AsType[*transport.HTTPError](err)
-	if !ok {
-		return 0
-	}
-	return min(status.RetryAfter, sse.MaxRetry)
 }

@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -261,13 +260,6 @@ func TestSubscribeToTasks(t *testing.T) {
 		wantNoChange(t, s)
 		_ = s.Close()
 	}}))
-}
-
-func messageOf(t *testing.T, raw []byte) (m message) {
-	if len(raw) > 0 && json.Unmarshal(raw, &m) != nil {
-		t.Errorf("the client sent %q", raw)
-	}
-	return m
 }
 
 // On a shared connection silence does not end a subscription, because the end of the connection

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"path/filepath"
 	"reflect"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/pipe"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/stdio"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/streamable"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -67,6 +71,153 @@ func missing(t Transport) error {
 	}
 	if v := reflect.ValueOf(t); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("no transport (a nil %T)", t)
+	}
+	return nil
+}
+
+// Command is the stdio transport: it starts a process and exchanges messages over its standard
+// input and output, one per line.
+//
+// When the process exits or closes its output, Recv returns what it wrote and then a
+// [*transport.ProcessError]. A descendant that keeps the output open delays that by at most 200
+// ms. A line that does not begin like a JSON object or array is skipped, up to an answer that
+// it may contain; a client logs it, and the error that ends the connection quotes the last such
+// line. A line over MaxMessage is a [*transport.MessageError] as soon as that is known; the
+// connection continues after it. Send queues a message; it blocks while 1 MiB is queued.
+//
+// Close ends the whole process group: it closes the process's input, waits for StopTimeout,
+// sends SIGTERM, waits again, then kills. On Windows it terminates the process tree. If this
+// process is killed, the server sees the end of its input, and on Windows is killed, too.
+type Command struct {
+	Path string   // the program; looked up in PATH if it has no slash
+	Args []string // without the program's name
+	Dir  string   // default: the current directory
+
+	// Env is added to the server's environment, as "KEY=value"; later entries take precedence.
+	// Default: nothing. The basic environment has what programs need to find files (PATH, HOME,
+	// TMPDIR, …), the user and the place, and the form of output (LANG, TERM, TZ, …), but no
+	// secrets of this process.
+	Env []string
+
+	// InheritEnv passes the whole environment of this process to the server, including its keys
+	// and tokens.
+	InheritEnv bool
+
+	// Stderr gets the server's standard error, from one goroutine. Default: discarded, except
+	// for the last 2 KiB, which errors quote; for a crash with a long stack trace these are its
+	// beginning and end. If a Write blocks for a second, output is dropped so that the server
+	// is not held up, and Close leaves the writer behind if it blocks for StopTimeout. After an
+	// error the writer is not called again.
+	Stderr io.Writer
+
+	// MaxMessage bounds one message in bytes. Default 32 MiB.
+	MaxMessage int
+
+	// StopTimeout is the wait at each step of stopping. Default 2 s.
+	StopTimeout time.Duration
+}
+
+// Dial starts the process. The error of a process that does not start is a
+// [*transport.ProcessError] and wraps the operating system's.
+func (t *Command) Dial(ctx context.Context) (Conn, error) { return (*stdio.Command)(t).Dial(ctx) }
+
+// Identity returns what distinguishes the server from others, for an [EraCache]. It includes
+// the absolute directory, because the same command may start another program elsewhere.
+func (t *Command) Identity() string {
+	dir, err := filepath.Abs(t.Dir)
+	if err != nil {
+		dir = t.Dir
+	}
+	return fmt.Sprintf("command %q", append([]string{dir, t.Path}, t.Args...))
+}
+
+// BundledPath returns the path of a program next to the running one, for [Command.Path] of
+// servers that ship with their host. name has no directory; ".exe" is added if only that file
+// exists. If the running program is a symbolic link, the directory of the link is tried first,
+// then that of the file. The error matches [os.ErrNotExist] if there is no such file.
+func BundledPath(name string) (string, error) { return stdio.BundledPath(name) }
+
+// HTTP is the Streamable HTTP transport, in the form of the negotiated revision. A server that
+// refuses initialize with status 400, 404 or 405 is tried over HTTP+SSE, as with SSE set.
+//
+// The standalone stream of a legacy server carries its own requests and notifications. The
+// client opens it if something reads it: a handler, Options.OnNotification, a subscription, or
+// a call with progress.
+//
+// Connections carry every request in an exchange of its own, so that a failure of one, such as
+// a status or a truncated stream, is the error of that call alone. A Conn that wraps such a
+// connection loses this.
+type HTTP struct {
+	// URL is absolute: http://host/path or https://host/path. Errors and logs show it without
+	// user info and query.
+	URL string
+
+	// SSE uses HTTP+SSE from the start, the transport of revision 2024-11-05 that later
+	// revisions replaced: one event stream at the URL carries every message of the server, and
+	// its first event names the endpoint for posts. Set it for a server that is known to have
+	// nothing newer. The stream is the connection: when it ends, all calls end. A message with
+	// the token of another owner goes to the same stream.
+	SSE bool
+
+	// Client sends the requests; it is never modified or closed. Unless it has a CheckRedirect,
+	// redirects to another origin are refused. Default: a client that keeps enough idle
+	// connections for many concurrent calls. Do not set its Timeout, which would cut long calls
+	// and streams: bound calls by their contexts. Errors of its Transport can be found with
+	// errors.As in the errors of calls.
+	Client *http.Client
+
+	// Header is added to every request. Headers of the protocol (Content-Type, Mcp-*) and the
+	// Authorization of Token override it. A User-Agent replaces "mcpchain" with the version of
+	// this module. An Accept is tried first for messages; if the server answers 406,
+	// "application/json, text/event-stream" follows, and then less.
+	Header http.Header
+
+	// Token, if set, returns the token of each request: a [transport.Bearer], or a source of
+	// the host's. Errors contain no tokens. The request that ends a session has the last token
+	// of that session.
+	Token transport.TokenSource
+
+	// RoundTripper, if set, wraps the transport of Client for this connection only. It sees
+	// every HTTP request, including redirects and repetitions, with its credentials.
+	// GetBody of a request returns its message. Dial calls it once. Its errors can be found
+	// with errors.As in the errors of calls.
+	//
+	// A call waits for its RoundTrip and for a Read of its bodies. As with net/http, both must
+	// return when the context of the request ends, and a Read also when the body is closed.
+	RoundTripper func(next http.RoundTripper) http.RoundTripper
+
+	// MaxMessage bounds one message in bytes. Default 32 MiB.
+	MaxMessage int
+}
+
+// Dial prepares the connection without sending a request. It fails if the URL is invalid or
+// RoundTripper returns nil. With SSE it opens the stream and waits up to 10 s for the endpoint,
+// which must be on the same origin: the error is a [*transport.HTTPError] if the status
+// explains it, and matches [mcp.ErrInvalidResult] if the response is not such a stream.
+func (t *HTTP) Dial(ctx context.Context) (Conn, error) { return (*streamable.HTTP)(t).Dial(ctx) }
+
+// Identity returns what distinguishes the server from others, for an [EraCache].
+func (t *HTTP) Identity() string {
+	if t.SSE {
+		return "sse " + t.URL
+	}
+	return "http " + t.URL
+}
+
+// fallback returns the transport to use if the server answered initialize with err, nil if err
+// is final. A server refuses it as one of 2024-11-05 does: "If it fails with [...] 400 Bad
+// Request, 404 Not Found or 405 Method Not Allowed: Issue a GET request to the server URL",
+// unless the body has an error of the modern era.
+func (t *HTTP) fallback(err error) *HTTP {
+	status, ok := errors.AsType[*transport.HTTPError](err)
+	if !ok || t.SSE {
+		return nil
+	}
+	switch status.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		older := *t
+		older.SSE = true
+		return &older
 	}
 	return nil
 }

@@ -2,10 +2,12 @@
 package paramheader
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -82,4 +84,23 @@ func textOf(value []byte) (text string, ok bool, err error) {
 
 func unsafeInteger(value []byte) error {
 	return fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", excerpt.Cut(string(value)))
+}
+
+// Value encodes text for one of these headers, or for Mcp-Name: plain ASCII unchanged, other
+// text in Base64 between markers (2026-07-28 streamable-http, "Value Encoding").
+func Value(v string) string {
+	const open, end = "=?base64?", "?="
+	if plain(v) && !(strings.HasPrefix(v, open) && strings.HasSuffix(v, end)) {
+		return v
+	}
+	return open + base64.StdEncoding.EncodeToString([]byte(v)) + end
+}
+
+func plain(v string) bool {
+	for i := range len(v) {
+		if v[i] < 0x20 || v[i] > 0x7e {
+			return false
+		}
+	}
+	return v == strings.TrimSpace(v)
 }

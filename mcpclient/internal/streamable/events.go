@@ -221,15 +221,15 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 != 2 {
 		err := s.conn.statusError(resp)
-		s.after = askedWait(err)
+		s.after = AskedWait(err)
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.safeURL(), resp.StatusCode, s.conn.safeContentType(resp))
 }
 
-// askedWait is how long a server that refused a stream for now asks to wait, by
-// Retry-After: as long at most as it can by the retry time of a stream.
-func askedWait(err error) time.Duration {
+// AskedWait returns the Retry-After of a temporary refusal of a stream, with the bound of a
+// stream's retry time.
+func AskedWait(err error) time.Duration {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {
 		return 0

@@ -30,7 +30,7 @@ type exchanges struct {
 	drains   group
 	callsOff bool // no request may await an answer
 	closed   bool
-	done     chan struct{} // closed by close; nil if no goroutine waits
+	done     chan struct{} // closed by close
 }
 
 // begin begins an exchange. Its context has ended already if it comes too late.
@@ -85,7 +85,7 @@ func (e *exchanges) endCalls() {
 func (e *exchanges) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.closed && e.done != nil {
+	if !e.closed {
 		close(e.done)
 	}
 	e.closed = true
@@ -103,19 +103,6 @@ func (e *exchanges) over() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closed
-}
-
-// whenOver is closed once close was called.
-func (e *exchanges) whenOver() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done == nil {
-		e.done = make(chan struct{})
-		if e.closed {
-			close(e.done)
-		}
-	}
-	return e.done
 }
 
 // end ends the exchange, unless it is being drained. It may be called again.

@@ -11,7 +11,7 @@ import (
 func TestExchangeIsItsContext(t *testing.T) {
 	type key struct{}
 	caller, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "a"))
-	e := new(exchanges)
+	e := &exchanges{done: make(chan struct{})}
 	x := e.begin(caller, false, false)
 	defer x.end()
 	if v := x.Value(key{}); v != "a" || x.Err() != nil {
@@ -32,7 +32,7 @@ func TestLateExchanges(t *testing.T) {
 		defer x.end()
 		return x.Err()
 	}
-	e := new(exchanges)
+	e := &exchanges{done: make(chan struct{})}
 	e.endCalls()
 	if tells, asks := late(e, false), late(e, true); tells != nil || asks == nil {
 		t.Errorf("after the calls: got %v for one that tells and %v for one that asks", tells, asks)
@@ -50,7 +50,7 @@ func TestLateExchanges(t *testing.T) {
 func TestExchangesEndInAnyOrder(t *testing.T) {
 	const n = 4
 	for first := range n {
-		e := new(exchanges)
+		e := &exchanges{done: make(chan struct{})}
 		var all [n]*exchange
 		for i := range all {
 			all[i] = e.begin(t.Context(), true, false)
@@ -87,7 +87,7 @@ func (s *stuck) Close() error { return nil }
 // moment when the connection is closed, after which nothing is drained any more.
 func TestDrainOutlivesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := new(exchanges)
+		e := &exchanges{done: make(chan struct{})}
 		caller, leave := context.WithCancel(t.Context())
 		x, late := e.begin(caller, true, false), e.begin(t.Context(), false, false)
 		x.drainOff(&stuck{x})

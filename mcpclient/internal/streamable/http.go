@@ -74,6 +74,7 @@ func (t *HTTP) conn() (*conn, error) {
 		c.max = wire.DefaultMaxMessage
 	}
 	c.accept.own = c.own["Accept"]
+	c.exchanges.done = make(chan struct{})
 	if t.Client != nil {
 		c.client = *t.Client
 	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -190,7 +191,7 @@ func (c *conn) Send(ctx context.Context, message []byte) error {
 // Recv returns nothing until the end, because every message arrives in the response
 // to a request, or on the standalone stream.
 func (c *conn) Recv() ([]byte, error) {
-	<-c.exchanges.whenOver()
+	<-c.exchanges.done
 	return nil, io.EOF
 }
 

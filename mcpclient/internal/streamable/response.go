@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -64,7 +63,8 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	if err != nil || answer.Error == nil {
 		return failure
 	}
-	rpc, ok := c.rpcError(answer.Error)
+	rpc, err := results.Error(answer.Error, c.Redact)
+	ok := err == nil
 	switch {
 	case ok && rpc.Code == mcp.CodeMethodNotFound:
 		failure.session = "" // the method was not found, not the session
@@ -79,20 +79,6 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	}
 	failure.rpc = rpc
 	return failure
-}
-
-// rpcError decodes the error of a message, without secrets. URLs for a person to visit stay
-// unchanged, because some contain the session.
-func (c *conn) rpcError(raw json.RawMessage) (_ *mcp.RPCError, ok bool) {
-	e := new(mcp.RPCError)
-	if json.Unmarshal(raw, e) != nil {
-		return nil, false
-	}
-	e.Message = c.Redact(e.Message)
-	if e.Code != mcp.CodeURLElicitationNeeded {
-		e.Data = jsonrpc.MapTexts(e.Data, c.Redact)
-	}
-	return e, true
 }
 
 // forgets reports whether an answer means that the server does not know the session. The status
