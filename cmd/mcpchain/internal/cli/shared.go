@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 
@@ -118,6 +120,24 @@ func (c *Command) Hosting(h *Hosting) {
 		set.TextVar(&h.Log, "log", slog.LevelInfo, "minimum `level` of log messages on standard error: debug, info, warn or error; default info")
 		set.BoolVar(&h.LogJSON, "log-json", false, "write the log as JSON, one object per line")
 	})
+}
+
+// Check returns an error if a value makes no sense.
+func (h *Hosting) Check() error {
+	if h.Processes < 0 {
+		return errors.New("-processes is below 0")
+	}
+	if _, _, err := net.SplitHostPort(h.Listen); err != nil {
+		return fmt.Errorf("-listen: %w", err)
+	}
+	return nil
+}
+
+// IsLocal reports whether the address to listen on is on the loopback interface.
+func (h *Hosting) IsLocal() bool {
+	host, _, err := net.SplitHostPort(h.Listen)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // Logger returns a logger that writes to standard error.

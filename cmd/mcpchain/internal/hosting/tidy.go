@@ -18,12 +18,24 @@ func tidyEvery(kept time.Duration) time.Duration {
 	return min(max(kept/10, time.Second), time.Hour)
 }
 
+// Every calls do at intervals, the first time at once, until the context ends.
+func Every(ctx context.Context, interval time.Duration, do func()) {
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+	}
+}
+
 // Tidy deletes runs that ended longer ago than kept, until stop is called.
 func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
-		for {
+		Every(ctx, tidyEvery(kept), func() {
 			n, err := Forget(ctx, store, time.Now().Add(-kept))
 			if err != nil && ctx.Err() == nil {
 				logger.Warn("runs that are over cannot be deleted", "error", err)
@@ -31,12 +43,7 @@ func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop fun
 			if n > 0 {
 				logger.Info("runs were deleted", "runs", n, "over for", kept)
 			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(tidyEvery(kept)):
-			}
-		}
+		})
 	})
 	return func() { cancel(); work.Wait() }
 }

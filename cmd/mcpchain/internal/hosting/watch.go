@@ -32,23 +32,9 @@ type Watch struct {
 func NewWatch(servers func() []adapter.ServerStatus, logger *slog.Logger) (w *Watch, stop func()) {
 	w = &Watch{servers: servers, logger: logger, down: map[string]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for tick := time.NewTicker(watchEvery); ; {
-			select {
-			case <-tick.C:
-				w.look(ctx)
-			case <-ctx.Done():
-				tick.Stop()
-				return
-			}
-		}
-	}()
-	return w, func() {
-		cancel()
-		<-ended
-	}
+	var work sync.WaitGroup
+	work.Go(func() { Every(ctx, watchEvery, func() { w.look(ctx) }) })
+	return w, func() { cancel(); work.Wait() }
 }
 
 // Down reports whether a server did not answer the last ping.

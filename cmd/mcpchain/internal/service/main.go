@@ -148,10 +148,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	if err := c.NoWords(args, out); err != nil {
 		return nil, err
 	}
-	if err := o.model.Complete(); err != nil {
-		return nil, c.Wrong("%v", err)
-	}
-	if err := o.check(); err != nil {
+	if err := cmp.Or(o.model.Complete(), o.Check(), o.check()); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "lease", "keep", "rate", "parallel", "running", "open", "stored",
@@ -179,17 +176,10 @@ func (o *options) check() error {
 	if o.attributes && o.temporal == "" {
 		return errors.New("-search-attributes needs -temporal")
 	}
-	if o.Processes < 0 {
-		return errors.New("-processes is below 0")
-	}
 	if o.grace < 0 || o.grace > maxGrace {
 		return fmt.Errorf("-grace %v: want 0 to %v", o.grace, maxGrace)
 	}
-	host, _, err := net.SplitHostPort(o.Listen)
-	if err != nil {
-		return fmt.Errorf("-listen: %w", err)
-	}
-	if ip := net.ParseIP(host); o.Users == "" && o.role != worker && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if o.Users == "" && o.role != worker && !o.IsLocal() {
 		return errors.New("everybody knows the tokens of the demo users: give -users, or -listen on a loopback address")
 	}
 	o.store = cmp.Or(o.store, cli.Place("service.db"))

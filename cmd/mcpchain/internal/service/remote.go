@@ -74,14 +74,7 @@ func (r *remote) work(ctx context.Context) error {
 		return ctx.Err()
 	}
 	sweeping.Go(func() {
-		for {
-			r.resume(ctx, time.Now().Add(-sweep))
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(sweep):
-			}
-		}
+		hosting.Every(ctx, sweep, func() { r.resume(ctx, time.Now().Add(-sweep)) })
 	})
 	return r.worker.Run(ctx)
 }

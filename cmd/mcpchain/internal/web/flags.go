@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"io"
@@ -114,7 +115,7 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 	if err := c.NoWords(args, out); err != nil {
 		return nil, err
 	}
-	if err := o.complete(); err != nil {
+	if err := cmp.Or(o.Check(), o.complete()); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "stored", "bytes", "rate", "turn-tokens")
@@ -140,10 +141,8 @@ func (o *options) complete() error {
 		return errors.New("-address-header needs -trusted-proxy: anybody can send the header")
 	case o.userFrom != "" && o.Users != "":
 		return errors.New("-user-from and -users are two sign-ins: give one")
-	case o.isDemo() && !o.demoSignIn && (o.origin != nil || !isLocal(o.Listen)):
+	case o.isDemo() && !o.demoSignIn && (o.origin != nil || !o.IsLocal()):
 		return errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
-	case o.Processes < 0:
-		return errors.New("-processes is below 0")
 	case o.kept < 0:
 		return errors.New("-keep is below 0")
 	case len(o.demoUsers) == 0:
@@ -159,13 +158,6 @@ func (o *options) complete() error {
 
 // isDemo reports whether the sign-in requires no proof.
 func (o *options) isDemo() bool { return o.Users == "" && o.userFrom == "" }
-
-// isLocal reports whether an address to listen on is on the loopback interface.
-func isLocal(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	ip := net.ParseIP(host)
-	return err != nil || host == "localhost" || ip != nil && ip.IsLoopback() // net.Listen reports the error
-}
 
 func list(text string) (out []string) {
 	for item := range strings.SplitSeq(text, ",") {

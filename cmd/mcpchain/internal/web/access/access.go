@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -85,21 +86,10 @@ func New(o Options) *Access {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	a := &Access{opts: o, none: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
-	a.work.Go(a.tidy)
+	a.work.Go(func() {
+		hosting.Every(a.ctx, idleAfter/4, func() { a.endIdle(time.Now().Add(-idleAfter)) })
+	})
 	return a
-}
-
-// tidy closes unused connections.
-func (a *Access) tidy() {
-	for tick := time.NewTicker(idleAfter / 4); ; {
-		select {
-		case <-tick.C:
-			a.endIdle(time.Now().Add(-idleAfter))
-		case <-a.ctx.Done():
-			tick.Stop()
-			return
-		}
-	}
 }
 
 // endIdle closes what has been unused since a time, except for sign-ins in progress.

@@ -233,19 +233,12 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 
 // recover drives the conversations that are due, until the service is closed.
 func (s *Service) recover() {
-	tick := time.NewTicker(dueInterval)
-	defer tick.Stop()
 	last := map[run.Key]time.Time{}
-	for {
+	hosting.Every(s.ctx, dueInterval, func() {
 		if err := s.startDue(last); err != nil && s.ctx.Err() == nil {
 			s.o.Logger.Warn("the conversations that are due cannot be listed", "error", err)
 		}
-		select {
-		case <-tick.C:
-		case <-s.ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // startDue drives the conversations that are due, except those that it tried within retryAfter. last has the times of the
