@@ -34,25 +34,20 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// streams counts the windows with streams, and ends the streams of a session.
+// streams are the streams that are being served. They have a bounded number of windows.
 type streams struct {
-	each, all int
+	each, all int // windows of a user, and of all users
 
-	mu      sync.Mutex // guards the following fields
-	of      map[string]int
-	total   int
-	session map[string][]*place
+	mu     sync.Mutex // guards the following field
+	places []*place
 }
 
 // place is a stream that is being served.
 type place struct {
+	person  Person
 	reader  string
 	windows int
 	end     context.CancelFunc
-}
-
-func newStreams(l Limits) *streams {
-	return &streams{each: l.Streams, all: l.AllStreams, of: map[string]int{}, session: map[string][]*place{}}
 }
 
 // take reserves a place for a stream of n windows until leave is called, if there is room. It
@@ -61,47 +56,40 @@ func newStreams(l Limits) *streams {
 func (s *streams) take(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, before := range slices.Clone(s.session[p.Session]) {
-		if reader != "" && before.reader == reader {
+	s.places = slices.DeleteFunc(s.places, func(before *place) bool {
+		again := reader != "" && before.reader == reader && before.person.Session == p.Session
+		if again {
 			before.end()
-			s.leaveLocked(p, before)
+		}
+		return again
+	})
+	own, all := n, n
+	for _, other := range s.places {
+		all += other.windows
+		if other.person.User == p.User {
+			own += other.windows
 		}
 	}
-	if s.of[p.User]+n > s.each || s.total+n > s.all {
+	if own > s.each || all > s.all {
 		return nil, false
 	}
-	s.of[p.User] += n
-	s.total += n
-	mine := &place{reader, n, end}
-	s.session[p.Session] = append(s.session[p.Session], mine)
+	mine := &place{p, reader, n, end}
+	s.places = append(s.places, mine)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.leaveLocked(p, mine)
+		s.places = slices.DeleteFunc(s.places, func(other *place) bool { return other == mine })
 	}, true
-}
-
-// leaveLocked frees a place, if the stream still has it.
-func (s *streams) leaveLocked(p Person, mine *place) {
-	at := slices.Index(s.session[p.Session], mine)
-	if at < 0 {
-		return
-	}
-	s.total -= mine.windows
-	if s.of[p.User] -= mine.windows; s.of[p.User] == 0 {
-		delete(s.of, p.User)
-	}
-	if s.session[p.Session] = slices.Delete(s.session[p.Session], at, at+1); len(s.session[p.Session]) == 0 {
-		delete(s.session, p.Session)
-	}
 }
 
 // end ends the streams of a session.
 func (s *streams) end(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.session[session] {
-		p.end()
+	for _, p := range s.places {
+		if p.person.Session == session {
+			p.end()
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func New(o Options) http.Handler {
 	o.Limits = o.Limits.withDefaults()
 	s := &site{
 		opts: o, changes: hosting.NewRates(float64(o.Limits.PerMinute), o.Limits.Burst), reads: hosting.NewRates(float64(o.Limits.ReadsPerMinute), o.Limits.ReadBurst),
-		streams: newStreams(o.Limits),
+		streams: &streams{each: o.Limits.Streams, all: o.Limits.AllStreams},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.health)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strings"
 	"time"
 
@@ -66,14 +67,19 @@ func canonical(raw json.RawMessage) string {
 
 // viewing has the state of the calls of views. Service.mu guards it.
 type viewing struct {
-	awaited  map[run.Key]int       // number of views that wait for a call
-	reserved map[run.Key]int       // calls that are about to begin, by conversation
-	missed   map[run.Key]time.Time // time when a call ended after its view was gone
-	told     map[run.Key]time.Time // time when a view got the result of a call
+	awaited  map[run.Key]int     // number of views that wait for a call
+	reserved map[run.Key]int     // calls that are about to begin, by conversation
+	ended    map[run.Key]viewEnd // calls that have ended
+}
+
+// viewEnd is the end of a call of a view.
+type viewEnd struct {
+	at   time.Time
+	told bool // a view got the result
 }
 
 func newViewing() viewing {
-	return viewing{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, missed: map[run.Key]time.Time{}, told: map[run.Key]time.Time{}}
+	return viewing{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, ended: map[run.Key]viewEnd{}}
 }
 
 const viewPrefix = "view-"
@@ -290,8 +296,9 @@ func (s *Service) awaitLocked(key run.Key) (leave func()) {
 // result is still to come, or came while no view was there. Otherwise it returns nil.
 func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave func()) {
 	s.mu.Lock()
-	since, missed := s.missed[head.Key]
-	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed && time.Since(since) < keptFor)
+	end, known := s.ended[head.Key]
+	missed := known && !end.told && time.Since(end.at) < keptFor
+	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed)
 	if free {
 		leave = s.awaitLocked(head.Key) // so that no other view joins it
 	}
@@ -311,15 +318,9 @@ func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave f
 func (s *Service) viewEnded(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, all := range []map[run.Key]time.Time{s.missed, s.told} {
-		for old, when := range all {
-			if time.Since(when) >= keptFor {
-				delete(all, old)
-			}
-		}
-	}
-	if _, told := s.told[key]; !told && s.awaited[key] == 0 && len(s.missed) < maxTitles {
-		s.missed[key] = time.Now()
+	maps.DeleteFunc(s.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= keptFor })
+	if !s.ended[key].told && s.awaited[key] == 0 && len(s.ended) < maxTitles {
+		s.ended[key] = viewEnd{at: time.Now()}
 	}
 }
 
@@ -327,8 +328,7 @@ func (s *Service) viewEnded(key run.Key) {
 func (s *Service) viewTold(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.missed, key)
-	s.told[key] = time.Now()
+	s.ended[key] = viewEnd{time.Now(), true}
 }
 
 // cancelViewCall cancels a run whose view has cancelled its call, unless the call was sent.
