@@ -1,8 +1,8 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -84,22 +84,16 @@ func TestIgnoresLargePatterns(t *testing.T) {
 
 // Small patterns can be too large together, wherever they are: all of them are compiled.
 func TestPatternsAreBoundedTogether(t *testing.T) {
-	const many, few = 200, 100 // of about 2,000 instructions
+	const tooMany, few = 200, 100 // of about 2,000 instructions
 	for name, format := range map[string]string{
-		"texts":               `{"allOf":[%s{}]}` + "\n" + `{"pattern":"^(ab?){330}"},`,
-		"names":               `{"patternProperties":{%s"":{}}}` + "\n" + `"^(ab?){330}%d":{},`,
-		"of another language": `{"allOf":[%s{}]}` + "\n" + `{"pattern":"` + strings.Repeat("a", 2000) + `(?=b)"},`,
+		"texts":               `{"allOf":[%s]}` + "\n" + `{"pattern":"^(ab?){330}"}`,
+		"names":               `{"patternProperties":{%s}}` + "\n" + `"^(ab?){330}%d":{}`,
+		"of another language": `{"allOf":[%s]}` + "\n" + `{"pattern":"` + strings.Repeat("a", 2000) + `(?=b)"}`,
 	} {
 		document, part, _ := strings.Cut(format, "\n")
-		schema := func(n int) []byte {
-			var parts strings.Builder
-			for i := range n {
-				parts.WriteString(strings.ReplaceAll(part, "%d", strconv.Itoa(i)))
-			}
-			return []byte(strings.Replace(document, "%s", parts.String(), 1))
-		}
+		schema := func(n int) []byte { return fmt.Appendf(nil, document, many(n, part)) }
 		check.NoError(t, check.Err(Compile(schema(few))), name, "for few")
-		_, err := Compile(schema(many))
+		_, err := Compile(schema(tooMany))
 		if err == nil || !strings.Contains(err.Error(), `schema: at "/`) || !strings.Contains(err.Error(), "the patterns up to here compile to more than 250000 instructions together") {
 			t.Errorf("%s: got %v, want the place from which on they are too many", name, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -121,28 +120,28 @@ func TestRootIsUnderstood(t *testing.T) {
 	}
 }
 
-// A keyword's word is data inside const, enum, default and examples, and a name inside properties.
-func TestCompileTellsDataFromSchemas(t *testing.T) {
-	s := mustCompile(t, `{
-		"const":{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"},
-		"default":{"type":"nonsense"},
-		"properties":{"$ref":{"type":"string"},"contentEncoding":true,"pattern":true}}`)
-	check.NoError(t, s.Validate([]byte(`{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"}`)))
-}
-
-func TestContentKeywordsAreAnnotations(t *testing.T) {
-	s := mustCompile(t, `{"properties":{"img":{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}}}`)
-	check.NoError(t, s.Validate([]byte(`{"img":"not base64 at all"}`)))
-}
-
-func TestNumbersAreExact(t *testing.T) {
-	s := mustCompile(t, `{"type":"integer","maximum":9007199254740993}`)
-	check.NoError(t, s.Validate([]byte(`9007199254740993`)))
-	check.Text(t, s.Validate([]byte(`9007199254740994`)), "")
-	s = mustCompile(t, `{"multipleOf":0.1}`)
-	check.NoError(t, s.Validate([]byte(`0.3`)), "0.3 a multiple of 0.1")
-	s = mustCompile(t, `{"const":1}`)
-	check.NoError(t, s.Validate([]byte(`1.0`)), "1.0 equal to 1")
+// Schemas and values that were judged wrongly by a simpler check.
+func TestValidate(t *testing.T) {
+	mustCompile(t, `{"$id":"https://example.com/shared","type":"string"}`)
+	for schema, values := range map[string]struct{ fit, refused string }{
+		// A keyword's word is data inside const, enum, default and examples, and a name inside properties.
+		`{"const":{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"},"default":{"type":"nonsense"},
+			"properties":{"$ref":{"type":"string"},"contentEncoding":true,"pattern":true}}`: {fit: `{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"}`},
+		`{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}`: {fit: `"not base64 at all"`},
+		`{"type":"integer","maximum":9007199254740993}`:                               {`9007199254740993`, `9007199254740994`}, // float64 has one value for both
+		`{"multipleOf":0.1}`: {`0.3`, `0.31`},
+		`{"const":1}`:        {`1.0`, `1.1`},
+		`{"$id":"https://example.com/shared","type":"integer"}`:                                                        {`1`, `"the other schema of this name"`},
+		`{"$id":"http://127.0.0.1:1/root","$ref":"http://127.0.0.1:1/root#/$defs/n","$defs":{"n":{"type":"integer"}}}`: {`1`, `"x"`},
+		`{"$ref":"#"}`: {fit: `1`}, // a loop that says nothing
+	} {
+		s := mustCompile(t, schema)
+		check.NoError(t, s.Validate([]byte(values.fit)), schema)
+		if values.refused != "" {
+			check.Text(t, s.Validate([]byte(values.refused)), "", schema)
+		}
+	}
+	check.Text(t, check.Err(Compile([]byte(`{"$ref":"https://example.com/shared"}`))), "not in the schema itself")
 }
 
 func TestNetworkIsNeverReached(t *testing.T) {
@@ -157,54 +156,29 @@ func TestNetworkIsNeverReached(t *testing.T) {
 	} {
 		check.Text(t, check.Err(Compile([]byte(schema))), "", schema)
 	}
-	s := mustCompile(t, `{"$id":"http://127.0.0.1:1/root","$ref":"http://127.0.0.1:1/root#/$defs/n","$defs":{"n":{"type":"integer"}}}`)
-	check.Text(t, s.Validate([]byte(`"x"`)), "")
-}
-
-func TestSchemasShareNothing(t *testing.T) {
-	mustCompile(t, `{"$id":"https://example.com/shared","type":"string"}`)
-	s := mustCompile(t, `{"$id":"https://example.com/shared","type":"integer"}`)
-	check.NoError(t, s.Validate([]byte(`1`)), "the schema's own definition")
-	check.Text(t, check.Err(Compile([]byte(`{"$ref":"https://example.com/shared"}`))), "")
 }
 
 func TestWorkIsBounded(t *testing.T) {
-	var defs []string
+	bomb := `{"$ref":"#/$defs/d0","$defs":{"d40":{}`
 	for i := range 40 {
-		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+		bomb += fmt.Sprintf(`,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
 	}
-	bomb := mustCompile(t, `{"$ref":"#/$defs/d0","$defs":{`+strings.Join(defs, ",")+`,"d40":{}}}`)
-	tree := mustCompile(t, `{"$defs":{"n":{"properties":{"c":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}},"$ref":"#/$defs/n"}`)
-	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
-	names := make([]string, 20_000)
-	for i := range names {
-		names[i] = strconv.Quote("n" + strconv.Itoa(i))
-	}
-	enum := mustCompile(t, `{"items":{"anyOf":[{"enum":[`+strings.Join(names, ",")+`]},{"type":"integer"}]}}`)
-	required := mustCompile(t, `{"items":{"required":[`+strings.Join(names, ",")+`]}}`)
-	text := mustCompile(t, `{"items":{"enum":["`+strings.Repeat("long", 100_000)+`"]}}`)
-	patterns := mustCompile(t, `{"anyOf":[`+strings.Repeat(`{"pattern":"a$"},`, 5000)+`{}]}`)
-	ends := make([]string, 2000)
-	for i := range ends {
-		ends[i] = fmt.Sprintf(`"a%d$":{}`, i)
-	}
-	patternsOfNames := mustCompile(t, `{"patternProperties":{`+strings.Join(ends, ",")+`}}`)
-	alternatives := mustCompile(t, `{"anyOf":[`+strings.Repeat(`{"type":"null"},`, 5000)+`{}]}`)
-	for s, value := range map[*Schema]string{
-		bomb: `1`, tree: deep,
-		alternatives: `"` + strings.Repeat("ab", 50_000) + `"`,
-		enum:         `[` + strings.Repeat(`"x",`, 5000) + `1]`,
-		required:     `[` + strings.Repeat(`{},`, 5000) + `{}]`,
-		text:         `[` + strings.Repeat(`"x",`, 5000) + `1]`,
-		patterns:     `"` + strings.Repeat("ab", 50_000) + `"`, patternsOfNames: `{"` + strings.Repeat("ab", 50_000) + `":1}`,
+	const enum, alternatives = `{"items":{"anyOf":[{"enum":[%s]},{"type":"integer"}]}}`, `{"anyOf":[%s,{}]}`
+	names, text := many(20_000, `"n%d"`), `"`+strings.Repeat("ab", 50_000)+`"`
+	for schema, value := range map[string]string{
+		bomb + `}}`: `1`,
+		`{"$defs":{"n":{"properties":{"c":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}},"$ref":"#/$defs/n"}`: strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60),
+		fmt.Sprintf(alternatives, many(5000, `{"type":"null"}`)):                                                        text,
+		fmt.Sprintf(alternatives, many(5000, `{"pattern":"a$"}`)):                                                       text,
+		`{"patternProperties":{` + many(2000, `"a%d$":{}`) + `}}`:                                                       `{` + text + `:1}`,
+		fmt.Sprintf(enum, names):                                         `[` + many(5000, `"x"`) + `,1]`,
+		`{"items":{"required":[` + names + `]}}`:                         `[` + many(5000, `{}`) + `]`,
+		`{"items":{"enum":["` + strings.Repeat("long", 100_000) + `"]}}`: `[` + many(5000, `"x"`) + `,1]`,
 	} {
-		err := s.Validate([]byte(value))
-		check.Text(t, err, "too large to be checked", "the check refused")
+		check.Text(t, mustCompile(t, schema).Validate([]byte(value)), "too large to be checked")
 	}
-	check.NoError(t, enum.Validate([]byte(`["n1","n19999",7]`)), "a few values of many to be checked")
-	check.NoError(t, alternatives.Validate([]byte(`"ab"`)), "a short text to be held against many alternatives")
-	loop := mustCompile(t, `{"$ref":"#"}`)
-	check.NoError(t, loop.Validate([]byte(`1`)), "a loop that says nothing to accept all")
+	check.NoError(t, mustCompile(t, fmt.Sprintf(enum, names)).Validate([]byte(`["n1","n19999",7]`)), "a few values of many")
+	check.NoError(t, mustCompile(t, fmt.Sprintf(alternatives, many(5000, `{"type":"null"}`))).Validate([]byte(`"ab"`)), "a short text, many alternatives")
 }
 
 func TestDecodeBounds(t *testing.T) {

@@ -59,10 +59,7 @@ func TestViolation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := Compile([]byte(tt.schema))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := mustCompile(t, tt.schema)
 			// The validator walks maps in random order.
 			for range 20 {
 				var got *Violation
@@ -99,10 +96,7 @@ func TestPlacesAreBounded(t *testing.T) {
 
 func TestViolationIsShort(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
-	s, err := Compile([]byte(`{"enum":["` + long + `","b"],"required":["` + long + `"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustCompile(t, `{"enum":["`+long+`","b"],"required":["`+long+`"]}`)
 	for _, value := range []string{`"` + long + `x"`, `{}`, `{"` + long + `x":1}`} {
 		err := s.Validate([]byte(value))
 		if err == nil || len(err.Error()) > 1000 {

@@ -50,9 +50,7 @@ func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, err := Decode([]byte(tt.value))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			s := mustCompile(t, tt.schema)
 			w := work{left: maxSteps, sizes: s.sizes}
 			if w.apply(s.compiled, v, nil) {

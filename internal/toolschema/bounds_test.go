@@ -14,18 +14,25 @@ import (
 func schemaOf(t testing.TB, raw string) *Schema {
 	t.Helper()
 	s, err := New(json.RawMessage(raw), new(schema.Cache))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return s
 }
 
-func TestRepairIsBounded(t *testing.T) {
-	var defs []string
-	for i := range 40 {
-		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+// many writes n texts with commas between. Each %d becomes the number of the text.
+func many(n int, format string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
 	}
-	s := schemaOf(t, `{"properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"integer"},`+strings.Join(defs, ",")+`}}`)
+	return strings.Join(all, ",")
+}
+
+func TestRepairIsBounded(t *testing.T) {
+	raw := `{"properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"integer"}`
+	for i := range 40 {
+		raw += fmt.Sprintf(`,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
+	}
+	s := schemaOf(t, raw+`}}`)
 	r := newRepair(s.Root())
 	r.value(s.Root(), map[string]any{"v": "3"})
 	if r.left > 0 {
@@ -39,31 +46,27 @@ func TestRepairIsBounded(t *testing.T) {
 
 // The search through values and patterns has a bound.
 func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
-	names := make([]string, 20_000)
-	for i := range names {
-		names[i] = fmt.Sprintf(`"n%d"`, i)
-	}
-	s := schemaOf(t, `{"properties":{"v":{"items":{"anyOf":[{"enum":[`+strings.Join(names, ",")+`]},{"type":"integer"}]}}}}`)
-	items := strings.Repeat(`"x",`, 5000)
-	check.Text(t, check.Err(s.Arguments(`{"v":[`+items+`"3"]}`, false)), "")
+	s := schemaOf(t, `{"properties":{"v":{"items":{"anyOf":[{"enum":[`+many(20_000, `"n%d"`)+`]},{"type":"integer"}]}}}}`)
+	check.Text(t, check.Err(s.Arguments(`{"v":[`+many(5000, `"x"`)+`,"3"]}`, false)), "")
 	if got, err := s.Arguments(`{"v":["n19999","3"]}`, false); err != nil || string(got) != `{"v":["n19999",3]}` {
 		t.Errorf("got %s, %v, want a short list repaired", got, err)
 	}
 
-	patterned := schemaOf(t, `{"properties":{"v":{"items":{"anyOf":[{"pattern":"^(a|b){1,50}$"},{"type":"integer"}]}}}}`)
-	r := newRepair(patterned.Root())
-	before := r.doc.Left
-	r.value(patterned.Root(), map[string]any{"v": []any{strings.Repeat("x", 64_000)}})
-	if spent := before - r.doc.Left; spent < 1000 {
-		t.Errorf("got %d steps for 64,000 bytes, want at least 1,000", spent)
-	}
-
-	spelled := schemaOf(t, `{"properties":{"v":{"anyOf":[{"type":"array","maxItems":1},{"type":"object"},{"type":"null"}]}}}`)
-	r = newRepair(spelled.Root())
-	before = r.doc.Left
-	r.value(spelled.Root(), map[string]any{"v": strings.Repeat("[", 64_000)}) // read as JSON, and as a list
-	if spent := before - r.doc.Left; spent < 8000 {
-		t.Errorf("got %d steps for 64,000 bytes that are read twice, want at least 8,000", spent)
+	for _, tt := range []struct {
+		schema string
+		value  any
+		least  int
+	}{
+		{`{"items":{"anyOf":[{"pattern":"^(a|b){1,50}$"},{"type":"integer"}]}}`, []any{strings.Repeat("x", 64_000)}, 1000},
+		{`{"anyOf":[{"type":"array","maxItems":1},{"type":"object"},{"type":"null"}]}`, strings.Repeat("[", 64_000), 8000}, // read as JSON, and as a list
+	} {
+		root := schemaOf(t, `{"properties":{"v":`+tt.schema+`}}`).Root()
+		r := newRepair(root)
+		before := r.doc.Left
+		r.value(root, map[string]any{"v": tt.value})
+		if spent := before - r.doc.Left; spent < tt.least {
+			t.Errorf("%s: got %d steps for 64,000 bytes, want at least %d", tt.schema, spent, tt.least)
+		}
 	}
 }
 

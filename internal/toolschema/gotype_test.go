@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -67,10 +65,8 @@ func TestOfType(t *testing.T) {
 			`"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
 	} {
 		got, err := OfType(reflect.TypeOf(tt.value))
-		check.NoError(t, err, tt.value)
-		if diff := cmp.Diff(string(got), tt.want); diff != "" {
-			t.Errorf("%T: got (-) want (+):\n%s", tt.value, diff)
-		}
+		check.NoError(t, err, reflect.TypeOf(tt.value))
+		check.Same(t, reflect.TypeOf(tt.value), string(got), tt.want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
@@ -13,13 +14,6 @@ import (
 
 // Aliases are replaced as long as the steps of one repair last, in any schema.
 func TestUnaliasingTakesSteps(t *testing.T) {
-	many := func(n int, format string) string {
-		all := make([]string, n)
-		for i := range all {
-			all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
-		}
-		return strings.Join(all, ",")
-	}
 	const odd = `{"properties":{"a b":{},"v":%s}}`
 	for name, tt := range map[string]struct{ schema, value string }{
 		"members of enumerated values": {`{"enum":[` + many(2000, `{"n %d":1}`) + `]}`, `{` + many(2000, `"n_%d":1`) + `}`},
@@ -30,13 +24,9 @@ func TestUnaliasingTakesSteps(t *testing.T) {
 		"names in enumerated values":   {`{"items":{"const":{` + many(2000, `"n %d":1`) + `}}}`, `[` + many(2000, `{"n_1":1}`) + `]`},
 	} {
 		compiled, err := schema.Compile([]byte(fmt.Sprintf(odd, tt.schema)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		v, err := schema.Decode([]byte(`{"a_b":1,"v":` + tt.value + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		root := compiled.Root().(map[string]any)
 		u := unaliaser{newRepair(root), rewrite.Aliases(root)}
 		out := u.value([]any{root}, v, schema.MaxDepth).(map[string]any)
@@ -75,9 +65,7 @@ func TestMembersTakeSteps(t *testing.T) {
 		"alternatives": {"anyOf", `{"properties":{"p0":{"type":"null"}}}`, object},
 	} {
 		part, err := schema.Decode([]byte(tt.part))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		root := map[string]any{tt.keyword: slices.Repeat([]any{part}, n)}
 		r := newRepair(root)
 		if got := sizeOfValue(r.value(root, tt.value)); got != n {

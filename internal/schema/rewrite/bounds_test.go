@@ -9,7 +9,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -20,6 +19,15 @@ func each(n int, format string) string {
 		all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
 	}
 	return strings.Join(all, ",")
+}
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // No schema, however small, makes a result larger than the bound, or needs more memory to write.
@@ -49,13 +57,9 @@ func TestResultsAreBounded(t *testing.T) {
 	} {
 		for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI, profile.OpenAIStrict} {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
-				root, err := schema.Decode([]byte(in))
-				check.Must(t, err)
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				out := For(target, tree.Object(root), nil)
-				runtime.ReadMemStats(&after)
-				if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
+				root := decode(t, in)
+				var out Result
+				if used := allocated(func() { out = For(target, root, nil) }); used > maxMemory {
 					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
 				}
 				raw, err := json.Marshal(out.Root)
@@ -76,11 +80,8 @@ func TestPathsAreBounded(t *testing.T) {
 	const maxMemory = 200 << 20
 	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		out := For(target, in, nil)
-		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
+		var out Result
+		if used := allocated(func() { out = For(target, in, nil) }); used > maxMemory {
 			t.Errorf("%s: got %d bytes of memory, want at most %d", target, used, maxMemory)
 		}
 		for _, c := range out.Changes {
@@ -93,10 +94,8 @@ func TestPathsAreBounded(t *testing.T) {
 
 // Beyond the bound on changes, only the first of each kind is listed.
 func TestChangesAreBounded(t *testing.T) {
-	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","examples":["e"]}`) +
-		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`))
-	check.Must(t, err)
-	out := For(profile.Gemini, tree.Object(root), nil)
+	out := For(profile.Gemini, decode(t, `{"properties":{`+each(3000, `"p%d":{"type":"string","format":"uri","examples":["e"]}`)+
+		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`), nil)
 	wider := 0
 	for _, c := range out.Changes {
 		if c.Effect == profile.Wider && c.Keyword == "multipleOf" {

@@ -2,8 +2,6 @@ package rewrite
 
 import (
 	"encoding/json"
-	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -41,27 +39,18 @@ func TestPathsArePointers(t *testing.T) {
 
 // The work of merging a root is not the product of its parts: an expensive root is wrapped instead.
 func TestMergingIsBounded(t *testing.T) {
-	quoted := func(prefix string, n int) string {
-		all := make([]string, n)
-		for i := range all {
-			all[i] = fmt.Sprintf("%q", fmt.Sprintf("%s%d", prefix, i))
-		}
-		return strings.Join(all, ",")
-	}
 	for name, tt := range map[string]struct {
 		schema string
 		work   uint64 // bytes that may be allocated for one of the schema
 	}{
-		"names of alternatives": {`{"anyOf":[{"required":[` + quoted("a", 40_000) + `]},{"required":[` + quoted("b", 40_000) + `]}]}`, 200},
-		"names of parts":        {`{"allOf":[{"required":[` + quoted("a", 40_000) + `]}` + strings.Repeat(`,{"required":["z"]}`, 190) + `]}`, 400},
+		"names of alternatives": {`{"anyOf":[{"required":[` + each(40_000, `"a%d"`) + `]},{"required":[` + each(40_000, `"b%d"`) + `]}]}`, 200},
+		"names of parts":        {`{"allOf":[{"required":[` + each(40_000, `"a%d"`) + `]}` + strings.Repeat(`,{"required":["z"]}`, 190) + `]}`, 400},
 	} {
 		in := decode(t, tt.schema)
 		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.GoogleAI} {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			root := For(target, in, nil).Root
-			runtime.ReadMemStats(&after)
-			if got, most := after.TotalAlloc-before.TotalAlloc, tt.work*uint64(len(tt.schema)); got > most {
+			var root map[string]any
+			got, most := allocated(func() { root = For(target, in, nil).Root }), tt.work*uint64(len(tt.schema))
+			if got > most {
 				t.Errorf("%s: target %s: got %d bytes allocated, want at most %d", name, target, got, most)
 			}
 			if raw, err := json.Marshal(root); err != nil || len(raw) > 20*len(tt.schema) {

@@ -50,11 +50,11 @@ func TestFor(t *testing.T) {
 
 // References can multiply a schema, but the result stays small.
 func TestForIsBounded(t *testing.T) {
-	var defs []string
+	defs := ""
 	for i := range 60 {
-		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1))
+		defs += fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
 	}
-	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+strings.Join(defs, ",")+`,"d60":{}}}`)
+	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+defs+`"d60":{}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		raw, err := json.Marshal(For(target, in, nil).Root)
 		check.Must(t, err)
@@ -66,47 +66,28 @@ func TestForIsBounded(t *testing.T) {
 
 // Schemas that are meant to be slow or large are rewritten quickly and within bounds.
 func TestForOfHostileSchemas(t *testing.T) {
-	words := func(prefix string, n int) string {
-		var out []string
-		for i := range n {
-			out = append(out, fmt.Sprintf(`"%s%d"`, prefix, i))
-		}
-		return "[" + strings.Join(out, ",") + "]"
-	}
-	repeat := func(n int, part func(i int) string) string {
-		var out []string
-		for i := range n {
-			out = append(out, part(i))
-		}
-		return strings.Join(out, ",")
-	}
 	const object = `{"type":"object","properties":{"v":%s},"$defs":{%s}}`
 	self := func(name string) string {
 		return fmt.Sprintf(`"%[1]s":{"type":"object","properties":{"x":{"$ref":"#/$defs/%[1]s"},"y":{"$ref":"#/$defs/%[1]s"}},"required":["x","y"],"additionalProperties":false}`, name)
 	}
 	for name, in := range map[string]string{
 		"alternatives that require themselves": fmt.Sprintf(object, `{"oneOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}`, self("a")+","+self("b")),
-		"alternatives of many values": fmt.Sprintf(object, `{"oneOf":[`+repeat(1000, func(i int) string {
-			return fmt.Sprintf(`{"type":"object","properties":{"k":{"enum":%s}},"required":["k"]}`, words(fmt.Sprint(i, "_"), 60))
-		})+`]}`, ""),
+		"alternatives of many values": fmt.Sprintf(object, `{"oneOf":[`+each(1000, `{"type":"object","properties":{"k":{"enum":[`+
+			strings.ReplaceAll(each(60, `"_%d"`), "_", "%d_")+`]}},"required":["k"]}`)+`]}`, ""),
 		"alternatives of many required properties": fmt.Sprintf(object,
-			`{"oneOf":[{"type":"object","required":`+words("p", 40_000)+`},{"type":"object","required":`+words("p", 40_000)+`}]}`, ""),
-		"two long enumerations":          fmt.Sprintf(object, `{"allOf":[{"enum":`+words("p", 50_000)+`},{"enum":`+words("q", 50_000)+`}]}`, ""),
-		"a long enumeration":             fmt.Sprintf(object, `{"type":"string","pattern":"^p","enum":`+words("p", 80_000)+`}`, ""),
-		"many references to many values": fmt.Sprintf(object, `{"type":"object","properties":{`+repeat(5000, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/e"}`, i) })+`}}`, `"e":{"enum":`+words("p", 50_000)+`}`),
-		"many alternatives of one value": fmt.Sprintf(object, `{"oneOf":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"const":"p%d"}`, i) })+`]}`, ""),
-		"a tuple of many kinds":          fmt.Sprintf(object, `{"type":"array","prefixItems":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i) })+`]}`, ""),
-		"many patterns of names": `{"type":"object","properties":{"v":{"type":"object","properties":{` + repeat(4000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) +
-			`},"patternProperties":{` + repeat(4000, func(i int) string { return fmt.Sprintf(`"^(p|q)+%d$":{"maxLength":%d}`, i, i) }) + `}}}}`,
-		"many odd names that names may be": `{"type":"object","properties":{` + repeat(2000, func(i int) string { return fmt.Sprintf(`"p %d":{}`, i) }) +
-			`,"v":{"anyOf":[` + repeat(2000, func(int) string { return `{"propertyNames":{"pattern":" "}}` }) + `]}}}`,
-		"a root of many conditions": `{"type":"object","allOf":[` + repeat(150, func(i int) string {
-			return fmt.Sprintf(`{"if":{"properties":{"p%[1]d":{"enum":[1]}}},"then":{"required":["q%[1]d"]},"not":{"required":["r%[1]d"]},"anyOf":[{"required":["a%[1]d"]},{"required":["b%[1]d"]}]}`, i)
-		}) + `],"properties":{` + repeat(150, func(i int) string { return fmt.Sprintf(`"p%d":{"enum":[1,2]}`, i) }) + `}}`,
-		"a root of many references to itself": `{"type":"object","anyOf":[` + repeat(100, func(i int) string {
-			return fmt.Sprintf(`{"required":["p%[1]d"],"properties":{"p%[1]d":{"$ref":"#"},"input%[1]d":{"type":"array","items":{"$ref":"#"}}}}`, i)
-		}) + `]}`,
-		"many parts with many properties": fmt.Sprintf(object, `{"allOf":[`+repeat(4500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) })+`]}`, ""),
+			`{"oneOf":[{"type":"object","required":[`+each(40_000, `"p%d"`)+`]},{"type":"object","required":[`+each(40_000, `"p%d"`)+`]}]}`, ""),
+		"two long enumerations":          fmt.Sprintf(object, `{"allOf":[{"enum":[`+each(50_000, `"p%d"`)+`]},{"enum":[`+each(50_000, `"q%d"`)+`]}]}`, ""),
+		"a long enumeration":             fmt.Sprintf(object, `{"type":"string","pattern":"^p","enum":[`+each(80_000, `"p%d"`)+`]}`, ""),
+		"many references to many values": fmt.Sprintf(object, `{"type":"object","properties":{`+each(5000, `"p%d":{"$ref":"#/$defs/e"}`)+`}}`, `"e":{"enum":[`+each(50_000, `"p%d"`)+`]}`),
+		"many alternatives of one value": fmt.Sprintf(object, `{"oneOf":[`+each(9000, `{"const":"p%d"}`)+`]}`, ""),
+		"a tuple of many kinds":          fmt.Sprintf(object, `{"type":"array","prefixItems":[`+each(9000, `{"type":"string","minLength":%d}`)+`]}`, ""),
+		"many patterns of names": `{"type":"object","properties":{"v":{"type":"object","properties":{` + each(4000, `"p%d":{}`) +
+			`},"patternProperties":{` + each(4000, `"^(p|q)+%d$":{"maxLength":%d}`) + `}}}}`,
+		"many odd names that names may be": `{"type":"object","properties":{` + each(2000, `"p %d":{}`) +
+			`,"v":{"anyOf":[` + each(2000, `{"propertyNames":{"pattern":" "}}`) + `]}}}`,
+		"a root of many conditions":           `{"type":"object","allOf":[` + each(150, `{"if":{"properties":{"p%d":{"enum":[1]}}},"then":{"required":["q%d"]},"not":{"required":["r%d"]},"anyOf":[{"required":["a%d"]},{"required":["b%d"]}]}`) + `],"properties":{` + each(150, `"p%d":{"enum":[1,2]}`) + `}}`,
+		"a root of many references to itself": `{"type":"object","anyOf":[` + each(100, `{"required":["p%d"],"properties":{"p%d":{"$ref":"#"},"input%d":{"type":"array","items":{"$ref":"#"}}}}`) + `]}`,
+		"many parts with many properties":     fmt.Sprintf(object, `{"allOf":[`+each(4500, `{"properties":{"p%d":{}}}`)+`]}`, ""),
 	} {
 		s, err := schema.Compile([]byte(in))
 		if err != nil {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -19,18 +17,14 @@ func TestEach(t *testing.T) {
 	var got []string
 	for place, sub := range Each(decode(t, everywhere)) {
 		b, err := json.Marshal(sub)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		got = append(got, fmt.Sprintf("%s %d %s", place.Join(""), place.Kind, b))
 	}
 	want := []string{
 		"/not 0 {}", "/items/0 3 {}", "/items/1 3 true", "/additionalItems 3 {}", "/allOf/0 0 {}",
 		"/properties/a 1 5", "/properties/b~1c 1 {}", "/dependencies/z 0 {}",
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 }
 
 // Map replaces what Each visits, in a copy.
@@ -40,12 +34,8 @@ func TestMap(t *testing.T) {
 	want := decode(t, `{"not":"/not","items":["/items/0","/items/1"],"additionalItems":"/additionalItems","allOf":["/allOf/0"],
 		"properties":{"b/c":"/properties/b~1c","a":"/properties/a"},"dependencies":{"x":["y"],"z":"/dependencies/z"},
 		"const":{"not":{}},"enum":[{"items":{}}],"default":{"properties":{"p":{}}}}`)
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
-	if diff := cmp.Diff(in, decode(t, everywhere)); diff != "" {
-		t.Errorf("got the schema changed:\n%s", diff)
-	}
+	check.Same(t, "", got, want)
+	check.Same(t, "the schema that was mapped", in, decode(t, everywhere))
 }
 
 func TestAll(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func decode(t *testing.T, raw string) map[string]any {
@@ -11,9 +13,7 @@ func decode(t *testing.T, raw string) map[string]any {
 	dec := json.NewDecoder(strings.NewReader(raw))
 	dec.UseNumber()
 	var out map[string]any
-	if err := dec.Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, dec.Decode(&out))
 	return out
 }
 

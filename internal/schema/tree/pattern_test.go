@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Common patterns are compiled.
@@ -43,9 +45,7 @@ func TestCompileRefuses(t *testing.T) {
 // The estimated size is not less than a third of the program's.
 func TestSize(t *testing.T) {
 	for _, expr := range []string{"abc", "a{3,7}", "(a|bc)*d?", "[a-z]{10,}", "(x{5}y){4}", "(?:a{0,9}){0,9}"} {
-		if err := CheckPattern(expr); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, CheckPattern(expr))
 		re, prog := parsed(t, expr)
 		if n := size(re); 3*n < prog || n > 3*prog {
 			t.Errorf("%q: got %d, want about %d", expr, n, prog)
@@ -57,13 +57,9 @@ func TestSize(t *testing.T) {
 func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
 	t.Helper()
 	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	prog, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return re, len(prog.Inst)
 }
 
