@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const module = "github.com/mcpchain/mcpchain"
@@ -131,7 +133,7 @@ func TestArchitecture(t *testing.T) {
 		checkImports(t, filepath.ToSlash(path), pkg.Imports)
 		return nil
 	})
-	check(t, err)
+	check.Must(t, err)
 }
 
 func checkImports(t *testing.T, folder string, imports []string) {
@@ -165,16 +167,22 @@ func within(path, folder string) bool {
 	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
 }
 
+// linked returns the packages that some packages need, and these.
+func linked(t *testing.T, packages ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
+	check.Must(t, err)
+	all := strings.Fields(string(out))
+	if len(all) < 20 {
+		t.Fatalf("got %q, want more", all)
+	}
+	return all
+}
+
 // TestClientIsLight checks that a program that only connects and calls links neither a schema
 // compiler nor a YAML parser.
 func TestClientIsLight(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./mcpclient").Output()
-	check(t, err)
-	all := strings.Fields(string(out))
-	if !slices.Contains(all, module+"/mcpclient") {
-		t.Fatalf("got %q, want the packages that mcpclient needs", all)
-	}
-	for _, path := range all {
+	for _, path := range linked(t, "./mcpclient") {
 		ours := within(path, module)
 		vendored := strings.HasPrefix(path, "vendor/")
 		if host, _, _ := strings.Cut(path, "/"); strings.Contains(host, ".") && !ours && !vendored && !within(path, "golang.org/x/sys") {
@@ -199,13 +207,7 @@ func TestInstallable(t *testing.T) {
 // TestStoreLinksNoDriver checks that the packages link neither a database driver nor, except for
 // examples, a terminal library.
 func TestStoreLinksNoDriver(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./agent", "./agent/sqlstore").Output()
-	check(t, err)
-	all := strings.Fields(string(out))
-	if !slices.Contains(all, module+"/agent/sqlstore") {
-		t.Fatalf("got %q, want the packages that a store needs", all)
-	}
-	for _, path := range all {
+	for _, path := range linked(t, "./agent", "./agent/sqlstore") {
 		if within(path, "modernc.org") || within(path, "github.com/jackc") || within(path, "charm.land") || within(path, "github.com/charmbracelet") {
 			t.Errorf("an agent links %s", path)
 		}
@@ -240,13 +242,5 @@ func TestOwnWords(t *testing.T) {
 		}
 		return nil
 	})
-	check(t, err)
-}
-
-// check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 }

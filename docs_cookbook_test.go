@@ -2,7 +2,6 @@ package mcpchain_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -70,9 +70,7 @@ func TestCookbookManyUsers(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
-	if want := []string{"Bearer of-ann", "Bearer of-bob"}; !slices.Equal(tokens, want) {
-		t.Errorf("the server got %q, want %q", tokens, want)
-	}
+	check.Same(t, "tokens at the server", tokens, []string{"Bearer of-ann", "Bearer of-bob"})
 }
 
 func durable(ctx context.Context, model agent.Model, tools []adapter.Source) error {
@@ -100,13 +98,9 @@ func TestCookbookDurable(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if got := must(store.Load(t.Context(), key)).Head.Status; got != run.StatusFinished {
-		t.Errorf("the run is %s, want %s", got, run.StatusFinished)
-	}
+	check.Equal(t, "status", must(store.Load(t.Context(), key)).Head.Status, run.StatusFinished)
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
-	}
+	check.Is(t, <-ended, context.Canceled, "the end of the context")
 }
 
 func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
@@ -163,9 +157,7 @@ func TestCookbookSomeTools(t *testing.T) {
 		t.Errorf("got %+v, %v, want a question about write_file", got, err)
 	}
 	prompt := model.Prompts()[0]
-	if want := []string{"read_file", "write_file"}; !slices.Equal(prompt.Tools(), want) {
-		t.Errorf("the model has %q, want %q", prompt.Tools(), want)
-	}
+	check.Same(t, "the model has", prompt.Tools(), []string{"read_file", "write_file"})
 }
 
 func ownTools(model agent.Model) *agent.Agent {

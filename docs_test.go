@@ -24,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -69,9 +70,7 @@ func TestConfigurations(t *testing.T) {
 			if err == nil {
 				err = cfg.Err()
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, err)
 		}
 	}
 	if shown == 0 {
@@ -84,9 +83,7 @@ func TestConfigurations(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, run := range regexp.MustCompile(`go run (\./[\w/]+)`).FindAllStringSubmatch(read(t, guide), -1) {
-			if _, err := os.Stat(filepath.Join(run[1], "main.go")); err != nil {
-				t.Errorf("%s: %v", guide, err)
-			}
+			check.NoError(t, check.Err(os.Stat(filepath.Join(run[1], "main.go"))), guide)
 		}
 	}
 }
@@ -115,7 +112,7 @@ func TestComparedVersions(t *testing.T) {
 
 func documents(t *testing.T) []string {
 	guides, err := filepath.Glob("docs/*.md")
-	check(t, err)
+	check.Must(t, err)
 	return append(guides, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 

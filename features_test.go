@@ -2,21 +2,19 @@ package mcpchain_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestFeatures checks that docs/features.md has every row, and that each row is open or names
 // existing tests.
 func TestFeatures(t *testing.T) {
-	data, err := os.ReadFile("docs/features.md")
-	check(t, err)
 	var got, want []string
-	for _, line := range strings.Split(string(data), "\n") {
+	for _, line := range strings.Split(read(t, "docs/features.md"), "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		id := strings.TrimSpace(cells[0])
 		if !regexp.MustCompile(`^[A-HJKLQR]\d+$`).MatchString(id) {
@@ -37,17 +35,13 @@ func TestFeatures(t *testing.T) {
 			want = append(want, fmt.Sprintf("%s%d", chapter.letter, i+1))
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got rows %v, want %v", got, want)
-	}
+	check.Same(t, "rows", got, want)
 }
 
 // TestRulesForViews checks that each rule in the table of docs/apps.md is open or names existing
 // tests.
 func TestRulesForViews(t *testing.T) {
-	data, err := os.ReadFile("docs/apps.md")
-	check(t, err)
-	_, rules, _ := strings.Cut(string(data), "## Rules for hosts")
+	_, rules, _ := strings.Cut(read(t, "docs/apps.md"), "## Rules for hosts")
 	rows := 0
 	for _, line := range strings.Split(rules, "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
@@ -84,11 +78,9 @@ func checkProof(t *testing.T, id, proof string) {
 
 func definesTest(t *testing.T, folder, name string) bool {
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	check(t, err)
+	check.Must(t, err)
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		check(t, err)
-		if strings.Contains(string(data), "\nfunc "+name+"(") {
+		if strings.Contains(read(t, f), "\nfunc "+name+"(") {
 			return true
 		}
 	}

@@ -2,14 +2,14 @@ package mcpchain_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // declared are the names of a package: its top-level names, and the members of its types.
@@ -50,12 +50,10 @@ func TestNamesInProse(t *testing.T) {
 		packages[parsed[0].Name.Name], files[folder] = names, parsed
 	}
 	guides, err := filepath.Glob("docs/*.md")
-	check(t, err)
+	check.Must(t, err)
 	span, name := regexp.MustCompile("`[^`\n]+`"), regexp.MustCompile(`(^|[^\w/."-])([a-z]+)((?:\.[A-Z]\w*)+)`)
 	for _, guide := range append(guides, "README.md") {
-		text, err := os.ReadFile(guide)
-		check(t, err)
-		for _, code := range span.FindAllString(string(text), -1) {
+		for _, code := range span.FindAllString(read(t, guide), -1) {
 			for _, m := range name.FindAllStringSubmatch(code, -1) {
 				if p := packages[m[2]]; p != nil && m[2] != "host" /* a mcpchain.Host there */ && !p.has(strings.Split(m[3][1:], ".")) {
 					t.Errorf("%s: %s has no %s", guide, m[2], m[3][1:])
@@ -99,23 +97,14 @@ func imported(file *ast.File, name string) string {
 
 // declarations returns the names of the package in a folder, and its files without tests.
 func declarations(t *testing.T, folder string) (declared, []*ast.File) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	check(t, err)
-	all := declared{}
+	all, files := declared{}, filesOf(t, token.NewFileSet(), folder)
 	of := func(name string) *declaration {
 		if all[name] == nil {
 			all[name] = &declaration{members: map[string]string{}}
 		}
 		return all[name]
 	}
-	var files []*ast.File
-	for _, p := range paths {
-		if strings.HasSuffix(p, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments)
-		check(t, err)
-		files = append(files, file)
+	for _, file := range files {
 		for _, decl := range file.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -26,7 +27,7 @@ import (
 func linkOf(t *testing.T, address string) *hosttext.Link {
 	t.Helper()
 	link, err := hosttext.ReadLink(address)
-	check(t, err)
+	check.Must(t, err)
 	return link
 }
 
@@ -56,9 +57,9 @@ func serve(t *testing.T) (url string) {
 // file writes an mcp.json.
 func file(t *testing.T, servers map[string]any) string {
 	data, err := json.Marshal(map[string]any{"mcpServers": servers})
-	check(t, err)
+	check.Must(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	check(t, os.WriteFile(path, data, 0o600))
+	check.Must(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -71,7 +72,7 @@ func TestOpen(t *testing.T) {
 		"absent": map[string]any{"command": "no-such-program-here"},
 		"locked": map[string]any{"url": protected(t)},
 	}), &Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader(""), Out: &shown}})
-	check(t, err)
+	check.Must(t, err)
 	defer h.Close()
 	if all := h.Tools().Catalog(profile.Plain).Tools(); len(all) != 1 || all[0].Name() != "add" {
 		t.Errorf("got %v, want the tool that the file allows", all)
@@ -130,10 +131,10 @@ func TestAgentOfAHost(t *testing.T) {
 		var shown strings.Builder
 		h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
 			&Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
-		check(t, err)
+		check.Must(t, err)
 		defer h.Close()
 		a, err := h.Agent(nil, nil)
-		check(t, err)
+		check.Must(t, err)
 		result, err := a.Run(t.Context(), agent.Text("go"))
 		if err != nil || !strings.Contains(result.Output, want) || !strings.Contains(shown.String(), `"s" asks the model:`) {
 			t.Errorf("%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
@@ -170,11 +171,9 @@ func completions(t *testing.T) string {
 // TestModelThatCannotBeLent checks that the server gets the reason.
 func TestModelThatCannotBeLent(t *testing.T) {
 	l := new(lender)
-	check(t, l.lend(agenttest.Play(), nil))
+	check.Must(t, l.lend(agenttest.Play(), nil))
 	_, err := l.CreateMessage(t.Context(), &mcp.CreateMessageParams{})
-	if err == nil || !strings.Contains(err.Error(), "no model that servers can borrow") {
-		t.Errorf("got %v", err)
-	}
+	check.Text(t, err, "no model that servers can borrow")
 }
 
 // TestFromEnv checks that OPENAI_MODEL takes precedence, and that no model is returned with an
@@ -198,13 +197,5 @@ func TestFromEnv(t *testing.T) {
 		case tt.want == "" && (err != nil || m.Info().Name != tt.provider):
 			t.Errorf("%+v: got %v, %v", tt, m, err)
 		}
-	}
-}
-
-// check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package mcpchain_test
 
 import (
+	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/token"
@@ -10,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestPackagesLeadOn checks that the comment of each public package names an existing guide, or
@@ -20,12 +23,13 @@ func TestPackagesLeadOn(t *testing.T) {
 		t.Fatalf("got %d packages, want all that are public", len(public))
 	}
 	for _, folder := range public {
-		comment := packageComment(t, folder)
+		comment := ""
+		for _, file := range filesOf(t, token.NewFileSet(), folder) {
+			comment += file.Doc.Text()
+		}
 		leads := regexp.MustCompile(`\b(docs|examples)/[\w-]+(\.md)?\b`).FindAllString(comment, -1)
 		for _, place := range leads {
-			if _, err := os.Stat(place); err != nil {
-				t.Errorf("%s: %v", folder, err)
-			}
+			check.NoError(t, check.Err(os.Stat(place)), folder)
 		}
 		if len(leads) == 0 && !strings.Contains(comment, "package mcpclient") && !strings.Contains(comment, "package\nmcpclient") && folder != "." {
 			t.Errorf("%s: the comment of the package leads to no guide", folder)
@@ -47,23 +51,24 @@ func publicPackages(t *testing.T) (folders []string) {
 		}
 		return nil
 	})
-	check(t, err)
+	check.Must(t, err)
 	return folders
 }
 
-// packageComment returns the package comment in a folder.
-func packageComment(t *testing.T, folder string) (comment string) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	check(t, err)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+// filesOf parses the files of a package without its tests.
+func filesOf(t *testing.T, set *token.FileSet, folder string) (files []*ast.File) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	check.Must(t, err)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
-		check(t, err)
-		comment += parsed.Doc.Text()
+		file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		check.Must(t, err)
+		files = append(files, file)
 	}
-	return comment
+	return files
 }
 
 // maxLesson bounds the lines of a lesson, without its tests.
@@ -72,14 +77,14 @@ const maxLesson = 299
 // TestLessons checks that each lesson is short, has a test, and is linked from the guides.
 func TestLessons(t *testing.T) {
 	lessons, err := filepath.Glob("examples/*")
-	check(t, err)
+	check.Must(t, err)
 	guides := read(t, "docs/README.md")
 	for _, lesson := range lessons {
 		if filepath.Base(lesson) == "internal" {
 			continue
 		}
 		files, err := filepath.Glob(lesson + "/*")
-		check(t, err)
+		check.Must(t, err)
 		lines, tested := 0, false
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {

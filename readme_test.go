@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestReadme checks that the program in the README is the quickstart, and that its commands work
@@ -64,6 +66,6 @@ func headings(document string) (anchors []string) {
 
 func read(t *testing.T, name string) string {
 	data, err := os.ReadFile(name)
-	check(t, err)
+	check.Must(t, err)
 	return string(data)
 }

@@ -5,15 +5,15 @@ import (
 	"bytes"
 	"go/ast"
 	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Ceilings of a package: the percentage of its lines in declarations that all depend on each
@@ -56,22 +56,12 @@ type shape struct {
 func readShape(t *testing.T, folder string) *shape {
 	t.Helper()
 	set, exports := token.NewFileSet(), exportsOf(t, folder)
-	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	check(t, err)
-	var files []*ast.File
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
-		check(t, err)
-		files = append(files, f)
-	}
+	files := filesOf(t, set, folder)
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
 	pkg, err := conf.Check(folder, set, files, info)
-	check(t, err)
+	check.Must(t, err)
 	p := &shape{map[string]int{}, map[string]map[string]bool{}, map[string]map[string]int{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -85,7 +75,7 @@ func readShape(t *testing.T, folder string) *shape {
 func exportsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output()
-	check(t, err)
+	check.Must(t, err)
 	all := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		path, file, _ := strings.Cut(lines.Text(), " ")
@@ -98,7 +88,7 @@ func (p *shape) read(set *token.FileSet, pkg *types.Package, info *types.Info, d
 	if f, ok := d.(*ast.FuncDecl); ok {
 		name := f.Name.Name
 		if f.Recv != nil {
-			name = receiverOf(f.Recv.List[0].Type)
+			name = typeName(f.Recv.List[0].Type)
 			if p.methods[name] == nil {
 				p.methods[name] = map[string]int{}
 			}
@@ -117,16 +107,6 @@ func (p *shape) read(set *token.FileSet, pkg *types.Package, info *types.Info, d
 			}
 		}
 	}
-}
-
-func receiverOf(e ast.Expr) string {
-	if star, ok := e.(*ast.StarExpr); ok {
-		e = star.X
-	}
-	if name, ok := e.(*ast.Ident); ok {
-		return name.Name
-	}
-	return ""
 }
 
 // add adds a part of a declaration with the objects that it uses.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -46,7 +47,7 @@ func TestTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
 			got, err := (&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Reply(t.Context(), tt.q)
-			check(t, err)
+			check.Must(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(shown.String(), tt.shown) {
 				t.Errorf("-want +got\n%s\nand the person saw %q, want %q in it", diff, &shown, tt.shown)
 			}
@@ -63,9 +64,7 @@ func TestQuestionThatEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := errors.New("it is over")
 	cancel(over)
-	if _, err := you.Read(ctx, "first:"); !errors.Is(err, over) {
-		t.Errorf("got %v, want the cause of the end", err)
-	}
+	check.Is(t, check.Err(you.Read(ctx, "first:")), over, "the cause of the end")
 	go func() { _, _ = io.WriteString(typed, "a line\n") }()
 	if line, err := you.Read(t.Context(), "second:"); line != "a line" || err != nil {
 		t.Errorf("got %q, %v", line, err)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // hardPhrase matches phrases that readers have to read twice, see docs/conventions.md.
@@ -54,7 +56,7 @@ func TestPlainWords(t *testing.T) {
 		}
 		return nil
 	})
-	check(t, err)
+	check.Must(t, err)
 }
 
 func keepsPlainWords(path string) bool {
@@ -98,7 +100,7 @@ func paragraphs(document string) []string {
 
 func textsOf(t *testing.T, path string) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-	check(t, err)
+	check.Must(t, err)
 	var out []string
 	for _, group := range file.Comments {
 		out = append(out, strings.Join(strings.Fields(group.Text()), " "))
