@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,30 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
-
-// thinker is a model that thinks, makes two calls, and notes which of its thoughts it gets
-// back.
-type thinker struct{ got []string }
-
-func (*thinker) Info() model.Info { return model.Info{Whole: true} }
-
-func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
-	return func(yield func(model.Delta, error) bool) {
-		reply := run.Message{Role: run.RoleAssistant, Parts: []run.Part{
-			{Type: run.PartReasoning, Text: "Two <calls>.", Provider: map[string]json.RawMessage{"host": json.RawMessage(`{"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`)}},
-			{Type: run.PartCall, ID: "1", Name: "look", Arguments: `{}`}, {Type: run.PartCall, ID: "2", Name: "look", Arguments: `{}`},
-		}}
-		if len(r.Messages) > 1 {
-			thought := r.Messages[1].Parts[0]
-			m.got = append(m.got, thought.Text+" "+string(thought.Provider["host"]))
-			reply = run.Text(run.RoleAssistant, "done")
-		}
-		yield(model.Delta{Response: &model.Response{Message: reply, Endpoint: "responses"}}, nil)
-	}
-}
 
 // dying is a store whose process dies once at a write, before or after it. The next attempt of
 // an activity is another process.
@@ -108,36 +85,58 @@ func (d *dying) Renew(ctx context.Context, l record.Lease, ttl time.Duration) er
 	return d.Store.Renew(ctx, l, ttl)
 }
 
-// TestReasoning lets a worker die before or after any write. The model gets back its thoughts
-// unchanged, with the calls that followed.
-func TestReasoning(t *testing.T) {
-	play := func(d *dying) (*thinker, *ledger.State) {
-		w, m := newWorld(), new(thinker)
+// dieAtEachWrite drives a run of an agent with a tool, whose worker dies before or after any of at least some writes. ended
+// checks each run.
+func dieAtEachWrite(t *testing.T, m agent.Model, tools adapter.Source, least int, ended func(about string, s *ledger.State, d *dying)) {
+	t.Helper()
+	play := func(d *dying) {
+		w := newWorld()
 		d.Store, w.store = w.store, d
-		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
-		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{look}})
+		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{tools}})
 		check(t, err)
 		env := begin(t, a, nil)
 		env.SetOnActivityStartedListener(d.revive)
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
-		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
-			t.Fatalf("died at write %d, kept %v: got %+v, %v", d.at, d.keep, got, err)
+		about := fmt.Sprintf("died at write %d, kept %v", d.at, d.keep)
+		if err := env.GetWorkflowError(); err != nil {
+			t.Fatalf("%s: %v", about, err)
 		}
-		return m, w.state(t)
+		ended(about, w.state(t), d)
 	}
 	undisturbed := new(dying)
 	play(undisturbed)
-	if undisturbed.writes < 4 {
+	if undisturbed.writes < least {
 		t.Fatalf("got %d writes", undisturbed.writes)
 	}
-	const want = `Two <calls>. {"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`
 	for at := 1; at <= undisturbed.writes; at++ {
 		for _, keep := range []bool{false, true} {
-			m, s := play(&dying{at: at, keep: keep})
-			if last := len(m.got) - 1; last < 0 || m.got[last] != want || s.Endpoint != "responses" || s.Output != "done" {
-				t.Errorf("died at write %d, kept %v: the model got %q, and the run is at %q with %q", at, keep, m.got, s.Endpoint, s.Output)
-			}
+			play(&dying{at: at, keep: keep})
 		}
 	}
+}
+
+// TestReasoning lets a worker die before or after any write. The model, which thinks and makes two calls, gets back its
+// thoughts unchanged, with the calls that followed.
+func TestReasoning(t *testing.T) {
+	var got string // the thought that the model got back last
+	thinks := modelFunc(func(r *model.Request) *model.Response {
+		reply := run.Message{Role: run.RoleAssistant, Parts: []run.Part{
+			{Type: run.PartReasoning, Text: "Two <calls>.", Provider: map[string]json.RawMessage{"host": json.RawMessage(`{"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`)}},
+			{Type: run.PartCall, ID: "1", Name: "look", Arguments: `{}`}, {Type: run.PartCall, ID: "2", Name: "look", Arguments: `{}`},
+		}}
+		if len(r.Messages) > 1 {
+			thought := r.Messages[1].Parts[0]
+			got = thought.Text + " " + string(thought.Provider["host"])
+			reply = run.Text(run.RoleAssistant, "done")
+		}
+		return &model.Response{Message: reply, Endpoint: "responses"}
+	})
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
+	dieAtEachWrite(t, thinks, look, 4, func(about string, s *ledger.State, _ *dying) {
+		const want = `Two <calls>. {"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`
+		if got != want || s.Endpoint != "responses" || s.Output != "done" {
+			t.Errorf("%s: the model got %q, and the run is at %q with %q", about, got, s.Endpoint, s.Output)
+		}
+		got = ""
+	})
 }

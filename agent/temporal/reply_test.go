@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -36,10 +35,7 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 		}
 	}, 72*time.Hour)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
-		t.Fatalf("got %+v, %v, want a run that is done", got, err)
-	}
+	finished(t, env)
 	return w
 }
 
@@ -131,8 +127,7 @@ func TestAnswerTooLate(t *testing.T) {
 	if !again.done || again.rejected != nil || again.failed != nil {
 		t.Errorf("got %+v for an equal answer", again)
 	}
-	var app *temporalsdk.ApplicationError
-	if !errors.As(other.failed, &app) || app.Type() != "Answered" {
+	if typeOf(other.failed) != "Answered" {
 		t.Errorf("got %+v for another answer", other)
 	}
 	if n := w.noted(); !slices.Equal(n, []int{2, 3}) {
@@ -163,9 +158,8 @@ func TestQuestionExpires(t *testing.T) {
 	job := theJob()
 	job["after"] = 1 << 30 // the clock of the workflow is fast, so it takes many steps until the question expires
 	env.ExecuteWorkflow("mcpchain.Run", job)
-	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || len(w.noted()) != 0 {
-		t.Errorf("got %+v, %v, notes %v, want a run that is done without its call", got, err, w.noted())
+	if finished(t, env); len(w.noted()) != 0 {
+		t.Errorf("got notes %v, want a run that is done without its call", w.noted())
 	}
 	if texts := told(w.state(t)); len(texts) != 1 || !strings.Contains(texts[0], "no person answered in time") {
 		t.Errorf("the model is told %q", texts)

@@ -2,7 +2,6 @@ package temporal_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -71,16 +70,14 @@ func TestSchedule(t *testing.T) {
 				update(t, env, "1", questions[0].Allow())
 			}, time.Minute)
 			env.ExecuteWorkflow(action.Workflow, action.Args...)
-			var got temporal.Outcome
-			err := env.GetWorkflowResult(&got)
-			if app, _ := errors.AsType[*temporalsdk.ApplicationError](err); test.fails && (app == nil || app.Type() != "NoRun") {
-				t.Errorf("got %+v, %v, want that the workflow is of no run", got, err)
-			}
-			if test.fails {
+			if err := env.GetWorkflowError(); test.fails {
+				if typeOf(err) != "NoRun" {
+					t.Errorf("got %v, want that the workflow is of no run", err)
+				}
 				return
 			}
-			if err != nil || got.Status != run.StatusFinished || len(w.noted()) != 1 {
-				t.Errorf("got %+v, %v, notes %v", got, err, w.noted())
+			if finished(t, env); len(w.noted()) != 1 {
+				t.Errorf("got notes %v", w.noted())
 			}
 		})
 	}

@@ -46,9 +46,8 @@ func TestRun(t *testing.T) {
 		_ = json.NewEncoder(&history).Encode(value)
 	})
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || steps != 3 {
-		t.Errorf("got %+v, %v after %d steps, want a run that is done after 3", got, err, steps)
+	if finished(t, env); steps != 3 {
+		t.Errorf("the run was done after %d steps, want 3", steps)
 	}
 	if n := w.noted(); !slices.Equal(n[:1], []int{1}) || len(n) != 3 {
 		t.Errorf("got notes %v", n)
@@ -85,8 +84,7 @@ func TestRunFails(t *testing.T) {
 	env := begin(t, w.agent(t, script{{err: errors.New(secret)}}, agent.Options{}), nil)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	err := env.GetWorkflowError()
-	var app *temporalsdk.ApplicationError
-	if !errors.As(err, &app) || app.Type() != temporal.RunFailed || strings.Contains(err.Error(), secret) {
+	if typeOf(err) != temporal.RunFailed || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v, want that the run has failed, and no reason", err)
 	}
 	if s := w.state(t); s.Status != run.StatusFailed || !strings.Contains(s.Error, secret) {
@@ -101,36 +99,29 @@ func TestRunCannotGoOn(t *testing.T) {
 		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
 		check(t, w.store.Delete(t.Context(), key))
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
-		var app *temporalsdk.ApplicationError
-		if err := env.GetWorkflowError(); !errors.As(err, &app) || app.Type() != "NotFound" {
+		if err := env.GetWorkflowError(); typeOf(err) != "NotFound" {
 			t.Errorf("got %v, want that there is no such run", err)
 		}
 	})
-	t.Run("held by a dead worker", func(t *testing.T) {
-		w := newWorld()
-		store := &heldStore{Store: w.store}
-		w.store = store
-		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-		store.left = 3
-		env.ExecuteWorkflow("mcpchain.Run", theJob())
-		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || store.left != 0 {
-			t.Errorf("got %+v, %v, want a run that is done", got, err)
-		}
-	})
-	t.Run("held for a time", func(t *testing.T) {
-		w := newWorld()
-		store := &heldStore{Store: w.store}
-		w.store = store
-		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-		check(t, errorOf(w.store.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: 800 * time.Millisecond})))
-		store.tries = 0
-		env.ExecuteWorkflow("mcpchain.Run", theJob())
-		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || store.tries > 15 {
-			t.Errorf("got %+v, %v after %d tries, want a run that is done after few", got, err, store.tries)
-		}
-	})
+	for name, hold := range map[string]func(*testing.T, *heldStore){
+		"held by a dead worker": func(_ *testing.T, s *heldStore) { s.left = 3 },
+		"held for a time": func(t *testing.T, s *heldStore) {
+			check(t, errorOf(s.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: 800 * time.Millisecond})))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			store := &heldStore{Store: w.store}
+			w.store = store
+			env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
+			hold(t, store)
+			store.tries = 0
+			env.ExecuteWorkflow("mcpchain.Run", theJob())
+			if finished(t, env); store.left != 0 || store.tries > 15 {
+				t.Errorf("the run was done after %d tries, want few, and %d refusals too early", store.tries, store.left)
+			}
+		})
+	}
 	t.Run("other agents", func(t *testing.T) {
 		w := newWorld()
 		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
@@ -179,9 +170,8 @@ func TestContinueAsNew(t *testing.T) {
 	check(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &job))
 	env = environment(t, a, nil)
 	env.ExecuteWorkflow("mcpchain.Run", job)
-	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || !slices.Equal(w.noted(), []int{1, 2, 3}) {
-		t.Errorf("got %+v, %v, notes %v", got, err, w.noted())
+	if finished(t, env); !slices.Equal(w.noted(), []int{1, 2, 3}) {
+		t.Errorf("got notes %v", w.noted())
 	}
 	if s := queried(t, env); s.Steps != 5 {
 		t.Errorf("got %+v, want 5 steps: 3 and 2", s)
@@ -198,8 +188,7 @@ func TestCancel(t *testing.T) {
 		env.CancelWorkflow()
 	}()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	var cancelled *temporalsdk.CanceledError
-	if err := env.GetWorkflowError(); !errors.As(err, &cancelled) {
+	if err := env.GetWorkflowError(); !temporalsdk.IsCanceledError(err) {
 		t.Errorf("got %v, want that it is cancelled", err)
 	}
 	select {
@@ -218,8 +207,7 @@ func TestCancelWaiting(t *testing.T) {
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}}, agent.Options{}), nil)
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	var cancelled *temporalsdk.CanceledError
-	if err := env.GetWorkflowError(); !errors.As(err, &cancelled) {
+	if err := env.GetWorkflowError(); !temporalsdk.IsCanceledError(err) {
 		t.Errorf("got %v, want that it is cancelled", err)
 	}
 	if s := w.state(t); s.Status != run.StatusCancelled || len(ledger.Open(s)) != 0 || len(w.noted()) != 0 {
@@ -243,10 +231,7 @@ func TestWorkerStops(t *testing.T) {
 		close(stop)
 	}()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
-	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
-		t.Fatalf("got %+v, %v", got, err)
-	}
+	finished(t, env)
 	want := "It is unknown whether the call ran"
 	if texts := told(w.state(t)); len(texts) != 2 || !strings.HasPrefix(texts[0], want) || texts[1] != "noted" {
 		t.Errorf("the model is told %q, want %q of the first call", texts, want)

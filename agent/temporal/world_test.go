@@ -3,6 +3,7 @@ package temporal_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	temporalsdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
@@ -37,6 +39,15 @@ func (script) Info() model.Info { return model.Info{Whole: true} }
 
 func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) { yield(s.next(r.Messages)) }
+}
+
+// modelFunc is a model that replies to a request.
+type modelFunc func(r *model.Request) *model.Response
+
+func (modelFunc) Info() model.Info { return model.Info{Whole: true} }
+
+func (f modelFunc) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) { yield(model.Delta{Response: f(r)}, nil) }
 }
 
 func (s script) next(messages []run.Message) (model.Delta, error) {
@@ -143,6 +154,23 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 	env.SetWorkerOptions(worker.Options{MaxHeartbeatThrottleInterval: 10 * time.Millisecond, DeadlockDetectionTimeout: time.Minute})
 	check(t, temporal.Register(env, []*agent.Agent{a}, o))
 	return env
+}
+
+// finished checks that the workflow has ended with a run that is finished.
+func finished(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
+	t.Helper()
+	var got temporal.Outcome
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
+		t.Fatalf("got %+v, %v, want a run that is done", got, err)
+	}
+}
+
+// typeOf returns the type of an application error, "" for another error.
+func typeOf(err error) string {
+	if app, ok := errors.AsType[*temporalsdk.ApplicationError](err); ok {
+		return app.Type()
+	}
+	return ""
 }
 
 // state returns the stored state of the run.

@@ -70,19 +70,10 @@ func (e *encoder) message(m *run.Message) {
 		return
 	}
 	parts := make([]llms.ContentPart, 0, len(m.Parts))
-	var functions []llms.FunctionCall // of the remaining calls
 	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Type != run.PartCall {
-			if part := e.rules.part(p, m.Role); part != nil {
-				parts = append(parts, part)
-			}
-			continue
+		if part := e.rules.part(&m.Parts[i], m.Role); part != nil {
+			parts = append(parts, part)
 		}
-		if len(functions) == 0 {
-			functions = make([]llms.FunctionCall, len(m.Parts)-i)
-		}
-		parts, functions = append(parts, e.rules.call(p, &functions[0])), functions[1:]
 	}
 	if m.Role == run.RoleAssistant && e.rules.SingleParts {
 		e.single(role, parts)

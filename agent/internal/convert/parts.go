@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -40,41 +42,23 @@ func (r Rules) bare(p *run.Part) llms.ContentPart {
 	case run.PartImage, run.PartAudio, run.PartFile:
 		return media(p)
 	case run.PartCall:
-		return r.call(p, new(llms.FunctionCall))
+		return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: plainName(p.Name), Arguments: object(p.Arguments)}}
 	case run.PartResult:
 		return llms.ToolCallResponse{ToolCallID: p.ID, Name: plainName(p.Name), Content: p.Text}
 	}
 	return nil
 }
 
-// call converts a call of the model.
-func (Rules) call(p *run.Part, function *llms.FunctionCall) llms.ToolCall {
-	function.Name, function.Arguments = plainName(p.Name), object(p.Arguments)
-	return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: function}
-}
-
 // maxName is the longest function name that all providers accept.
 const maxName = 64
+
+var notPlain = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 // plainName replaces characters that function names cannot have. Models invent names that their
 // own providers refuse, such as multi_tool_use.parallel; the result tells the model that there
 // is no such tool.
 func plainName(name string) string {
-	if name == "" {
-		return "unknown"
-	}
-	plain := func(c rune) bool {
-		return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-	}
-	if len(name) <= maxName && !strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
-		return name
-	}
-	name = strings.Map(func(c rune) rune {
-		if plain(c) {
-			return c
-		}
-		return '_'
-	}, name)
+	name = notPlain.ReplaceAllString(cmp.Or(name, "unknown"), "_")
 	return name[:min(len(name), maxName)]
 }
 
