@@ -178,7 +178,7 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
 			if bounded {
-				c.needBound.Store(d.request.Model, true)
+				c.needBound.Store(d.model, true)
 			}
 			return reply, nil
 		}
@@ -203,7 +203,7 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
 	x := c.begin(ctx, chatCompletion)
 	defer x.close()
-	x.query, x.amend = c.query, &d.amend
+	x.query = c.query
 	answer, err := c.exchange(x, d, deltas)
 	if err != nil {
 		return nil, x.stream != nil, x.explain(err)
@@ -217,30 +217,25 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 
 // exchange sends the request and reads the answer.
 func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
+	var err error
+	if x.json, err = d.json(); err != nil {
+		return nil, err
+	}
 	cfg := c.config
 	cfg.HTTPClient = x
-	client := openai.NewClientWithConfig(cfg)
-	var err error
+	client := openai.NewClientWithConfig(cfg) // for the address and the credentials
+	decode, assemble := x.decodeReply, x.assemble
 	switch {
-	case d.amend.body != nil && deltas == nil:
+	case d.body != nil:
+		decode, assemble = x.decodeResponse, x.assembleResponse
 		_, err = client.CreateResponse(x.ctx, openai.CreateResponseRequest{})
-	case d.amend.body != nil:
-		_, err = client.CreateResponseStream(x.ctx, openai.CreateResponseRequest{})
 	case deltas == nil:
-		_, err = client.CreateChatCompletion(x.ctx, d.request)
+		_, err = client.CreateChatCompletion(x.ctx, openai.ChatCompletionRequest{Model: d.model})
 	default:
-		request := d.request
-		if c.profile.StreamUsage {
-			request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
-		}
-		_, err = client.CreateChatCompletionStream(x.ctx, request)
+		_, err = client.CreateChatCompletionStream(x.ctx, openai.ChatCompletionRequest{Model: d.model})
 	}
 	if err != nil {
 		return nil, err
-	}
-	decode, assemble := x.decodeReply, x.assemble
-	if d.amend.body != nil {
-		decode, assemble = x.decodeResponse, x.assembleResponse
 	}
 	if x.stream == nil { // some hosts do not stream
 		return x.whole(d, deltas, decode)

@@ -39,7 +39,7 @@ func TestAddressAndCredentials(t *testing.T) {
 			cfg := openai.DefaultAzureConfig(testKey, "https://x.openai.azure.com")
 			cfg.APIVersion = "2024-10-21"
 			return cfg
-		}(), "https://x.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
+		}(), "https://x.openai.azure.com/openai/deployments/gpt-5-mini/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
 	}
 	for _, tt := range tests {
 		h := newHost(t, answering(plainAnswer))
@@ -47,7 +47,9 @@ func TestAddressAndCredentials(t *testing.T) {
 		tt.cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { got = r; return h.Client().Do(r) })
 		c, err := New(tt.cfg, nil)
 		check(t, err)
-		check(t, errorOf(c.Complete(t.Context(), hello())))
+		r := hello()
+		r.Model = "gpt-5-mini"
+		check(t, errorOf(c.Complete(t.Context(), r)))
 		if got.URL.String() != tt.url || got.Header.Get(tt.header) != tt.want {
 			t.Errorf("%s: got %s with %s %q, want %s with %q", tt.name, got.URL, tt.header, got.Header.Get(tt.header), tt.url, tt.want)
 		}

@@ -1,14 +1,14 @@
 // Package chat asks a model for a completion over the Chat Completions API, at
 // OpenAI or at one of the many hosts that imitate it.
 //
-// go-openai knows the addresses, the authentication and the common fields. The
-// HTTPDoer of its configuration, which sees every whole request, adds the
+// go-openai knows the addresses and the authentication. The HTTPDoer of its
+// configuration, which sees every whole request, sends JSON of its own, with
 // fields that go-openai cannot express or would lose.
 //
-//	Request ── encode ──▶ openai.ChatCompletionRequest + amendments
-//	                                  │ go-openai: URL, credentials, JSON
+//	Request ── encode ──▶ draft: the JSON
+//	                                  │ go-openai: URL, credentials
 //	                                  ▼
-//	                        exchange.Do: amends the JSON, sends it,
+//	                        exchange.Do: sends the JSON,
 //	                        keeps the reply, turns failures into *Error
 //	                                  │ raw reply
 //	Reply ◀── decode, or assemble ────┘ the stream's events

@@ -5,18 +5,60 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// draft is a request in go-openai's types, with the changes to its JSON and what is needed to read the reply.
+// The wire types of Chat Completions.
+type (
+	chatMessage struct {
+		Role             string          `json:"role"`
+		Content          any             `json:"content,omitzero"` // a string, parts, or null as JSON
+		Name             string          `json:"name,omitempty"`
+		CallID           string          `json:"tool_call_id,omitempty"`
+		Calls            []chatCall      `json:"tool_calls,omitempty"`
+		Reasoning        string          `json:"reasoning,omitempty"`
+		ReasoningContent string          `json:"reasoning_content,omitempty"`
+		Details          json.RawMessage `json:"reasoning_details,omitempty"`
+	}
+	chatPart struct {
+		Type  string            `json:"type"`
+		Text  string            `json:"text,omitempty"`
+		Image map[string]string `json:"image_url,omitempty"`
+		Audio map[string]string `json:"input_audio,omitempty"`
+	}
+	chatCall struct {
+		ID       string          `json:"id"`
+		Type     string          `json:"type"`
+		Function chatCalled      `json:"function"`
+		Extra    json.RawMessage `json:"extra_content,omitempty"`
+	}
+	chatCalled struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	chatTool struct {
+		Type     string       `json:"type"`
+		Function chatFunction `json:"function"`
+	}
+	chatFunction struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Strict      bool            `json:"strict,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+)
+
+// draft is a request as it is sent, with what is needed to read the reply.
 type draft struct {
-	request openai.ChatCompletionRequest
-	amend   amendment
+	model    string
+	messages []chatMessage  // for Chat Completions
+	fields   map[string]any // the others, and for Responses those that replace fields of body
+	body     []byte         // for Responses
+
 	names   *names
 	ids     map[string]bool // tool call ids of the conversation
 	stops   []string
@@ -33,7 +75,7 @@ type draft struct {
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	d := &draft{
-		names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams, sent: textSize(r.Messages),
+		model: r.Model, fields: map[string]any{}, names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams, sent: textSize(r.Messages),
 		stops: slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
 	}
 	if len(r.Metadata) > 0 {
@@ -51,11 +93,6 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 			d.memory = c.memory
 		}
 	}
-	d.request.Model = r.Model
-	if checkedModel.MatchString(r.Model) { // go-openai refuses some fields for such a name that the host may take
-		d.request.Model = "m"
-		d.amend.field("model", r.Model)
-	}
 	rule := modelRule{sampling: always}
 	if c.profile.OpenAIModels {
 		rule = ruleOf(r.Model)
@@ -68,9 +105,31 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		return nil, err
 	}
 	for key, value := range c.extra {
-		d.amend.field(key, value)
+		d.fields[key] = value
 	}
 	return d, nil
+}
+
+// json returns the JSON of the request.
+func (d *draft) json() ([]byte, error) {
+	if d.body != nil && len(d.fields) == 0 {
+		return d.body, nil
+	}
+	all := map[string]any{}
+	if d.body == nil {
+		all["model"], all["messages"], all["stream"] = d.model, d.messages, d.streams
+	} else if err := json.Unmarshal(d.body, &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, d.fields)
+	return jsonrpc.Marshal(all)
+}
+
+// set sets a field unless the value is the zero one.
+func set[T comparable](d *draft, key string, value T) {
+	if value != *new(T) {
+		d.fields[key] = value
+	}
 }
 
 // checkChoice checks that the choice of a tool fits the tools, and sets must.
@@ -103,13 +162,10 @@ func (c *Client) encodeChat(d *draft, r *Request, rule modelRule) error {
 	c.encodeSampling(d, r, rule, effort)
 	c.encodeTools(d, r)
 	if c.profile.Developer && r.CacheKey != "" {
-		d.amend.field("prompt_cache_key", cacheKey(r.CacheKey))
+		d.fields["prompt_cache_key"] = cacheKey(r.CacheKey)
 	}
 	return c.encodeMessages(d, r, rule)
 }
-
-// checkedModel matches the models that go-openai has rules for. models.go has rules of its own.
-var checkedModel = regexp.MustCompile(`^(?:o1|o3|o4|gpt-5|gpt-6)`)
 
 // textSize returns the number of bytes of text in a conversation, without reasoning, which not every host reads.
 func textSize(messages []Message) (n int) {
@@ -124,35 +180,36 @@ func textSize(messages []Message) (n int) {
 	return n
 }
 
-// encodeSampling sets the parameters of the generation. The numbers are
-// amendments, since go-openai drops zeros and applies gpt-5's restrictions to
-// every gpt-5 model.
+// encodeSampling sets the parameters of the generation.
 func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort string) {
-	q := &d.request
 	if r.MaxTokens > 0 {
-		d.amend.field(c.tokenField(), r.MaxTokens)
+		d.fields[c.tokenField()] = r.MaxTokens
 	} else if _, needed := c.needBound.Load(r.Model); needed {
 		c.addBound(d)
 	}
 	if rule.samplingWith(effort) {
-		d.amend.number("temperature", r.Temperature)
-		d.amend.number("top_p", r.TopP)
-		d.amend.number("presence_penalty", r.PresencePenalty)
-		d.amend.number("frequency_penalty", r.FrequencyPenalty)
+		set(d, "temperature", r.Temperature)
+		set(d, "top_p", r.TopP)
+		set(d, "presence_penalty", r.PresencePenalty)
+		set(d, "frequency_penalty", r.FrequencyPenalty)
 	}
-	q.ReasoningEffort = effort
-	q.Metadata = r.Metadata
+	set(d, "reasoning_effort", effort)
+	set(d, cmp.Or(c.profile.SeedField, "seed"), r.Seed)
+	if len(r.Metadata) > 0 {
+		d.fields["metadata"] = r.Metadata
+	}
+	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.none { // models that may reason refuse the field; the reply is cut here
+		d.fields["stop"] = stops
+	}
 	switch {
-	case r.Seed == nil:
-	case c.profile.SeedField == "":
-		q.Seed = r.Seed
-	default:
-		d.amend.field(c.profile.SeedField, *r.Seed)
+	case r.Format != nil:
+		d.fields["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": r.Format.Name, "schema": r.Format.Schema, "strict": true}}
+	case r.JSON:
+		d.fields["response_format"] = map[string]any{"type": "json_object"}
 	}
-	if !rule.reasons && !rule.none { // models that may reason refuse the field; the reply is cut here
-		q.Stop = c.profile.stops(d.stops)
+	if d.streams && c.profile.StreamUsage {
+		d.fields["stream_options"] = map[string]bool{"include_usage": true}
 	}
-	q.ResponseFormat = responseFormat(r)
 }
 
 func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_tokens") }
@@ -163,25 +220,11 @@ const upstreamTokens = 8192
 
 // addBound bounds the reply to a request without a bound. It reports whether there was none.
 func (c *Client) addBound(d *draft) (changed bool) {
-	if _, set := d.amend.fields[c.tokenField()]; set || d.amend.body != nil {
+	if _, set := d.fields[c.tokenField()]; set || d.body != nil {
 		return false
 	}
-	d.amend.field(c.tokenField(), upstreamTokens)
+	d.fields[c.tokenField()] = upstreamTokens
 	return true
-}
-
-// responseFormat returns the response_format of a request, nil for none.
-func responseFormat(r *Request) *openai.ChatCompletionResponseFormat {
-	switch {
-	case r.Format != nil:
-		return &openai.ChatCompletionResponseFormat{
-			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: r.Format.Name, Schema: r.Format.Schema, Strict: true},
-		}
-	case r.JSON:
-		return &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
-	}
-	return nil
 }
 
 // encodeTools sets the tools and the choice among them.
@@ -194,21 +237,25 @@ func (c *Client) encodeTools(d *draft, r *Request) {
 	if choice.Choice == None && c.profile.NoneDrops || len(tools) == 0 {
 		return
 	}
-	for _, t := range tools {
-		d.request.Tools = append(d.request.Tools, openai.Tool{
-			Type: openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{
-				Name: d.names.outgoing(t.Name), Description: t.Description,
-				Strict: t.Strict && c.profile.Strict, Parameters: parameters(t.Parameters),
-			},
-		})
+	offered := make([]chatTool, len(tools))
+	for i, t := range tools {
+		offered[i] = chatTool{Type: "function"}
+		offered[i].Function = chatFunction{d.names.outgoing(t.Name), t.Description, t.Strict && c.profile.Strict, parameters(t.Parameters)}
 	}
-	d.request.ToolChoice = c.toolChoice(d, choice)
+	d.fields["tools"] = offered
+	switch {
+	case choice.Choice == None:
+		d.fields["tool_choice"] = "none"
+	case choice.Choice == Named:
+		d.fields["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": d.names.outgoing(choice.Name)}}
+	case choice.Choice == Required:
+		set(d, "tool_choice", string(c.profile.Required)) // "": an instruction asks for the call
+	}
 	switch {
 	case r.ParallelToolCalls != nil:
-		d.request.ParallelToolCalls = *r.ParallelToolCalls
+		d.fields["parallel_tool_calls"] = *r.ParallelToolCalls
 	case c.profile.Parallel:
-		d.request.ParallelToolCalls = true
+		d.fields["parallel_tool_calls"] = true
 	}
 }
 
@@ -218,22 +265,4 @@ func parameters(schema json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return schema
-}
-
-// toolChoice returns the tool_choice of a request, nil for the default.
-func (c *Client) toolChoice(d *draft, choice ToolChoice) any {
-	switch choice.Choice {
-	case None:
-		return "none"
-	case Named:
-		return openai.ToolChoice{
-			Type:     openai.ToolTypeFunction,
-			Function: openai.ToolFunction{Name: d.names.outgoing(choice.Name)},
-		}
-	case Required:
-		if c.profile.Required != requiredBySystem {
-			return string(c.profile.Required)
-		}
-	}
-	return nil // auto is the default everywhere
 }

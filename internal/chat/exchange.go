@@ -32,14 +32,14 @@ const (
 	restWait = 20 * time.Millisecond // for which the reply is held back; then the rest is read in the background
 )
 
-// exchange is one attempt of a request. As go-openai's HTTPDoer, it amends the request's JSON and
+// exchange is one attempt of a request. As go-openai's HTTPDoer, it replaces the request's JSON and
 // keeps the reply. go-openai gets an empty object instead of the reply, since
 // it would lose fields that we need, and fail on fields of some hosts.
 type exchange struct {
 	*sender
 	api   string // for errors
 	query string // added to the URL
-	amend *amendment
+	json  []byte // instead of the request's body; nil keeps that
 
 	caller  context.Context
 	ctx     context.Context // of this attempt
@@ -57,7 +57,7 @@ type exchange struct {
 
 // begin returns an exchange for one attempt. The caller closes it.
 func (s *sender) begin(ctx context.Context, api string) *exchange {
-	x := &exchange{sender: s, api: api, amend: &amendment{}, caller: ctx}
+	x := &exchange{sender: s, api: api, caller: ctx}
 	bounded, stop := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 	x.ctx, x.cancel = context.WithCancelCause(bounded)
 	x.release = func() { x.cancel(nil); stop() }
@@ -90,7 +90,7 @@ func (x *exchange) close() {
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	x.request = req
-	out, err := x.amended(req)
+	out, err := x.replaced(req)
 	if err != nil {
 		return nil, x.wrapError(CodeRequest, err)
 	}
@@ -152,14 +152,14 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	return data
 }
 
-// amended returns the request with its JSON amended and the query of the base URL.
-func (x *exchange) amended(req *http.Request) (*http.Request, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	if body, err = x.amend.apply(body); err != nil {
-		return nil, err
+// replaced returns the request with its own JSON and the query of the base URL.
+func (x *exchange) replaced(req *http.Request) (*http.Request, error) {
+	body := x.json
+	if body == nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
 	}
 	out := req.Clone(req.Context())
 	if x.query != "" {

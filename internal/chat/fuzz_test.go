@@ -132,36 +132,3 @@ func FuzzErrorBody(f *testing.F) {
 		parseErrorBody("text/html", body)
 	})
 }
-
-// Amending gives valid UTF-8. In a valid body it changes only the named fields.
-func FuzzAmend(f *testing.F) {
-	f.Add(`{"model":"m","messages":[{"role":"user"},{"role":"tool","content":"<a>"}],"n":1.50}`)
-	f.Add("{\"\":[{\"\":\"\xf5\"}]}")
-	f.Fuzz(func(t *testing.T, body string) {
-		var before map[string]json.RawMessage
-		if json.Unmarshal([]byte(body), &before) != nil || before == nil {
-			return
-		}
-		var a amendment
-		a.field("temperature", 0)
-		out, err := a.apply([]byte(body))
-		check(t, err)
-		if !utf8.Valid(out) {
-			t.Errorf("got %q, want valid UTF-8", out)
-		}
-		var after map[string]json.RawMessage
-		check(t, json.Unmarshal(out, &after))
-		if string(after["temperature"]) != "0" {
-			t.Errorf("got temperature %s, want 0", after["temperature"])
-		}
-		if !utf8.ValidString(body) {
-			return
-		}
-		for key, value := range before {
-			var want bytes.Buffer
-			if key != "temperature" && json.Compact(&want, value) == nil && want.String() != string(after[key]) {
-				t.Errorf("field %q: got %s, want %s", key, after[key], want.String())
-			}
-		}
-	})
-}

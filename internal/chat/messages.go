@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
@@ -22,9 +20,8 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	}
 	e := &messageEncoder{draft: d, profile: &c.profile,
 		ids: newIDs(c.profile.IDs), called: map[string]string{}, system: systemRole(&c.profile, r.Model, rule)}
-	d.request.Messages = []openai.ChatCompletionMessage{}
 	if len(system) > 0 {
-		e.add(openai.ChatCompletionMessage{Role: e.system, Content: strings.Join(system, "\n\n")})
+		e.text(e.system, strings.Join(system, "\n\n"))
 	}
 	leading := len(r.Messages) - len(rest)
 	d.follow(r.Messages[:leading])
@@ -34,7 +31,7 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 		}
 		d.follow(rest[i : i+1])
 	}
-	if len(d.request.Messages) == 0 {
+	if len(d.messages) == 0 {
 		return errors.New("no messages")
 	}
 	e.fillReasoning()
@@ -52,7 +49,7 @@ func leadingSystem(messages []Message) (system []string, rest []Message) {
 	return system, messages
 }
 
-// messageEncoder turns messages into go-openai's, one after the other.
+// messageEncoder turns messages into those of Chat Completions, one after the other.
 type messageEncoder struct {
 	draft   *draft
 	profile *Profile
@@ -62,14 +59,10 @@ type messageEncoder struct {
 	called  map[string]string // the tools' names, by the ids of their calls
 }
 
-func (e *messageEncoder) add(m openai.ChatCompletionMessage) {
-	e.draft.request.Messages = append(e.draft.request.Messages, m)
-}
+func (e *messageEncoder) add(m chatMessage) { e.draft.messages = append(e.draft.messages, m) }
 
-// field amends a field of the message that is added next.
-func (e *messageEncoder) field(key string, value any) {
-	e.draft.amend.message(len(e.draft.request.Messages), key, value)
-}
+// text adds a message of text, which may be empty.
+func (e *messageEncoder) text(role, text string) { e.add(chatMessage{Role: role, Content: text}) }
 
 // encode adds one message.
 func (e *messageEncoder) encode(m *Message) error {
@@ -85,11 +78,11 @@ func (e *messageEncoder) encode(m *Message) error {
 			return errors.New("a tool's result has no call id")
 		}
 		text := joinText(m.Parts)
-		if text == "" { // some hosts refuse empty results, and go-openai omits them
+		if text == "" { // some hosts refuse empty results
 			text = "(no output)"
 		}
 		e.draft.ids[m.ToolCallID] = true
-		answer := openai.ChatCompletionMessage{Role: "tool", Content: text, ToolCallID: e.ids.outgoing(m.ToolCallID)}
+		answer := chatMessage{Role: "tool", Content: text, CallID: e.ids.outgoing(m.ToolCallID)}
 		if !e.profile.Nameless {
 			answer.Name = e.called[m.ToolCallID]
 		}
@@ -100,45 +93,28 @@ func (e *messageEncoder) encode(m *Message) error {
 	return nil
 }
 
-// text adds a message of text, which may be empty.
-func (e *messageEncoder) text(role, text string) {
-	if text == "" {
-		e.field("content", "")
-	}
-	e.add(openai.ChatCompletionMessage{Role: role, Content: text})
-}
-
 // user adds a message of the user.
 func (e *messageEncoder) user(m *Message) error {
-	sent := e.draft.request.Messages
-	if e.profile.BridgeTools && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
+	if sent := e.draft.messages; e.profile.BridgeTools && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
 		e.text("assistant", "I have the results.")
 	}
-	var parts []Part
-	media, audio := false, false
-	for _, p := range m.Parts {
-		if err := e.profile.takes(&p); err != nil {
+	var parts []chatPart
+	media := false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if err := e.profile.takes(p); err != nil {
 			return err
 		}
 		media = media || p.Image != nil || p.Audio != nil
-		audio = audio || p.Audio != nil
-		if p != (Part{}) { // hosts refuse parts with empty text
-			parts = append(parts, p)
+		if *p != (Part{}) { // hosts refuse parts with empty text
+			parts = append(parts, wirePart(p))
 		}
 	}
 	if !media && (len(parts) < 2 || e.profile.JoinText) {
-		e.text("user", joinText(parts))
+		e.text("user", joinText(slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p == Part{} })))
 		return nil
 	}
-	msg := openai.ChatCompletionMessage{Role: "user"}
-	if audio { // go-openai has no audio parts
-		e.field("content", wireParts(parts))
-	} else {
-		for _, p := range parts {
-			msg.MultiContent = append(msg.MultiContent, textOrImage(p))
-		}
-	}
-	e.add(msg)
+	e.add(chatMessage{Role: "user", Content: parts})
 	return nil
 }
 
@@ -163,29 +139,19 @@ func (p *Profile) takes(part *Part) error {
 	return nil
 }
 
-// wireParts returns parts as the request's JSON has them.
-func wireParts(parts []Part) []any {
-	out := make([]any, len(parts))
-	for i, p := range parts {
-		if p.Audio == nil {
-			out[i] = textOrImage(p)
-			continue
-		}
-		out[i] = map[string]any{"type": "input_audio", "input_audio": map[string]string{
-			"data": base64.StdEncoding.EncodeToString(p.Audio.Data), "format": p.Audio.Format,
-		}}
+// wirePart returns a part as the request's JSON has it.
+func wirePart(p *Part) chatPart {
+	switch {
+	case p.Audio != nil:
+		return chatPart{Type: "input_audio", Audio: map[string]string{"data": base64.StdEncoding.EncodeToString(p.Audio.Data), "format": p.Audio.Format}}
+	case p.Image == nil:
+		return chatPart{Type: "text", Text: p.Text}
 	}
-	return out
-}
-
-func textOrImage(p Part) openai.ChatMessagePart {
-	if p.Image == nil {
-		return openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: p.Text}
+	image := map[string]string{"url": p.Image.url()}
+	if p.Image.Detail != "" {
+		image["detail"] = p.Image.Detail
 	}
-	return openai.ChatMessagePart{
-		Type:     openai.ChatMessagePartTypeImageURL,
-		ImageURL: &openai.ChatMessageImageURL{URL: p.Image.url(), Detail: openai.ImageURLDetail(p.Image.Detail)},
-	}
+	return chatPart{Type: "image_url", Image: image}
 }
 
 // url returns the URL of an image, a data URL if its bytes are known.
@@ -206,27 +172,25 @@ func (e *messageEncoder) assistant(m *Message) error {
 		return errors.New("an assistant's message takes text only")
 	}
 	text := joinText(m.Parts)
+	msg := chatMessage{Role: "assistant", Content: text}
 	thought := recalled{reasoning: m.Reasoning, details: m.Details}
 	if len(m.ToolCalls) == 0 {
 		thought = thought.or(e.draft.recall(textOnly(text)))
-		e.reasoning(thought)
-		e.text("assistant", text)
-		return nil
-	}
-	if text == "" {
-		switch e.profile.EmptyContent {
-		case blankContent:
-			e.field("content", "")
-		case nullContent:
-			e.field("content", nil)
+	} else {
+		kept, err := e.calls(&msg, m.ToolCalls)
+		if err != nil {
+			return err
+		}
+		thought = thought.or(kept)
+		switch {
+		case text != "":
+		case e.profile.EmptyContent == nullContent:
+			msg.Content = json.RawMessage("null")
+		case e.profile.EmptyContent != blankContent:
+			msg.Content = nil
 		}
 	}
-	msg := openai.ChatCompletionMessage{Role: "assistant", Content: text}
-	kept, err := e.calls(&msg, m.ToolCalls)
-	if err != nil {
-		return err
-	}
-	e.reasoning(thought.or(kept))
+	e.thinks = e.reasoning(&msg, thought) || e.thinks
 	e.add(msg)
 	return nil
 }
@@ -239,20 +203,18 @@ func (v recalled) or(other recalled) recalled {
 	return v
 }
 
-// reasoning sets the reasoning of the message that is added next, in the form in which the host wants it back.
-func (e *messageEncoder) reasoning(v recalled) {
-	field := e.profile.Reasoning
-	switch {
+// reasoning sets the reasoning of a message in the form in which the host wants it back, and reports whether it has some.
+func (e *messageEncoder) reasoning(m *chatMessage, v recalled) bool {
+	switch field := e.profile.Reasoning; {
+	case field == "":
+	case field == reasoningContent:
+		m.ReasoningContent = v.reasoning
 	case field == reasoningDetails && len(v.details) > 0:
-		e.field(string(field), v.details)
-	case field == reasoningDetails && v.reasoning != "":
-		e.field(string(plainReasoning), v.reasoning)
-	case field != "" && v.reasoning != "":
-		e.field(string(field), v.reasoning)
+		m.Details = v.details
 	default:
-		return
+		m.Reasoning = v.reasoning
 	}
-	e.thinks = true
+	return m.Reasoning != "" || m.ReasoningContent != "" || m.Details != nil
 }
 
 // fillReasoning gives every message of the assistant some reasoning, if one has reasoning and the host requires it for
@@ -261,43 +223,31 @@ func (e *messageEncoder) fillReasoning() {
 	if !e.thinks || !e.profile.AllReasoning {
 		return
 	}
-	field := string(e.profile.Reasoning)
-	for i, m := range e.draft.request.Messages {
-		if _, has := e.draft.amend.messages[i][field]; m.Role == "assistant" && !has {
-			e.draft.amend.message(i, field, " ")
+	for i := range e.draft.messages {
+		if m := &e.draft.messages[i]; m.Role == "assistant" && m.ReasoningContent == "" {
+			e.reasoning(m, recalled{reasoning: " "})
 		}
 	}
 }
 
 // calls adds tool calls to a message, with the data that the host wants back, and returns their reasoning.
-func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCall) (thought recalled, err error) {
-	type withExtra struct {
-		openai.ToolCall
-		Extra json.RawMessage `json:"extra_content,omitempty"`
-	}
-	var all []withExtra
-	extras := false
+func (e *messageEncoder) calls(msg *chatMessage, calls []ToolCall) (thought recalled, err error) {
 	for _, call := range calls {
 		if call.ID == "" || call.Name == "" {
 			return thought, fmt.Errorf("a tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
 		e.draft.ids[call.ID] = true
-		wire := openai.ToolCall{
-			ID: e.ids.outgoing(call.ID), Type: openai.ToolTypeFunction,
-			Function: openai.FunctionCall{Name: e.draft.names.outgoing(call.Name), Arguments: objectText(call.Arguments)},
-		}
+		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: chatCalled{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}}
 		e.called[call.ID] = wire.Function.Name
 		kept := e.draft.recall(&call)
 		if kept.extra == nil && isExtra(call.Extra) {
 			kept.extra = call.Extra
 		}
 		thought = thought.or(kept)
-		extras = extras || kept.extra != nil
-		msg.ToolCalls = append(msg.ToolCalls, wire)
-		all = append(all, withExtra{wire, kept.extra})
-	}
-	if extras && e.profile.EchoExtra {
-		e.field("tool_calls", all)
+		if e.profile.EchoExtra {
+			wire.Extra = kept.extra
+		}
+		msg.Calls = append(msg.Calls, wire)
 	}
 	return thought, nil
 }

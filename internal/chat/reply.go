@@ -144,7 +144,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.plausible(d.sent, size), Size: size,
 	}
 	if r.Model == "" {
-		r.Model = d.request.Model
+		r.Model = d.model
 	}
 	switch {
 	case a.cut: // the model would have stopped here, before any call

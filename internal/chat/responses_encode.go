@@ -134,7 +134,7 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 	if err != nil {
 		return err
 	}
-	d.amend.body = body
+	d.body = body
 	return nil
 }
 
