@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/prompts"
 
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
@@ -31,7 +32,7 @@ func TestLangchaingo(t *testing.T) {
 		streamed += string(piece)
 		return nil
 	}))
-	check(t, err)
+	check.Must(t, err)
 	choice := got.Choices[0]
 	if choice.Content != "Let me see." || streamed != choice.Content || len(choice.ToolCalls) != 2 || choice.ReasoningContent != "Two cities, two calls." || choice.GenerationInfo["PromptTokens"] == 0 {
 		t.Errorf("got %+v, streamed %q", choice, streamed)

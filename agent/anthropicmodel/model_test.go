@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -27,7 +28,7 @@ func serve(t *testing.T, h http.Handler, name string, o anthropicmodel.Options) 
 	t.Cleanup(server.Close)
 	o.BaseURL = server.URL
 	m, err := anthropicmodel.New("key-1", name, &o)
-	check(t, err)
+	check.Must(t, err)
 	return m
 }
 
@@ -124,7 +125,7 @@ func TestThoughtsGoBack(t *testing.T) {
 	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Effort: "high"})
 	history := []run.Message{run.Text(run.RoleUser, "Weather in Rome and Oslo?")}
 	reply, text, reasoning, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Stream: true})
-	check(t, err)
+	check.Must(t, err)
 	if text != "Let me see." || reasoning != "Two cities, two calls." {
 		t.Errorf("got deltas %q and %q", text, reasoning)
 	}
@@ -139,9 +140,9 @@ func TestThoughtsGoBack(t *testing.T) {
 		t.Errorf("got %+v", reply)
 	}
 	stored, err := json.Marshal(reply.Message) // as another process reads it
-	check(t, err)
+	check.Must(t, err)
 	var read run.Message
-	check(t, json.Unmarshal(stored, &read))
+	check.Must(t, json.Unmarshal(stored, &read))
 	history = append(history, read,
 		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Text: "sun", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}}}}},
 		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_2", Text: "no such city", IsError: true}}})
@@ -154,9 +155,7 @@ func TestThoughtsGoBack(t *testing.T) {
 		got = append(got, c.Type+" "+c.Thinking+c.Text+c.ID+string(c.Raw["input"]))
 	}
 	want := []string{"thinking Two cities, two calls.", "redacted_thinking ", "text Let me see.", `tool_use toolu_1{"city":"Rome"}`, `tool_use toolu_2{"city":"Oslo"}`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the reply went back (-want +got):\n%s", diff)
-	}
+	check.Same(t, "the reply went back", got, want)
 	results := second.Messages[2].Content
 	if len(results) != 2 || len(results[0].Content) != 2 || results[0].Content[1].Type != "image" || !results[1].IsError {
 		t.Errorf("got results %+v", results)
@@ -179,7 +178,7 @@ func TestCacheOfPrompts(t *testing.T) {
 		history := []run.Message{run.Text(run.RoleUser, "Weather?")}
 		for range 20 {
 			reply, _, _, err := ask(t, m, &model.Request{System: strings.Repeat("Be brief. ", 100), Messages: history, Tools: tools})
-			check(t, err)
+			check.Must(t, err)
 			result := run.Part{Type: run.PartResult, ID: reply.Message.Parts[0].ID, Text: strings.Repeat("sun ", 200)}
 			history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{result}})
 		}
@@ -328,10 +327,8 @@ func TestCountsOfAStream(t *testing.T) {
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":4,"output_tokens":5}}`,
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	check(t, err)
-	if diff := cmp.Diff(run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99}, reply.Usage); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Must(t, err)
+	check.Same(t, "", reply.Usage, run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
 }
 
 // TestCountsThatCannotBeTrue takes a count of too few tokens for a text as missing.
@@ -344,7 +341,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	for text, want := range map[string]run.Spent{"Hi": {Input: 2, Cached: 1, Total: 2}, long: {}} {
 		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, text)}})
-		check(t, err)
+		check.Must(t, err)
 		if diff := cmp.Diff(want, reply.Usage); diff != "" {
 			t.Errorf("a question of %d bytes (-want +got):\n%s", len(text), diff)
 		}
@@ -361,7 +358,7 @@ func TestInputOfAnotherTool(t *testing.T) {
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	check(t, err)
+	check.Must(t, err)
 	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"Oslo"}}`)
 }
 
@@ -391,7 +388,7 @@ func TestVertex(t *testing.T) {
 	}))
 	defer server.Close()
 	m, err := anthropicmodel.New("token-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + "/v1/projects/p/locations/l/publishers/anthropic/models"})
-	check(t, err)
+	check.Must(t, err)
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 	want := "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8:streamRawPredict Bearer token-1 vertex-2023-10-16 <nil>"
 	if err != nil || reply.Message.Text() != want {
@@ -404,13 +401,9 @@ func TestBadInput(t *testing.T) {
 	for want, o := range map[string]anthropicmodel.Options{
 		"Cache is": {Cache: "1d"}, "Effort is": {Effort: "huge"}, "MaxTokens is -1": {MaxTokens: -1}, "BaseURL is not": {BaseURL: "api.anthropic.com"},
 	} {
-		if _, err := anthropicmodel.New("key-1", "claude-opus-4-8", &o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		check.Text(t, check.Err(anthropicmodel.New("key-1", "claude-opus-4-8", &o)), want)
 	}
-	if _, err := anthropicmodel.New("", "claude-opus-4-8", nil); err == nil || !strings.Contains(err.Error(), "key is empty") {
-		t.Errorf("got %v", err)
-	}
+	check.Text(t, check.Err(anthropicmodel.New("", "claude-opus-4-8", nil)), "key is empty")
 	hi := []run.Message{run.Text(run.RoleUser, "Hi")}
 	for want, r := range map[string]*model.Request{
 		"MaxTokens is 1500, and thoughts take at least 1024": {Messages: hi, Effort: "high", MaxTokens: 1500},
@@ -440,9 +433,7 @@ func TestStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, err := range m.Generate(ctx, r) {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		check.Is(t, err, context.Canceled)
 	}
 }
 
@@ -456,13 +447,5 @@ func TestBombs(t *testing.T) {
 		if err == nil || len(err.Error()) > 4<<10 {
 			t.Errorf("%s: got %.200v", name, err)
 		}
-	}
-}
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -37,7 +38,7 @@ func BenchmarkLoad(b *testing.B) {
 	suspended(b, s, key)
 	b.ReportAllocs()
 	for b.Loop() {
-		check(b, errorOf(s.Load(ctx, key)))
+		check.Must(b, check.Err(s.Load(ctx, key)))
 	}
 }
 
@@ -48,7 +49,7 @@ func suspended(t testing.TB, s record.Store, key run.Key) {
 		changes = append(changes, note(strings.Repeat("x", 500)))
 	}
 	_, lease := create(t, s, key, append(changes, question("a"), &ledger.Suspended{})...)
-	check(t, s.Release(ctx, lease))
+	check.Must(t, s.Release(ctx, lease))
 }
 
 // BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of
@@ -77,7 +78,7 @@ func BenchmarkSuspended(b *testing.B) {
 	loads := make([]time.Duration, runs)
 	for i := range loads {
 		start := time.Now()
-		check(b, errorOf(s.Load(ctx, id(i*7919%runs))))
+		check.Must(b, check.Err(s.Load(ctx, id(i*7919%runs))))
 		loads[i] = time.Since(start)
 	}
 	slices.Sort(loads)
@@ -95,7 +96,7 @@ func BenchmarkLists(b *testing.B) {
 		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
 		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
 			&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}, question(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
-		check(b, errorOf(s.Create(ctx, record.Holder{}, head, records)))
+		check.Must(b, check.Err(s.Create(ctx, record.Holder{}, head, records)))
 	}
 	s = open(b, dir, nil)
 	start := time.Now()
@@ -145,10 +146,10 @@ func BenchmarkLists(b *testing.B) {
 
 func sizeOf(b *testing.B, dir string) (size int64) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	check(b, err)
+	check.Must(b, err)
 	for _, path := range all {
 		info, err := os.Stat(path)
-		check(b, err)
+		check.Must(b, err)
 		size += info.Size()
 	}
 	return size

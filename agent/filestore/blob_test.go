@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestBlobsOfATenant counts the blobs of a tenant while they are put, replaced and deleted, and
@@ -27,7 +28,7 @@ func TestBlobsOfATenant(t *testing.T) {
 	}
 	put := func(lease record.Lease, name string, n int) {
 		t.Helper()
-		check(t, s.PutBlob(ctx, lease, name, make([]byte, n)))
+		check.Must(t, s.PutBlob(ctx, lease, name, make([]byte, n)))
 	}
 	a, b, other := run.Key{Tenant: "acme", ID: "a"}, run.Key{Tenant: "acme", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
 	_, leaseA := create(t, s, a)
@@ -41,7 +42,7 @@ func TestBlobsOfATenant(t *testing.T) {
 	counts("acme", 111)
 	put(leaseA, "x", 70)
 	counts("acme", 81)
-	check(t, s.Delete(ctx, b))
+	check.Must(t, s.Delete(ctx, b))
 	counts("acme", 70)
 	counts("other", 5000)
 }
@@ -51,13 +52,13 @@ func TestDamagedBlob(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
 	_, lease := create(t, s, key)
-	check(t, s.PutBlob(ctx, lease, "x", []byte("what is kept")))
+	check.Must(t, s.PutBlob(ctx, lease, "x", []byte("what is kept")))
 	found, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "x"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("got the files %q, %v", found, err)
 	}
 	data, err := os.ReadFile(found[0])
-	check(t, err)
+	check.Must(t, err)
 	for i := range data {
 		changed := slices.Clone(data)
 		changed[i] ^= 1
@@ -104,7 +105,7 @@ func TestTenantOfFiles(t *testing.T) {
 			if err != nil || len(files) != 1 {
 				t.Fatalf("got the blobs %q, %v", files, err)
 			}
-			check(t, os.Truncate(files[0], size))
+			check.Must(t, os.Truncate(files[0], size))
 			return open(t, dir, nil)
 		}
 	})

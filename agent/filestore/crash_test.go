@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -86,9 +87,9 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 	if errors.Is(err, record.ErrNotFound) {
 		return ""
 	}
-	check(t, err)
+	check.Must(t, err)
 	text, err := json.Marshal([]any{log.Head.Seq, log.Head.Questions, log.Head.Replies, log.Replies, log.Records})
-	check(t, err)
+	check.Must(t, err)
 	return string(text)
 }
 
@@ -122,7 +123,7 @@ func TestPowerCut(t *testing.T) {
 		want := map[run.Key][]string{key: {""}, two: {""}} // after each number of steps
 		c := new(cast)
 		for _, step := range steps {
-			check(t, step.do(c, s))
+			check.Must(t, step.do(c, s))
 			for k := range want {
 				want[k] = append(want[k], content(t, s, k))
 			}
@@ -177,7 +178,7 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 		if got := content(t, s, key); done && got == before || got != before && len(got) <= len(before) {
 			t.Fatalf("cut again at change %d, done %t, %s: got\n%.200s\nafter\n%.200s", cut, done, fates[fate].name, got, before)
 		}
-		check(t, next(s))
+		check.Must(t, next(s))
 	}
 }
 
@@ -189,7 +190,7 @@ func TestSyncs(t *testing.T) {
 		c := new(cast)
 		for _, step := range steps {
 			d.syncs, d.dirs = 0, 0
-			check(t, step.do(c, s))
+			check.Must(t, step.do(c, s))
 			want := 0
 			if slices.Contains(step.synced, sync) {
 				want = 1
@@ -219,12 +220,8 @@ func TestFailedSync(t *testing.T) {
 	if err := s.Append(ctx, lease, head, records); !errors.Is(err, d.fault) && err == nil {
 		t.Errorf("got %v, want the fault", err)
 	}
-	if got := content(t, s, key); got != before {
-		t.Errorf("got %s, want %s", got, before)
-	}
-	if err := s.Append(ctx, lease, head, records); err != nil {
-		t.Error(err)
-	}
+	check.Equal(t, "", content(t, s, key), before)
+	check.NoError(t, s.Append(ctx, lease, head, records))
 }
 
 // TestEqualAnswerIsSynced syncs a repeated reply, because the process that wrote the first one
@@ -234,7 +231,7 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	create(t, s, key, question("a"))
 	reply := []run.Reply{{Question: "a", Action: run.ActionAccept}}
-	check(t, s.Reply(ctx, key, reply))
+	check.Must(t, s.Reply(ctx, key, reply))
 	d.syncs = 0
 	if err := s.Reply(ctx, key, reply); err != nil || d.syncs != 1 {
 		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
@@ -251,7 +248,7 @@ func TestUnfinishedFile(t *testing.T) {
 	path, _ := d.file(t)
 	for age, left := range map[time.Duration]bool{0: true, 2 * time.Hour: false} {
 		write(t, path, nil)
-		check(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
+		check.Must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 		s := open(t, dir, nil)
 		if _, err := os.Stat(path); (err == nil) != left {
 			t.Errorf("%s old: got %v, want it left: %t", age, err, left)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -25,9 +26,9 @@ func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte)
 	d = newDisk()
 	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	drafted, _ := create(t, s, key, question("a"), question("b"))
-	check(t, s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}))
+	check.Must(t, s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}))
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "second"})
-	check(t, err)
+	check.Must(t, err)
 	add(t, s, lease, drafted, note("one"), note("two"))
 	add(t, s, lease, drafted, note("three"))
 	path, n := d.file(t)
@@ -51,9 +52,7 @@ func TestDamage(t *testing.T) {
 		disk.put(path, slices.Delete(slices.Clone(data), i, i+1))
 		_, err := s.Load(ctx, key)
 		if i == len(data)-1 { // the line break of the last line
-			if err != nil {
-				t.Errorf("without the last byte: got %v", err)
-			}
+			check.NoError(t, err, "without the last byte")
 		} else if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), line) {
 			t.Errorf("byte %d of %d removed: got %v, want %q", i, len(data), err, line)
 		}
@@ -82,9 +81,7 @@ func TestDamagedLines(t *testing.T) {
 		}
 	}
 	disk.put(path, nil)
-	if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) {
-		t.Errorf("an empty file: got %v, want %v", err, record.ErrCorrupt)
-	}
+	check.Is(t, check.Err(s.Load(ctx, key)), record.ErrCorrupt, "an empty file")
 }
 
 // TestTornTail cuts the last line of a file at every byte. The line is ignored, and the next
@@ -95,7 +92,7 @@ func TestTornTail(t *testing.T) {
 	before := func() *record.Log {
 		disk.put(path, data[:last])
 		log, err := s.Load(ctx, key)
-		check(t, err)
+		check.Must(t, err)
 		return log
 	}()
 	for cut := last; cut < len(data); cut++ {
@@ -178,12 +175,12 @@ func FuzzLoad(f *testing.F) {
 		if errors.Is(err, record.ErrHeld) {
 			return
 		}
-		check(t, err)
+		check.Must(t, err)
 		head := log.Head
 		head.Seq++
 		next, err := ledger.Entry{Seq: head.Seq, Change: note("next")}.Encode()
-		check(t, err)
-		check(t, s.Append(ctx, lease, head, []run.Record{next}))
+		check.Must(t, err)
+		check.Must(t, s.Append(ctx, lease, head, []run.Record{next}))
 		again, err := s.Load(ctx, key)
 		if err != nil || len(again.Records) != len(log.Records)+1 {
 			t.Fatalf("got %+v, %v, want one record more than %d", again, err, len(log.Records))
@@ -231,8 +228,8 @@ func TestDamagedFile(t *testing.T) {
 				return open(t, dir, nil), func(key run.Key) {
 					path := filepath.Join(dir, filestore.NameOf(key))
 					data, err := os.ReadFile(path)
-					check(t, err)
-					check(t, os.WriteFile(path, damage(data), 0o600))
+					check.Must(t, err)
+					check.Must(t, os.WriteFile(path, damage(data), 0o600))
 				}
 			})
 		})

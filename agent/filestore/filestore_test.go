@@ -17,13 +17,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
 	t.Helper()
 	s, err := filestore.Open(dir, opts)
-	check(t, err)
+	check.Must(t, err)
 	return s
 }
 
@@ -109,14 +110,14 @@ func create(t testing.TB, s record.Store, key run.Key, changes ...ledger.Change)
 	d := &draft{new(ledger.State)}
 	head, records := d.next(append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
 	lease, err := s.Create(ctx, record.Holder{Name: "test"}, head, records)
-	check(t, err)
+	check.Must(t, err)
 	return d, lease
 }
 
 func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...ledger.Change) {
 	t.Helper()
 	head, records := d.next(changes...)
-	check(t, s.Append(ctx, lease, head, records))
+	check.Must(t, s.Append(ctx, lease, head, records))
 }
 
 func note(text string) ledger.Change {
@@ -143,13 +144,13 @@ func file(t testing.TB, dir string) string {
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	check(t, os.WriteFile(path, data, 0o600))
+	check.Must(t, os.WriteFile(path, data, 0o600))
 }
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	check(t, err)
+	check.Must(t, err)
 	return data
 }
 
@@ -160,15 +161,11 @@ func TestBounds(t *testing.T) {
 	d, lease := create(t, s, key)
 	large := strings.Repeat("x", 3<<10)
 	head, records := (&draft{fold(t, s)}).next(note(large), note(large))
-	if err := s.Append(ctx, lease, head, records); err == nil || !strings.Contains(err.Error(), "at most 4096") {
-		t.Errorf("got %v, want the bound", err)
-	}
+	check.Text(t, s.Append(ctx, lease, head, records), "at most 4096")
 	add(t, s, lease, d, note(large))
 	add(t, s, lease, d, note(large))
 	head, records = (&draft{fold(t, s)}).next(note(large))
-	if err := s.Append(ctx, lease, head, records); err == nil || !strings.Contains(err.Error(), "may have 8192") {
-		t.Errorf("got %v, want the bound", err)
-	}
+	check.Text(t, s.Append(ctx, lease, head, records), "may have 8192")
 	if got := fold(t, s).Seq; got != 3 {
 		t.Errorf("got %d records, want 3", got)
 	}
@@ -181,9 +178,9 @@ func TestBounds(t *testing.T) {
 func fold(t testing.TB, s record.Store) *ledger.State {
 	t.Helper()
 	log, err := s.Load(ctx, key)
-	check(t, err)
+	check.Must(t, err)
 	state, err := ledger.StateOf(log.Records)
-	check(t, err)
+	check.Must(t, err)
 	return state
 }
 
@@ -193,11 +190,11 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	large, _ := create(t, s, key)
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "one", TTL: time.Hour})
-	check(t, err)
+	check.Must(t, err)
 	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
 	add(t, s, lease, large, question("a"))
-	check(t, s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
-	check(t, s.Renew(ctx, lease, 2*time.Hour))
+	check.Must(t, s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
+	check.Must(t, s.Renew(ctx, lease, 2*time.Hour))
 	d.read = 0
 	_, err = s.Acquire(ctx, key, record.Holder{Name: "two"})
 	if held, ok := errors.AsType[*record.HeldError](err); !ok || held.Holder != "one" {
@@ -237,19 +234,13 @@ func TestCopiedFile(t *testing.T) {
 	path := file(t, dir)
 	create(t, s, run.Key{ID: "two"})
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	check(t, err)
+	check.Must(t, err)
 	for _, p := range all {
 		write(t, p, read(t, path))
 	}
-	if _, err := s.Load(ctx, key); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Load(ctx, run.Key{ID: "two"}); !errors.Is(err, record.ErrCorrupt) {
-		t.Errorf("got %v, want %v", err, record.ErrCorrupt)
-	}
-	if _, err := s.Acquire(ctx, run.Key{ID: "two"}, record.Holder{}); !errors.Is(err, record.ErrCorrupt) {
-		t.Errorf("got %v, want %v", err, record.ErrCorrupt)
-	}
+	check.NoError(t, check.Err(s.Load(ctx, key)))
+	check.Is(t, check.Err(s.Load(ctx, run.Key{ID: "two"})), record.ErrCorrupt)
+	check.Is(t, check.Err(s.Acquire(ctx, run.Key{ID: "two"}, record.Holder{})), record.ErrCorrupt)
 }
 
 // TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
@@ -257,10 +248,10 @@ func TestCopiedFile(t *testing.T) {
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
-		check(t, err)
+		check.Must(t, err)
 		key := run.Key{ID: "r"}
 		d, first := create(t, s, key)
-		check(t, s.Delete(ctx, key))
+		check.Must(t, s.Delete(ctx, key))
 		if _, second := create(t, s, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
@@ -286,9 +277,7 @@ func TestRoomForTheEnd(t *testing.T) {
 	}
 	end := &ledger.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	head, records := (&draft{fold(t, s)}).next(end)
-	if err := s.Append(ctx, lease, head, records); err != nil {
-		t.Errorf("the end of the run: got %v", err)
-	}
+	check.NoError(t, s.Append(ctx, lease, head, records), "the end of the run")
 	if got := fold(t, s).Status; got != run.StatusFailed {
 		t.Errorf("got a run that is %s", got)
 	}
@@ -300,13 +289,3 @@ func TestClockSetBack(t *testing.T) {
 		return store, func(at time.Time) { filestore.SetClock(store, func() time.Time { return at }) }
 	})
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

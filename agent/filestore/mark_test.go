@@ -1,7 +1,6 @@
 package filestore_test
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -24,7 +24,7 @@ import (
 func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for h, err := range s.List(ctx, q) {
-		check(t, err)
+		check.Must(t, err)
 		ids = append(ids, h.Key.ID)
 	}
 	return ids
@@ -35,7 +35,7 @@ func compareLists(t testing.TB, s record.Store, what string) {
 	t.Helper()
 	var all []run.Head
 	for h, err := range s.List(ctx, record.Query{AllTenants: true}) {
-		check(t, err)
+		check.Must(t, err)
 		all = append(all, h)
 	}
 	now := time.Now()
@@ -150,7 +150,7 @@ func TestListsOpenFew(t *testing.T) {
 	}
 	var last run.Head
 	for head, err := range s.List(ctx, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
-		check(t, err)
+		check.Must(t, err)
 		last = head
 	}
 	for _, c := range []struct {
@@ -176,14 +176,12 @@ func TestListsOpenFew(t *testing.T) {
 func TestMarkRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, &filestore.Options{FS: noMarks{filestore.OS}})
-	if _, err := begin(s, key); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("got %v, want %v", err, syscall.ENOSPC)
-	}
+	check.Is(t, check.Err(begin(s, key)), syscall.ENOSPC)
 	if got := content(t, s, key); got != "" {
 		t.Errorf("got %s, want no run", got)
 	}
-	check(t, errorOf(begin(open(t, dir, nil), key)))
-	check(t, s.Delete(ctx, key))
+	check.Must(t, check.Err(begin(open(t, dir, nil), key)))
+	check.Must(t, s.Delete(ctx, key))
 	for _, shelf := range []string{filestore.DueShelf, filestore.WaitingShelves} {
 		err := filepath.WalkDir(filepath.Join(dir, shelf), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
@@ -191,9 +189,7 @@ func TestMarkRefused(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 	}
 }
 

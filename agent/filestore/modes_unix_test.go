@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestModes checks that everything is created for the owner only.
@@ -43,20 +43,12 @@ func TestModes(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	parent := t.TempDir()
 	shared, link, plain := filepath.Join(parent, "shared"), filepath.Join(parent, "link"), filepath.Join(parent, "plain")
-	check(t, os.Mkdir(shared, 0o700))
-	check(t, os.Symlink(shared, link))
-	if _, err := filestore.Open(link, nil); err == nil || !strings.Contains(err.Error(), "symbolic link") {
-		t.Errorf("got %v for a link", err)
-	}
-	check(t, os.Chmod(shared, 0o777))
-	if _, err := filestore.Open(shared, nil); err == nil || !strings.Contains(err.Error(), "0777") {
-		t.Errorf("got %v for a directory of all", err)
-	}
+	check.Must(t, os.Mkdir(shared, 0o700))
+	check.Must(t, os.Symlink(shared, link))
+	check.Text(t, check.Err(filestore.Open(link, nil)), "symbolic link")
+	check.Must(t, os.Chmod(shared, 0o777))
+	check.Text(t, check.Err(filestore.Open(shared, nil)), "0777")
 	write(t, plain, nil)
-	if _, err := filestore.Open(plain, nil); err == nil {
-		t.Error("got no error for a file")
-	}
-	if _, err := filestore.Open(filepath.Join(plain, "below"), nil); err == nil {
-		t.Error("got no error for a directory in a file")
-	}
+	check.Fails(t, check.Err(filestore.Open(plain, nil)), "got no error for a file")
+	check.Fails(t, check.Err(filestore.Open(filepath.Join(plain, "below"), nil)), "got no error for a directory in a file")
 }

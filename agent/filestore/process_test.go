@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -41,8 +42,8 @@ func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	cmd.Env = append(os.Environ(), "FILESTORE_WORK="+work, "FILESTORE_DIR="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	check(t, err)
-	check(t, cmd.Start())
+	check.Must(t, err)
+	check.Must(t, cmd.Start())
 	return cmd, out
 }
 
@@ -106,7 +107,7 @@ func TestKill(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {
 			if n == i%8 {
-				check(t, cmd.Process.Kill())
+				check.Must(t, cmd.Process.Kill())
 			}
 			_, _ = fmt.Sscanf(lines.Text(), "record %d", &seq)
 			_, _ = fmt.Sscanf(lines.Text(), "answer %s", &q)
@@ -120,7 +121,7 @@ func TestKill(t *testing.T) {
 func has(t *testing.T, s record.Store, seq uint64, q string) {
 	t.Helper()
 	log, err := s.Load(ctx, key)
-	check(t, err)
+	check.Must(t, err)
 	if seq == 0 || log.Head.Seq < seq {
 		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
 	}
@@ -168,9 +169,7 @@ func TestProcesses(t *testing.T) {
 		all = append(all, cmd)
 	}
 	for _, cmd := range all {
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, cmd.Wait())
 	}
 	if got, want := fold(t, s).Seq, uint64(1+len(all)*shares); got != want {
 		t.Errorf("got %d records, want %d", got, want)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/callbacks"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/schema"
@@ -14,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // handler keeps what it is told.
@@ -74,16 +74,12 @@ func TestCallbacksOfFailures(t *testing.T) {
 		`tool start {"city":"Rome"}`, "tool error Error: unknown city", "model start",
 	}
 	last := len(lines) - 1
-	if d := cmp.Diff(want, lines[:last]); d != "" {
-		t.Errorf("handler (-want +got):\n%s", d)
-	}
+	check.Same(t, "handler", lines[:last], want)
 	if !strings.HasPrefix(lines[last], "model error") || !strings.Contains(lines[last], "the script is over") {
 		t.Errorf("handler: %q", lines[last])
 	}
 	wantTypes := []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "model_start", "error"}
-	if d := cmp.Diff(wantTypes, types); d != "" {
-		t.Errorf("events (-want +got):\n%s", d)
-	}
+	check.Same(t, "events", types, wantTypes)
 }
 
 func TestCallbacksOfSubAgents(t *testing.T) {
@@ -103,7 +99,5 @@ func TestCallbacksOfSubAgents(t *testing.T) {
 	}
 	for range lc.Callbacks(t.Context(), h, events) {
 	}
-	if d := cmp.Diff([]string{"text again", "finish map[output:outer]"}, h.lines); d != "" {
-		t.Errorf("handler (-want +got):\n%s", d)
-	}
+	check.Same(t, "handler", h.lines, []string{"text again", "finish map[output:outer]"})
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestChain(t *testing.T) {
@@ -37,9 +37,7 @@ func TestChain(t *testing.T) {
 		"model start", "chunk Take sunglasses.", "model end: Take sunglasses.", "finish map[output:Take sunglasses.]",
 		"chain end map[output:Take sunglasses.]",
 	}
-	if d := cmp.Diff(want, log.lines); d != "" {
-		t.Errorf("handler (-want +got):\n%s", d)
-	}
+	check.Same(t, "handler", log.lines, want)
 }
 
 func TestChainKeepsAConversation(t *testing.T) {
@@ -47,7 +45,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 	a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	chain := lc.Chain(a, nil, agent.In("ada"))
 	for _, input := range []string{"Hi", "Hi again"} {
-		check(t, errorOf(chains.Run(t.Context(), chain, input)))
+		check.Must(t, check.Err(chains.Run(t.Context(), chain, input)))
 	}
 	if n := len(model.seen[1]); n != 3 {
 		t.Errorf("the model got %d messages for the second input, want 3", n)
@@ -93,9 +91,7 @@ func TestChainRefuses(t *testing.T) {
 				options = append(options, test.option)
 			}
 			_, err := chains.Run(t.Context(), lc.Chain(a, nil), test.input, options...)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want one with %q", err, test.want)
-			}
+			check.Text(t, err, test.want)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/schema"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var ada = run.Key{ID: "ada"}
@@ -21,15 +21,13 @@ var ada = run.Key{ID: "ada"}
 func contents(t *testing.T, h schema.ChatMessageHistory) []llms.ChatMessage {
 	t.Helper()
 	messages, err := h.Messages(t.Context())
-	check(t, err)
+	check.Must(t, err)
 	return messages
 }
 
 func same(t *testing.T, h schema.ChatMessageHistory, want ...llms.ChatMessage) {
 	t.Helper()
-	if d := cmp.Diff(want, contents(t, h)); d != "" {
-		t.Errorf("messages (-want +got):\n%s", d)
-	}
+	check.Same(t, "messages", contents(t, h), want)
 }
 
 func TestHistory(t *testing.T) {
@@ -44,14 +42,14 @@ func TestHistory(t *testing.T) {
 		llms.AIChatMessage{Content: "Sunny."},
 	}
 	for _, m := range all {
-		check(t, h.AddMessage(t.Context(), m))
+		check.Must(t, h.AddMessage(t.Context(), m))
 	}
 	same(t, h, all...)
-	check(t, h.SetMessages(t.Context(), all[1:2]))
-	check(t, h.AddAIMessage(t.Context(), "Hello."))
+	check.Must(t, h.SetMessages(t.Context(), all[1:2]))
+	check.Must(t, h.AddAIMessage(t.Context(), "Hello."))
 	same(t, h, all[1], llms.AIChatMessage{Content: "Hello."})
 	for range 2 { // the second finds no run
-		check(t, h.Clear(t.Context()))
+		check.Must(t, h.Clear(t.Context()))
 	}
 	same(t, h)
 }
@@ -61,8 +59,8 @@ func TestHistoryOfARun(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Sunny."), says("Hello."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}})
 	h := lc.History(store, ada, a.Name())
-	check(t, h.AddUserMessage(t.Context(), "I am Ada."))
-	check(t, errorOf(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
+	check.Must(t, h.AddUserMessage(t.Context(), "I am Ada."))
+	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
 	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}}
 	same(t, h,
 		llms.HumanChatMessage{Content: "I am Ada."},
@@ -71,9 +69,7 @@ func TestHistoryOfARun(t *testing.T) {
 		llms.ToolChatMessage{ID: "1", Content: "Sunny."},
 		llms.AIChatMessage{Content: "Sunny."},
 	)
-	if _, err := lc.History(store, ada, "other").Messages(t.Context()); err == nil {
-		t.Error("the history is read for another agent")
-	}
+	check.Fails(t, check.Err(lc.History(store, ada, "other").Messages(t.Context())), "the history is read for another agent")
 }
 
 // A run that waits, or that is held, keeps its history.
@@ -81,7 +77,7 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
-	check(t, errorOf(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
+	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
 	h := lc.History(store, ada, a.Name())
 	refused := func(match error) {
 		t.Helper()
@@ -95,6 +91,6 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 		same(t, h, llms.HumanChatMessage{Content: "Weather?"})
 	}
 	refused(nil)
-	check(t, errorOf(store.Acquire(t.Context(), ada, record.Holder{Name: "other", TTL: time.Hour})))
+	check.Must(t, check.Err(store.Acquire(t.Context(), ada, record.Holder{Name: "other", TTL: time.Hour})))
 	refused(record.ErrHeld)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -89,15 +89,11 @@ func TestPassingFailure(t *testing.T) {
 func TestProvidersOfLangchaingo(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	local, err := ollama.New(ollama.WithModel("m"))
-	check(t, err)
-	if _, err := agent.New(lc.Model(local, nil), &agent.Options{Tools: []adapter.Source{forecast()}}); err == nil || !strings.Contains(err.Error(), "http://localhost:11434/v1") {
-		t.Errorf("got %v, want what to use instead", err)
-	}
-	if _, err := agent.New(lc.Model(local, nil), nil); err != nil {
-		t.Errorf("without tools: %v", err)
-	}
+	check.Must(t, err)
+	check.Text(t, check.Err(agent.New(lc.Model(local, nil), &agent.Options{Tools: []adapter.Source{forecast()}})), "http://localhost:11434/v1")
+	check.NoError(t, check.Err(agent.New(lc.Model(local, nil), nil)), "without tools")
 	claude, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
-	check(t, err)
+	check.Must(t, err)
 	half := 0.5
 	for i, tt := range []struct {
 		options  []llms.CallOption
@@ -110,15 +106,13 @@ func TestProvidersOfLangchaingo(t *testing.T) {
 		{[]llms.CallOption{llms.WithTemperature(0.7)}, agent.ModelSettings{Temperature: &half}, 0.5},
 	} {
 		mustRun(t, wrapping(t, claude, &lc.ModelOptions{CallOptions: tt.options}, &agent.Options{Model: tt.settings}))
-		if got := w.Requests[i]["temperature"]; got != tt.want {
-			t.Errorf("got the temperature %v, want %v", got, tt.want)
-		}
+		check.Same(t, "temperature", w.Requests[i]["temperature"], tt.want)
 	}
 }
 
 func TestInfo(t *testing.T) {
 	claude, err := anthropic.New(anthropic.WithToken("x"))
-	check(t, err)
+	check.Must(t, err)
 	for _, tt := range []struct {
 		model             llms.Model
 		opts              *lc.ModelOptions
@@ -161,7 +155,7 @@ func TestCallOptions(t *testing.T) {
 		llms.WithStreamingFunc(callers), llms.WithTools([]llms.Tool{{Type: "function"}}), llms.WithToolChoice("required"),
 	}})
 	for _, err := range wrapped.Generate(t.Context(), &model.Request{MaxTokens: 5, Stop: []string{"end"}, Stream: true}) {
-		check(t, err)
+		check.Must(t, err)
 	}
 	if m.options.StreamingFunc != nil {
 		t.Error("the model was asked to stream")
@@ -211,15 +205,13 @@ func TestStreamsFromAnyGoroutine(t *testing.T) {
 		wrapped := lc.Model(m, &lc.ModelOptions{Stream: true})
 		var pieces []string
 		for d, err := range wrapped.Generate(t.Context(), &model.Request{Stream: true}) {
-			check(t, err)
+			check.Must(t, err)
 			pieces = append(pieces, d.Text)
 		}
 		if !slices.Equal(pieces, []string{"o", "k", ""}) {
 			t.Errorf("got the pieces %q", pieces)
 		}
-		if err := late(t.Context(), []byte("more")); err == nil {
-			t.Error("no error for text after the end of the call")
-		}
+		check.Fails(t, late(t.Context(), []byte("more")), "text after the end of the call")
 		for range wrapped.Generate(t.Context(), &model.Request{Stream: true}) {
 			break
 		}

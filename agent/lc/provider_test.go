@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -26,7 +26,7 @@ const (
 func TestAnthropic(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{anthropicCalls, anthropicAnswer}}
 	model, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
-	check(t, err)
+	check.Must(t, err)
 	got := mustRun(t, wrapping(t, model, nil, nil))
 	// Every block repeats the usage of its message; it counts once.
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
@@ -55,7 +55,7 @@ const (
 func TestOpenAI(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{openaiCalls, openaiAnswer}}
 	model, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
-	check(t, err)
+	check.Must(t, err)
 	got := mustRun(t, wrapping(t, model, nil, nil))
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
 	messages := w.Requests[1]["messages"].([]any)
@@ -78,20 +78,18 @@ func TestOpenAI(t *testing.T) {
 func mustRun(t *testing.T, a *agent.Agent) *agent.Result {
 	t.Helper()
 	result, err := a.Run(t.Context(), agent.Text("go"))
-	check(t, err)
+	check.Must(t, err)
 	return result
 }
 
 func diff(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d)
-	}
+	check.Same(t, what, got, want)
 }
 
 func decode(t *testing.T, text string) any {
 	t.Helper()
 	var v any
-	check(t, json.Unmarshal([]byte(text), &v))
+	check.Must(t, json.Unmarshal([]byte(text), &v))
 	return v
 }

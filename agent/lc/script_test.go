@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // script is a model that gives one reply for every call, the last one again and again.
@@ -80,16 +81,6 @@ func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent 
 func wrapping(t testing.TB, model llms.Model, o *lc.ModelOptions, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(lc.Model(model, o), opts)
-	check(t, err)
+	check.Must(t, err)
 	return a
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

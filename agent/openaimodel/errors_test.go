@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestErrors(t *testing.T) {
@@ -72,9 +73,7 @@ func TestCancelled(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	}, nil)
-	if _, err := m.GenerateContent(ctx, human("Hi")); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	check.Is(t, check.Err(m.GenerateContent(ctx, human("Hi"))), context.Canceled)
 }
 
 func TestTruncatedStream(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
@@ -25,7 +25,7 @@ func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent f
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
 	m, err := New(cfg, "gpt-4.1", opts)
-	check(t, err)
+	check.Must(t, err)
 	return m, func() string {
 		all := s.Requests()
 		return all[len(all)-1]
@@ -56,7 +56,7 @@ var (
 func TestGenerateContent(t *testing.T) {
 	m, sent := newModel(t, answering(plainAnswer), nil)
 	got, err := m.GenerateContent(t.Context(), human("Hi"))
-	check(t, err)
+	check.Must(t, err)
 	want := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
 		Content: "Hello", StopReason: "stop",
 		GenerationInfo: map[string]any{
@@ -64,9 +64,7 @@ func TestGenerateContent(t *testing.T) {
 			"ReasoningTokens": 0, "PromptCachedTokens": 0, "CacheCreationInputTokens": 0,
 		},
 	}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("response (-want +got):\n%s", diff)
-	}
+	check.Same(t, "response", got, want)
 	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }
 
@@ -101,7 +99,7 @@ func TestStreaming(t *testing.T) {
 			}
 			return nil
 		}))
-	check(t, err)
+	check.Must(t, err)
 	call := func(id, args string) llms.ToolCall {
 		return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: args}}
 	}
@@ -111,15 +109,9 @@ func TestStreaming(t *testing.T) {
 		FuncCall:       &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`},
 		GenerationInfo: map[string]any{"Model": "m"},
 	}}
-	if diff := cmp.Diff(want, got.Choices); diff != "" {
-		t.Errorf("choices (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"One ", "moment."}, text); diff != "" {
-		t.Errorf("text chunks (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"Hm."}, reasoning); diff != "" {
-		t.Errorf("reasoning chunks (-want +got):\n%s", diff)
-	}
+	check.Same(t, "choices", got.Choices, want)
+	check.Same(t, "text chunks", text, []string{"One ", "moment."})
+	check.Same(t, "reasoning chunks", reasoning, []string{"Hm."})
 	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}`)
 }
 
@@ -128,9 +120,7 @@ func TestStreamingFuncEndsTheCall(t *testing.T) {
 	enough := errors.New("enough")
 	_, err := m.GenerateContent(t.Context(), human("Hi"),
 		llms.WithStreamingFunc(func(context.Context, []byte) error { return enough }))
-	if !errors.Is(err, enough) {
-		t.Errorf("got %v, want %v", err, enough)
-	}
+	check.Is(t, err, enough)
 }
 
 func TestRequest(t *testing.T) {
@@ -208,16 +198,16 @@ func TestRequest(t *testing.T) {
 			if messages == nil {
 				messages = human("Hi")
 			}
-			check(t, errorOf(m.GenerateContent(t.Context(), messages, tt.options...)))
+			check.Must(t, check.Err(m.GenerateContent(t.Context(), messages, tt.options...)))
 			var got map[string]json.RawMessage
-			check(t, json.Unmarshal([]byte(sent()), &got))
+			check.Must(t, json.Unmarshal([]byte(sent()), &got))
 			delete(got, "model")
 			delete(got, "stream")
 			if tt.messages == nil {
 				delete(got, "messages")
 			}
 			raw, err := json.Marshal(got)
-			check(t, err)
+			check.Must(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -236,13 +226,13 @@ func TestToolChoiceRequired(t *testing.T) {
 	} {
 		m, sent := newModel(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"","function":{"name":"f","arguments":""}}]},"finish_reason":"stop"}]}`), nil)
 		res, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice(tt.choice))
-		check(t, err)
+		check.Must(t, err)
 		call := res.Choices[0].ToolCalls[0]
 		if call.ID == "" || call.FunctionCall.Arguments != "{}" || res.Choices[0].StopReason != "tool_calls" {
 			t.Errorf("got call %+v with stop reason %q, want an id, arguments {} and tool_calls", call, res.Choices[0].StopReason)
 		}
 		var got map[string]json.RawMessage
-		check(t, json.Unmarshal([]byte(sent()), &got))
+		check.Must(t, json.Unmarshal([]byte(sent()), &got))
 		equalJSON(t, string(got["tool_choice"]), tt.want)
 	}
 }
@@ -264,9 +254,7 @@ func TestRequestErrors(t *testing.T) {
 		{"takes text only", shows(llms.ChatMessageTypeAI, "image/png"), nil},
 	} {
 		m, _ := newModel(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") }, nil)
-		if _, err := m.GenerateContent(t.Context(), tt.messages, tt.options...); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got %v, want an error with %q", err, tt.want)
-		}
+		check.Text(t, check.Err(m.GenerateContent(t.Context(), tt.messages, tt.options...)), tt.want)
 	}
 }
 
@@ -299,26 +287,16 @@ func TestNewErrors(t *testing.T) {
 func TestReasoningStaysInItsConversation(t *testing.T) {
 	m, sent := newModel(t, answering(`{"choices":[{"message":{"reasoning_content":"Alice is ill.","tool_calls":[`+
 		`{"id":"functions.search:0","function":{"name":"search","arguments":"{}"}}]}}]}`), &Options{Host: "moonshot"})
-	check(t, errorOf(m.GenerateContent(t.Context(), human("Alice's question"))))
+	check.Must(t, check.Err(m.GenerateContent(t.Context(), human("Alice's question"))))
 	for user, found := range map[string]bool{"Alice": true, "Bob": false} {
 		call := llms.ToolCall{ID: "functions.search:0", Type: "function", FunctionCall: &llms.FunctionCall{Name: "search", Arguments: "{}"}}
 		answer := llms.ToolCallResponse{ToolCallID: call.ID, Name: "search", Content: "nothing"}
 		_, err := m.GenerateContent(t.Context(), append(human(user+"'s question"),
 			llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{call}},
 			llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{answer}}))
-		check(t, err)
+		check.Must(t, err)
 		if strings.Contains(sent(), "Alice is ill.") != found {
 			t.Errorf("%s: got %s, want what was thought for Alice in it: %t", user, sent(), found)
 		}
 	}
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
@@ -23,7 +24,7 @@ func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *Options) *Mod
 	cfg := openai.DefaultConfig("key-1")
 	cfg.HTTPClient = server.Client()
 	m, err := New(cfg, name, o)
-	check(t, err)
+	check.Must(t, err)
 	return m
 }
 
@@ -106,7 +107,7 @@ func TestItemsGoBack(t *testing.T) {
 	r := &model.Request{Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartText, Text: "Weather?"}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
 		Tools: []model.Tool{{Name: "weather"}}, Stream: true}
 	reply, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
-	check(t, err)
+	check.Must(t, err)
 	var types []string
 	for _, p := range reply.Message.Parts {
 		types = append(types, fmt.Sprintf("%s %s%s", p.Type, p.Text, p.ID))
@@ -115,9 +116,9 @@ func TestItemsGoBack(t *testing.T) {
 		t.Fatalf("endpoint %s, parts (-want +got):\n%s", reply.Endpoint, diff)
 	}
 	stored, err := json.Marshal(results(reply))
-	check(t, err)
+	check.Must(t, err)
 	var read []run.Message
-	check(t, json.Unmarshal(stored, &read))
+	check.Must(t, json.Unmarshal(stored, &read))
 	r.Messages, r.Endpoint = append(r.Messages, read...), reply.Endpoint
 	if _, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r); err != nil {
 		t.Fatal(err, host.Invalid())

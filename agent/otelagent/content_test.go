@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -20,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -43,10 +43,10 @@ func published(t *testing.T, attribute string) *schema.Schema {
 	}
 	name := strings.NewReplacer(".", "-", "_", "-").Replace(strings.TrimPrefix(attribute, "gen_ai."))
 	data, err := os.ReadFile(filepath.Join(dir, "gen-ai-"+name+".json"))
-	check(t, err)
+	check.Must(t, err)
 	data = bytes.ReplaceAll(data, []byte(`"$ref": "http://json-schema.org/draft-07/schema#"`), []byte(`"type": ["object", "boolean"]`))
 	var document map[string]any
-	check(t, json.Unmarshal(data, &document))
+	check.Must(t, json.Unmarshal(data, &document))
 	var known []any
 	var open []map[string]any
 	for _, def := range document["$defs"].(map[string]any) {
@@ -62,7 +62,7 @@ func published(t *testing.T, attribute string) *schema.Schema {
 		kind["not"] = map[string]any{"enum": known}
 	}
 	data, err = json.Marshal(document)
-	check(t, err)
+	check.Must(t, err)
 	s, err := schema.Compile(data)
 	if err != nil {
 		t.Fatalf("schema %s: %v", name, err)
@@ -153,14 +153,12 @@ func TestContent(t *testing.T) {
 		{Type: runs.PartText, Text: "Weather?"}, {Type: runs.PartImage, MIMEType: "image/png", Data: []byte{1, 2, 3}},
 		{Type: runs.PartImage, URL: "https://example.com/a.png"}, {Type: runs.PartFile, MIMEType: "video/mp4", Data: []byte{1}},
 	}})
-	check(t, errorOf(a.Run(t.Context(), input)))
+	check.Must(t, check.Err(a.Run(t.Context(), input)))
 	want := map[string]int{ // two calls of the model, one of the agent and of the tool
 		"gen_ai.input.messages": 3, "gen_ai.output.messages": 3, "gen_ai.system_instructions": 3, "gen_ai.tool.definitions": 2,
 		"gen_ai.tool.call.arguments": 1, "gen_ai.tool.call.result": 1,
 	}
-	if d := cmp.Diff(want, valid(t, r)); d != "" {
-		t.Errorf("content (-want +got):\n%s", d)
-	}
+	check.Same(t, "content", valid(t, r), want)
 	chats := slices.DeleteFunc([]tracetest.SpanStub(r.GetSpans()), func(s tracetest.SpanStub) bool { return s.Name != "chat m" })
 	const asked = `{"role":"user","parts":[{"type":"text","content":"Weather?"},{"type":"blob","content":"AQID","modality":"image","mime_type":"image/png"},` +
 		`{"type":"uri","modality":"image","uri":"https://example.com/a.png"},{"type":"blob","content":"AQ==","modality":"video","mime_type":"video/mp4"}]}`
@@ -171,9 +169,7 @@ func TestContent(t *testing.T) {
 			`{"role":"tool","parts":[{"type":"tool_call_response","id":"1","response":"Sunny today"}]}]`,
 		"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"Sunny."}],"finish_reason":"stop"}]`,
 	} {
-		if d := cmp.Diff(want, last[key]); d != "" {
-			t.Errorf("%s (-want +got):\n%s", key, d)
-		}
+		check.Same(t, key, last[key], want)
 	}
 	if got := attributes(chats[0].Attributes)["gen_ai.output.messages"]; !strings.Contains(got, `{"type":"reasoning","content":"hm <b>"}`) {
 		t.Errorf("got the reply %s", got)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // conventions is testdata/conventions.yaml.
@@ -33,8 +34,8 @@ type conventions struct {
 func readModel(t *testing.T) (m conventions) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/conventions.yaml")
-	check(t, err)
-	check(t, yaml.UnmarshalWithOptions(data, &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")))
+	check.Must(t, err)
+	check.Must(t, yaml.UnmarshalWithOptions(data, &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")))
 	return m
 }
 
@@ -170,7 +171,5 @@ func TestDurations(t *testing.T) {
 		want[operation] = spans[operation]
 	}
 	near := cmp.Comparer(func(x, y float64) bool { return fmt.Sprintf("%.6f", x) == fmt.Sprintf("%.6f", y) })
-	if d := cmp.Diff(want, got, near); d != "" {
-		t.Errorf("durations (-want +got):\n%s", d)
-	}
+	check.Same(t, "durations", got, want, near)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // counting counts what is written to a store.
@@ -112,7 +113,7 @@ func TestWaitingRunHasNoSpan(t *testing.T) {
 	run(t, a)
 	r.Reset()
 	before := store.writes.Load()
-	check(t, errorOf(a.ResumeRun(t.Context(), talk)))
+	check.Must(t, check.Err(a.ResumeRun(t.Context(), talk)))
 	if n := len(r.GetSpans()); n != 0 || store.writes.Load() != before {
 		t.Errorf("got %d spans and %d writes", n, store.writes.Load()-before)
 	}

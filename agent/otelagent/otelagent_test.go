@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
@@ -50,9 +51,7 @@ func TestTrace(t *testing.T) {
 		"invoke_agent boss → chat m (client, Unset): " + answered,
 		"invoke_agent boss (internal, Unset): agent.id=boss agent.name=boss agent.version=v7 operation.name=invoke_agent " + used,
 	}
-	if d := cmp.Diff(want, r.lines(t)); d != "" {
-		t.Errorf("spans (-want +got):\n%s", d)
-	}
+	check.Same(t, "spans", r.lines(t), want)
 	for _, s := range r.GetSpans() {
 		if got := attributes(s.Attributes)["gen_ai.conversation.id"]; got != "talk" {
 			t.Errorf("span %q has the conversation %q, want the id of the run", s.Name, got)
@@ -69,9 +68,7 @@ func TestTrace(t *testing.T) {
 		"gen_ai.client.inference.operation.input_tokens":         {"": 14},
 		"gen_ai.client.inference.operation.output_tokens":        {"": 6},
 	} {
-		if d := cmp.Diff(want, sums(t, r.metrics(t)[name])); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		check.Same(t, name, sums(t, r.metrics(t)[name]), want)
 	}
 }
 
@@ -167,14 +164,14 @@ func TestRefusedCallsHaveNoSpan(t *testing.T) {
 func TestNesting(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	client, err := otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers})
-	check(t, err)
+	check.Must(t, err)
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
 	})
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
 		&adapter.Options{Client: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.Client}}})
-	check(t, err)
+	check.Must(t, err)
 	defer toolset.Close()
 	name := toolset.Catalog(profile.OpenAI).Definitions()[0].Function.Name
 	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))
@@ -215,9 +212,9 @@ func TestRangeThatIsLeft(t *testing.T) {
 // A run without a tracer leaves no context in its state.
 func TestNothingIsTraced(t *testing.T) {
 	telemetry, err := otelagent.New(&otelagent.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))})
-	check(t, err)
+	check.Must(t, err)
 	a, err := agent.New(play(says("Hello.")), &agent.Options{Observe: telemetry})
-	check(t, err)
+	check.Must(t, err)
 	if result, err := a.Run(t.Context(), agent.Text("Hi")); err != nil || result.Output != "Hello." {
 		t.Errorf("got %v, %v", result, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // described is how the scripted models describe themselves.
@@ -67,7 +68,7 @@ func newRecorder(t *testing.T, o otelagent.Options) *recorder {
 	o.TracerProvider, o.MeterProvider = r.tracers, sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.meters))
 	var err error
 	r.telemetry, err = otelagent.New(&o)
-	check(t, err)
+	check.Must(t, err)
 	return r
 }
 
@@ -82,7 +83,7 @@ func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools
 		o.Observe = r.telemetry
 	}
 	a, err := agent.New(model, &o)
-	check(t, err)
+	check.Must(t, err)
 	return a
 }
 
@@ -134,7 +135,7 @@ func (r *recorder) span(t *testing.T, name string) tracetest.SpanStub {
 func (r *recorder) metrics(t *testing.T) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	check(t, r.meters.Collect(context.WithoutCancel(t.Context()), &all))
+	check.Must(t, r.meters.Collect(context.WithoutCancel(t.Context()), &all))
 	out := map[string]metricdata.Metrics{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -153,7 +154,7 @@ func fails() adapter.Source {
 func sub(t *testing.T, a *agent.Agent, name string) adapter.Source {
 	t.Helper()
 	s, err := agent.Sub(a, name, "Helps.")
-	check(t, err)
+	check.Must(t, err)
 	return s
 }
 
@@ -162,13 +163,3 @@ func run(t *testing.T, a *agent.Agent) {
 	t.Helper()
 	_, _ = a.Run(t.Context(), agent.Text("Hi"), agent.In("talk"))
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

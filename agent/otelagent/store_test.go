@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -45,8 +46,8 @@ func TestObserveStore(t *testing.T) {
 			t.Helper()
 			s := new(ledger.State)
 			all, err := s.Add(time.Now(), append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: id}}, changes...)...)
-			check(t, err)
-			check(t, errorOf(store.Create(t.Context(), record.Holder{TTL: ttl}, ledger.HeadOf(s), all)))
+			check.Must(t, err)
+			check.Must(t, check.Err(store.Create(t.Context(), record.Holder{TTL: ttl}, ledger.HeadOf(s), all)))
 		}
 		keep("works", time.Hour)
 		keep("left", 0, &ledger.Noted{Taken: true}, &ledger.Noted{Taken: true})
@@ -58,7 +59,7 @@ func TestObserveStore(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		reader := sdkmetric.NewManualReader()
 		stop, err := otelagent.ObserveStore(damagedStore{store}, record.Query{AllTenants: true}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
-		check(t, err)
+		check.Must(t, err)
 		got := gauges(t, reader)
 		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.takeovers 2, mcpchain.runs.damaged 1, mcpchain.runs.lag 30"
 		for _, one := range strings.Split(want, ", ") {
@@ -66,7 +67,7 @@ func TestObserveStore(t *testing.T) {
 				t.Errorf("got %v, want %s", got, one)
 			}
 		}
-		check(t, stop())
+		check.Must(t, stop())
 		if got := gauges(t, reader); len(got) != 0 {
 			t.Errorf("after the end: got %v", got)
 		}
@@ -77,7 +78,7 @@ func TestObserveStore(t *testing.T) {
 func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	check(t, reader.Collect(t.Context(), &all))
+	check.Must(t, reader.Collect(t.Context(), &all))
 	got := map[string]bool{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -117,15 +118,15 @@ func TestAppendsAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		telemetry, err := otelagent.New(&otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
-		check(t, err)
+		check.Must(t, err)
 		store := &refusing{Store: record.NewMemory()}
 		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Durable: agent.Durable{Store: store}, Observe: telemetry})
-		check(t, err)
+		check.Must(t, err)
 		for range 2 {
 			_, _ = a.Run(t.Context(), agent.Text("hello"))
 		}
 		var all metricdata.ResourceMetrics
-		check(t, reader.Collect(t.Context(), &all))
+		check.Must(t, reader.Collect(t.Context(), &all))
 		got := map[string]string{}
 		for _, m := range all.ScopeMetrics[0].Metrics {
 			if data, ok := m.Data.(metricdata.Histogram[float64]); ok && m.Name == "mcpchain.runs.append.duration" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -33,7 +34,7 @@ func benchmarks(b *testing.B, bench func(b *testing.B, store record.Store)) {
 			b.ReportAllocs()
 			bench(b, store)
 			var bytes int64
-			check(b, db.QueryRowContext(b.Context(), d.bytes).Scan(&bytes))
+			check.Must(b, db.QueryRowContext(b.Context(), d.bytes).Scan(&bytes))
 			b.ReportMetric(float64(bytes)/1e6, "MB")
 		})
 	}
@@ -45,7 +46,7 @@ func BenchmarkAppend(b *testing.B) {
 		d, lease := create(b, store, key)
 		cpu := cpuTime(b)
 		for b.Loop() {
-			check(b, d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3))
+			check.Must(b, d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3))
 		}
 		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/op")
 	})
@@ -66,9 +67,7 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 			for i := range runs {
 				wg.Go(func() {
 					for range each {
-						if err := drafts[i].append(b.Context(), store, leases[i], strings.Repeat("x", 100), 3); err != nil {
-							b.Error(err)
-						}
+						check.NoError(b, drafts[i].append(b.Context(), store, leases[i], strings.Repeat("x", 100), 3))
 					}
 				})
 			}
@@ -93,9 +92,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 					for range turns {
 						for _, wait := range []time.Duration{time.Second, 0, 100 * time.Millisecond} {
 							time.Sleep(wait)
-							if err := d.append(b.Context(), store, lease, strings.Repeat("x", 300), 2); err != nil {
-								b.Error(err)
-							}
+							check.NoError(b, d.append(b.Context(), store, lease, strings.Repeat("x", 300), 2))
 						}
 					}
 				})
@@ -125,7 +122,7 @@ func BenchmarkSuspended(b *testing.B) {
 		cpu := cpuTime(b)
 		for b.Loop() {
 			began := time.Now()
-			check(b, errorOf(store.Load(b.Context(), run.Key{ID: fmt.Sprint(i * 7919 % runs)})))
+			check.Must(b, check.Err(store.Load(b.Context(), run.Key{ID: fmt.Sprint(i * 7919 % runs)})))
 			times = append(times, time.Since(began))
 			i++
 		}
@@ -137,7 +134,7 @@ func BenchmarkSuspended(b *testing.B) {
 			began := time.Now()
 			n := 0
 			for _, err := range store.List(context.Background(), q) {
-				check(b, err)
+				check.Must(b, err)
 				n++
 			}
 			b.ReportMetric(float64(time.Since(began).Microseconds()), "µs-"+name)
@@ -157,9 +154,7 @@ func BenchmarkLists(b *testing.B) {
 					records = append(records, d.next(strings.Repeat("x", 300), i%16)...)
 					records = append(records, d.add(&ledger.Opened{Question: run.Question{ID: fmt.Sprint("ask_", i), Kind: run.QuestionForm, Survives: true}})...)
 					records = append(records, d.add(&ledger.Suspended{})...)
-					if _, err := store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records); err != nil {
-						b.Error(err)
-					}
+					check.NoError(b, check.Err(store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records)))
 				}
 			})
 		}
@@ -177,7 +172,7 @@ func BenchmarkLists(b *testing.B) {
 				for b.Loop() {
 					n := 0
 					for _, err := range store.List(b.Context(), c.q) {
-						check(b, err)
+						check.Must(b, err)
 						n++
 					}
 					if n != c.want {
@@ -212,13 +207,13 @@ func suspended(b *testing.B, store record.Store, key run.Key) {
 		records = append(records, d.next(strings.Repeat("x", 700), 1)...)
 	}
 	records = append(records, d.add(&ledger.Suspended{})...)
-	check(b, errorOf(store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records)))
+	check.Must(b, check.Err(store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records)))
 }
 
 // cpuTime returns the processor time of this process, without the server.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
-	check(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	check.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -33,11 +34,9 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, db := inSQLite(t).open(t)
 			d, lease := create(t, store, key)
-			check(t, d.append(t.Context(), store, lease, "x", 3))
+			check.Must(t, d.append(t.Context(), store, lease, "x", 3))
 			execute(t, db, damage)
-			if log, err := store.Load(t.Context(), key); !errors.Is(err, record.ErrCorrupt) {
-				t.Errorf("got %+v, %v, want %v", log, err, record.ErrCorrupt)
-			}
+			check.Is(t, check.Err(store.Load(t.Context(), key)), record.ErrCorrupt)
 		})
 	}
 }
@@ -61,7 +60,7 @@ func TestFailsAlone(t *testing.T) {
 	wg.Wait()
 	for i, id := range ids {
 		log, err := store.Load(t.Context(), run.Key{ID: id})
-		check(t, err)
+		check.Must(t, err)
 		if bad := id == "bad"; bad != (errs[i] != nil) || bad && !strings.Contains(errs[i].Error(), "out of luck") || bad != (log.Head.Seq == 1) {
 			t.Errorf("run %q: got %v and %d records", id, errs[i], log.Head.Seq)
 		}
@@ -72,12 +71,10 @@ func TestFailsAlone(t *testing.T) {
 func locked(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
-	check(t, err)
-	check(t, errorOf(conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
+	check.Must(t, err)
+	check.Must(t, check.Err(conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
 	return func() {
-		if _, err := conn.ExecContext(t.Context(), "COMMIT"); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.Err(conn.ExecContext(t.Context(), "COMMIT")))
 		_ = conn.Close()
 	}
 }
@@ -92,27 +89,19 @@ func TestConnectionsThatFail(t *testing.T) {
 			defer func() { _ = db.Close() }()
 			db.SetMaxOpenConns(1)
 			store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-			check(t, err)
+			check.Must(t, err)
 			d, lease := create(t, store, key)
-			check(t, d.append(t.Context(), store, lease, "x", 3))
+			check.Must(t, d.append(t.Context(), store, lease, "x", 3))
 			c.fails, _, _ = strings.Cut(operation, " ")
 			switch operation {
 			case "rollback":
-				if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{}); !errors.Is(err, record.ErrNotFound) {
-					t.Errorf("got %v, want %v", err, record.ErrNotFound)
-				}
+				check.Is(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{})), record.ErrNotFound)
 			case "next": // is read again with another statement
-				if _, err := store.Load(t.Context(), key); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, check.Err(store.Load(t.Context(), key)))
 			case "commit":
-				if err := store.Delete(t.Context(), run.Key{ID: "none"}); !errors.Is(err, errInstrumented) {
-					t.Errorf("got %v, want %v", err, errInstrumented)
-				}
+				check.Is(t, store.Delete(t.Context(), run.Key{ID: "none"}), errInstrumented)
 			default:
-				if err := store.Renew(t.Context(), lease, time.Minute); !errors.Is(err, errInstrumented) {
-					t.Errorf("got %v, want %v", err, errInstrumented)
-				}
+				check.Is(t, store.Renew(t.Context(), lease, time.Minute), errInstrumented)
 			}
 			if c.fails != "" {
 				t.Errorf("there was no %s", operation)
@@ -122,9 +111,7 @@ func TestConnectionsThatFail(t *testing.T) {
 			if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
 				t.Errorf("got synchronous = %d, %v, want %d", level, err, full)
 			}
-			if err := d.append(t.Context(), store, lease, "y", 1); err != nil {
-				t.Errorf("got %v after the failure", err)
-			}
+			check.NoError(t, d.append(t.Context(), store, lease, "y", 1))
 		})
 	}
 }
@@ -166,7 +153,7 @@ func TestTextOfOthers(t *testing.T) {
 	d, records := begin(key)
 	head := ledger.HeadOf(&d.state)
 	head.Agent = "caf\xe9"
-	check(t, errorOf(store.Create(t.Context(), record.Holder{}, head, records)))
+	check.Must(t, check.Err(store.Create(t.Context(), record.Holder{}, head, records)))
 	if log, err := store.Load(t.Context(), key); err != nil || log.Head.Agent != "caf\ufffd" {
 		t.Errorf("got %+v, %v", log, err)
 	}
@@ -184,13 +171,9 @@ func TestTriesAgain(t *testing.T) {
 				RETURN NEW;
 			END $$`,
 			`CREATE TRIGGER refuse BEFORE INSERT ON mcpchain_records FOR EACH ROW EXECUTE FUNCTION refuse()`)
-		if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
-			t.Errorf("%s: got %v after three failures", code, err)
-		}
+		check.NoError(t, d.append(t.Context(), store, lease, "x", 1), code)
 		execute(t, db, `UPDATE bound SET n = 1000000`)
-		if err := d.append(t.Context(), store, lease, "x", 1); err == nil || !strings.Contains(err.Error(), code) {
-			t.Errorf("%s: got %v, want the database's error", code, err)
-		}
+		check.Text(t, d.append(t.Context(), store, lease, "x", 1), code, code)
 		var tries int
 		if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != 4+8 {
 			t.Errorf("%s: got %d tries, %v, want 12", code, tries, err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // commits returns a group whose commits wait to be released, and the size of each.
@@ -81,9 +83,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 		}
 		for range 2 {
 			next <- nil
-			if err := <-errs; err != nil {
-				t.Errorf("got %v for a change that is committed", err)
-			}
+			check.NoError(t, <-errs)
 		}
 		if len(*sizes) != 2 || made != 2 {
 			t.Errorf("got %d changes in commits of %d, want 2 in 2", made, *sizes)

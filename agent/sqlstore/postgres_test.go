@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -57,9 +58,9 @@ func (p *postgres) dsn(t testing.TB) string {
 	}
 	schema := fmt.Sprintf("s%d", p.schemas.Add(1))
 	admin, err := sql.Open("pgx", p.running.DSN("postgres"))
-	check(t, err)
+	check.Must(t, err)
 	defer func() { _ = admin.Close() }()
-	check(t, errorOf(admin.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
+	check.Must(t, check.Err(admin.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
 	return p.running.DSN("postgres") + " search_path=" + schema
 }
 
@@ -112,7 +113,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 func ids(t *testing.T, store record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for head, err := range store.List(t.Context(), q) {
-		check(t, err)
+		check.Must(t, err)
 		ids = append(ids, head.Key.ID)
 	}
 	return ids
@@ -123,18 +124,16 @@ func TestPostgresClock(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.DialectPostgres)
 	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
 	d, lease := create(t, store, key)
-	check(t, store.Renew(t.Context(), lease, time.Minute))
+	check.Must(t, store.Renew(t.Context(), lease, time.Minute))
 	log, err := store.Load(t.Context(), key)
 	if err != nil || !log.Head.Held.After(time.Now().Add(time.Hour)) {
 		t.Fatalf("got %+v, %v, want a run that is held for more than an hour", log, err)
 	}
-	if _, err := store.Acquire(t.Context(), key, record.Holder{}); !errors.Is(err, record.ErrHeld) {
-		t.Errorf("got %v, want %v", err, record.ErrHeld)
-	}
+	check.Is(t, check.Err(store.Acquire(t.Context(), key, record.Holder{})), record.ErrHeld)
 	execute(t, db, `DROP FUNCTION clock_timestamp`, `UPDATE mcpchain_runs SET held = held - 3600000000000 - 60000000000`)
 	lease, err = store.Acquire(t.Context(), key, record.Holder{})
-	check(t, err)
-	check(t, d.append(t.Context(), store, lease, "x", 1))
+	check.Must(t, err)
+	check.Must(t, d.append(t.Context(), store, lease, "x", 1))
 }
 
 // TestCount compares Count with List.
@@ -173,9 +172,7 @@ func TestManyFirstStarts(t *testing.T) {
 				db := j.connect(t)
 				all.Go(func() {
 					<-begin
-					if _, err := sqlstore.New(t.Context(), db, j.Dialect); err != nil {
-						t.Error(err)
-					}
+					check.NoError(t, check.Err(sqlstore.New(t.Context(), db, j.Dialect)))
 				})
 			}
 			close(begin)
@@ -191,7 +188,7 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	d, lease := create(t, store, key)
 	const appends = 100
 	for range appends {
-		check(t, d.append(t.Context(), store, lease, "x", 1))
+		check.Must(t, d.append(t.Context(), store, lease, "x", 1))
 	}
 	execute(t, db, `SELECT pg_stat_force_next_flush()`)
 	var updates, inPlace int
@@ -235,15 +232,13 @@ func TestStartsWithoutRights(t *testing.T) {
 	source := server.dsn(t)
 	_, admin := opened(t, "pgx", source, sqlstore.DialectPostgres)
 	var schema string
-	check(t, admin.QueryRowContext(t.Context(), `SELECT current_schema()`).Scan(&schema))
+	check.Must(t, admin.QueryRowContext(t.Context(), `SELECT current_schema()`).Scan(&schema))
 	execute(t, admin, `CREATE USER program`, `GRANT USAGE ON SCHEMA `+schema+` TO program`, `GRANT ALL ON ALL TABLES IN SCHEMA `+schema+` TO program`)
 	db, err := sql.Open("pgx", source+" user=program")
-	check(t, err)
+	check.Must(t, err)
 	defer func() { _ = db.Close() }()
 	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
-	check(t, err)
+	check.Must(t, err)
 	create(t, store, key)
-	if err := store.RequestCancel(t.Context(), key); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, store.RequestCancel(t.Context(), key))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -63,7 +64,7 @@ func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease
 	t.Helper()
 	d, records := begin(key)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "parent"}, ledger.HeadOf(&d.state), records)
-	check(t, err)
+	check.Must(t, err)
 	return d, lease
 }
 
@@ -84,7 +85,7 @@ type job struct {
 func (j job) connect(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(j.Driver, j.DSN)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
 	return db
@@ -95,7 +96,7 @@ func (j job) open(t testing.TB) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := j.connect(t)
 	store, err := sqlstore.New(t.Context(), db, j.Dialect)
-	check(t, err)
+	check.Must(t, err)
 	return store, db
 }
 
@@ -154,16 +155,16 @@ type process struct {
 func begun(t *testing.T, j job) *process {
 	t.Helper()
 	data, err := json.Marshal(j)
-	check(t, err)
+	check.Must(t, err)
 	p := &process{Cmd: exec.Command(os.Args[0])}
 	p.Env = append(os.Environ(), childJob+"="+string(data))
 	p.Stderr = os.Stderr
 	p.in, err = p.StdinPipe()
-	check(t, err)
+	check.Must(t, err)
 	out, err := p.StdoutPipe()
-	check(t, err)
+	check.Must(t, err)
 	p.out = bufio.NewReader(out)
-	check(t, p.Start())
+	check.Must(t, p.Start())
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
 		_ = p.Wait()
@@ -175,7 +176,7 @@ func begun(t *testing.T, j job) *process {
 func (p *process) line(t *testing.T) string {
 	t.Helper()
 	line, err := p.out.ReadString('\n')
-	check(t, err)
+	check.Must(t, err)
 	return strings.TrimSpace(line)
 }
 
@@ -216,7 +217,7 @@ func TestStoppedProcess(t *testing.T) {
 		j.Hold = 200 * time.Millisecond
 		p := begun(t, j)
 		p.seq(t)
-		check(t, errorOf(io.WriteString(p.in, "go\n")))
+		check.Must(t, check.Err(io.WriteString(p.in, "go\n")))
 		d.next("by the child", 3)
 		if got := p.seq(t); got != d.state.Seq {
 			t.Fatalf("got record %d, want %d", got, d.state.Seq)
@@ -226,13 +227,13 @@ func TestStoppedProcess(t *testing.T) {
 		for errors.Is(err, record.ErrHeld) {
 			lease, err = store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
 		}
-		check(t, err)
-		check(t, errorOf(io.WriteString(p.in, "go\n")))
+		check.Must(t, err)
+		check.Must(t, check.Err(io.WriteString(p.in, "go\n")))
 		signal(t, p, syscall.SIGCONT)
 		if got := p.line(t); !strings.HasPrefix(got, "error true") {
 			t.Errorf("got %q, want a conflict", got)
 		}
-		check(t, d.append(t.Context(), store, lease, "by the parent", 1))
+		check.Must(t, d.append(t.Context(), store, lease, "by the parent", 1))
 		log, err := store.Load(t.Context(), key)
 		if err != nil || log.Head.Seq != d.state.Seq {
 			t.Errorf("got %+v, %v, want %d records", log, err, d.state.Seq)
@@ -242,7 +243,7 @@ func TestStoppedProcess(t *testing.T) {
 
 func signal(t *testing.T, p *process, s os.Signal) {
 	t.Helper()
-	check(t, p.Process.Signal(s))
+	check.Must(t, p.Process.Signal(s))
 }
 
 // TestProcessesAtOnce lets stores with connections of their own write to one database. In SQLite,
@@ -260,9 +261,7 @@ func TestProcessesAtOnce(t *testing.T) {
 					if err == nil {
 						err = store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
 					}
-					if err != nil {
-						t.Error(err)
-					}
+					check.NoError(t, err)
 				}
 			})
 		}
@@ -294,11 +293,11 @@ func TestKilledProcess(t *testing.T) {
 			}
 			_ = p.Wait()
 			log, err := store.Load(t.Context(), key)
-			check(t, err)
+			check.Must(t, err)
 			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
 				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
 			}
-			check(t, errorOf(ledger.StateOf(log.Records)))
+			check.Must(t, check.Err(ledger.StateOf(log.Records)))
 		}
 	})
 }

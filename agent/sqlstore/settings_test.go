@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestDatabasesThatLose checks that New refuses a database that does not keep its commits.
@@ -28,9 +29,7 @@ func TestDatabasesThatLose(t *testing.T) {
 		"no dialect":             {job{Driver: "sqlite", DSN: inFile(t)}, "no dialect 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := sqlstore.New(t.Context(), c.job.connect(t), c.job.Dialect); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			check.Text(t, check.Err(sqlstore.New(t.Context(), c.job.connect(t), c.job.Dialect)), c.want)
 		})
 	}
 }
@@ -64,7 +63,7 @@ func TestSyncs(t *testing.T) {
 		}},
 		{"delete", func() error { return store.Delete(t.Context(), key) }},
 	} {
-		check(t, step.do())
+		check.Must(t, step.do())
 		const full = 2
 		var level int
 		if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
@@ -98,16 +97,16 @@ func TestCheckpoints(t *testing.T) {
 			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.DialectSQLite)
 			db.SetMaxOpenConns(1)
 			again, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite) // finds the DSN's setting, not that of the first store
-			check(t, err)
+			check.Must(t, err)
 			d, lease := create(t, store, key)
 			for range c.appends {
-				check(t, d.append(t.Context(), again, lease, strings.Repeat("x", 100<<10), 1))
+				check.Must(t, d.append(t.Context(), again, lease, strings.Repeat("x", 100<<10), 1))
 			}
 			if c.release {
-				check(t, again.Release(t.Context(), lease))
+				check.Must(t, again.Release(t.Context(), lease))
 			}
 			info, err := os.Stat(file)
-			check(t, err)
+			check.Must(t, err)
 			if moved := info.Size() > 1<<20; moved != c.moved {
 				t.Errorf("the file has %d bytes: a checkpoint is %v, want %v", info.Size(), moved, c.moved)
 			}
@@ -123,7 +122,7 @@ func TestCheckpoints(t *testing.T) {
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		_, db := j.open(t)
-		check(t, errorOf(sqlstore.New(t.Context(), db, j.Dialect)))
+		check.Must(t, check.Err(sqlstore.New(t.Context(), db, j.Dialect)))
 		var versions int
 		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM mcpchain_schema").Scan(&versions); err != nil || versions != 1 {
 			t.Errorf("got %d versions, %v, want one", versions, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -55,7 +56,7 @@ func damaged(in func(testing.TB) job, statement string) func(t *testing.T) (reco
 		sqlstore.PageBy(store, 2)
 		return store, func(key run.Key) {
 			r, err := db.ExecContext(t.Context(), statement, key.ID)
-			check(t, err)
+			check.Must(t, err)
 			if n, err := r.RowsAffected(); n != 1 || err != nil {
 				t.Fatalf("%d rows were changed, %v", n, err)
 			}
@@ -104,7 +105,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
 		key := run.Key{ID: "r"}
 		d, first := create(t, store, key)
-		check(t, store.Delete(t.Context(), key))
+		check.Must(t, store.Delete(t.Context(), key))
 		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
@@ -121,26 +122,26 @@ func TestTwoVersions(t *testing.T) {
 	key := run.Key{ID: "r"}
 	d, lease := create(t, store, key)
 	snapshot, err := ledger.NewSnapshot(&d.state)
-	check(t, err)
+	check.Must(t, err)
 	r := d.add(snapshot)
-	check(t, store.Append(t.Context(), lease, ledger.HeadOf(&d.state), r))
+	check.Must(t, store.Append(t.Context(), lease, ledger.HeadOf(&d.state), r))
 	data := d.next("b", 1)[0].JSON
 	old := ledger.HeadOf(&d.state)
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
-	check(t, err)
+	check.Must(t, err)
 	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
 		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
 		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
 	log, err := record.LoadCurrent(t.Context(), store, key)
-	check(t, err)
+	check.Must(t, err)
 	got, err := ledger.StateOf(log.Records)
 	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
 		t.Errorf("got %+v, %v, want the state at record 3", got, err)
 	}
 	lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
-	check(t, err)
-	check(t, d.append(t.Context(), store, lease, "c", 1))
+	check.Must(t, err)
+	check.Must(t, d.append(t.Context(), store, lease, "c", 1))
 	if log, err = record.LoadCurrent(t.Context(), store, key); err != nil || len(log.Records) != 3 {
 		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
 	}
@@ -153,16 +154,16 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	d, lease := create(t, store, key)
 	size := func() int64 {
 		info, err := os.Stat(file + "-wal")
-		check(t, err)
+		check.Must(t, err)
 		return info.Size()
 	}
 	most := int64(0)
 	for range 20 {
-		check(t, d.append(t.Context(), store, lease, strings.Repeat("x", 1<<20), 1))
+		check.Must(t, d.append(t.Context(), store, lease, strings.Repeat("x", 1<<20), 1))
 		most = max(most, size())
 	}
 	for range 3 { // the first checkpoint, and the first write after it
-		check(t, store.Renew(t.Context(), lease, time.Hour))
+		check.Must(t, store.Renew(t.Context(), lease, time.Hour))
 	}
 	if got := size(); most < 15<<20 || got > 4<<20 {
 		t.Errorf("got a log of %d bytes after one of %d, want 4 MiB at most", got, most)
@@ -178,41 +179,29 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	keyOf := func(i int) run.Key { return run.Key{ID: fmt.Sprint("run ", i)} }
 	for i := range runs {
 		d, lease := create(t, store, keyOf(i))
-		check(t, d.append(t.Context(), store, lease, strings.Repeat("x", 300<<10), 1))
+		check.Must(t, d.append(t.Context(), store, lease, strings.Repeat("x", 300<<10), 1))
 	}
 	size := func() (all int64) {
 		execute(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
 		for _, name := range []string{file, file + "-wal"} {
 			info, err := os.Stat(name)
-			check(t, err)
+			check.Must(t, err)
 			all += info.Size()
 		}
 		return all
 	}
 	full := size()
 	for i := range runs - 3 {
-		check(t, store.Delete(t.Context(), keyOf(i)))
+		check.Must(t, store.Delete(t.Context(), keyOf(i)))
 	}
 	if left := size(); left > full/6 {
 		t.Errorf("got %d bytes of %d after all but 3 of %d runs were deleted", left, full, runs)
 	}
 	for i := runs - 3; i < runs; i++ {
-		if _, err := store.Load(t.Context(), keyOf(i)); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.Err(store.Load(t.Context(), keyOf(i))))
 	}
 	var check string
 	if err := db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
 		t.Errorf("the file is not whole: %s, %v", check, err)
 	}
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -29,7 +30,7 @@ func TestCompiledOnce(t *testing.T) {
 		before := c.compiled.Load()
 		c.fails = "prepare" // as with the lock of another process
 		store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-		check(t, err)
+		check.Must(t, err)
 		const statements, version = 25, 1
 		if n := c.compiled.Load() - before; len(stores) == 1 && n != statements+version {
 			t.Errorf("%d statements were compiled for a store, want %d", n, statements+version)
@@ -43,7 +44,7 @@ func TestCompiledOnce(t *testing.T) {
 	if n := c.compiled.Load() - before; n != 0 {
 		t.Errorf("%d statements were compiled for runs, want none", n)
 	}
-	check(t, db.Close())
+	check.Must(t, db.Close())
 	if got, want := c.closed.Load(), c.compiled.Load(); got != want {
 		t.Errorf("%d statements of %d are closed", got, want)
 	}
@@ -88,7 +89,7 @@ func TestLoadWaits(t *testing.T) {
 	create(t, store, key)
 	db.SetMaxIdleConns(0) // so that each connection is new
 	other, err := sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)")
-	check(t, err)
+	check.Must(t, err)
 	other.SetMaxOpenConns(1)
 	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // holds its lock
 	var direct *sqlite.Error

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // stuck is a driver whose connections hang at a rollback. It records what runs before a
@@ -106,9 +108,7 @@ func TestRollbackIsBounded(t *testing.T) {
 		}
 		began := time.Now()
 		tx.rollback(t.Context())
-		if took := time.Since(began); took != rollbackTime {
-			t.Errorf("it took %v, want %v", took, rollbackTime)
-		}
+		check.Equal(t, "it took", time.Since(began), rollbackTime)
 		if n := db.Stats().OpenConnections; n != 0 {
 			t.Errorf("%d connections are kept, want none", n)
 		}

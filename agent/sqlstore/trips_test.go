@@ -4,7 +4,6 @@ package sqlstore_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // trips counts round trips to a server: writes after a read.
@@ -39,7 +39,7 @@ func (c *trips) Read(b []byte) (int, error) {
 // TestPostgresAppendIsOneTrip checks that an append is one round trip.
 func TestPostgresAppendIsOneTrip(t *testing.T) {
 	config, err := pgx.ParseConfig(server.dsn(t))
-	check(t, err)
+	check.Must(t, err)
 	var asked atomic.Int64
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -53,12 +53,12 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
 	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
-	check(t, err)
+	check.Must(t, err)
 	d, lease := create(t, store, key)
 	for _, n := range []int{1, 3, 8} {
 		for try := range 3 {
 			before := asked.Load()
-			check(t, d.append(t.Context(), store, lease, "x", n))
+			check.Must(t, d.append(t.Context(), store, lease, "x", n))
 			if got := asked.Load() - before; try > 0 && got != 1 { // pgx prepares a statement at its first use
 				t.Errorf("%d records: the server was asked %d times, want once", n, got)
 			}
@@ -76,10 +76,10 @@ func TestPostgresAppendOfAnother(t *testing.T) {
 	store, db := inPostgres(t).open(t)
 	d, lease := create(t, store, key)
 	other, err := db.BeginTx(t.Context(), nil)
-	check(t, err)
+	check.Must(t, err)
 	defer func() { _ = other.Rollback() }()
 	var pid int
-	check(t, other.QueryRowContext(t.Context(), `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`).Scan(&pid))
+	check.Must(t, other.QueryRowContext(t.Context(), `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`).Scan(&pid))
 	done := make(chan error, 1)
 	go func() { done <- d.append(t.Context(), store, lease, "x", 2) }()
 	for waits := 0; waits == 0; {
@@ -88,12 +88,10 @@ func TestPostgresAppendOfAnother(t *testing.T) {
 			t.Fatalf("the append did not wait: %v", err)
 		default:
 		}
-		check(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid).Scan(&waits))
+		check.Must(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid).Scan(&waits))
 	}
-	check(t, other.Commit())
-	if err := <-done; !errors.Is(err, record.ErrConflict) {
-		t.Errorf("got %v, want %v", err, record.ErrConflict)
-	}
+	check.Must(t, other.Commit())
+	check.Is(t, <-done, record.ErrConflict)
 	log, err := store.Load(t.Context(), key)
 	if err != nil || len(log.Records) != 1 || log.Head.Seq != 1 {
 		t.Errorf("got %d records and a head at %d, %v, want the run as it was", len(log.Records), log.Head.Seq, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestRenewalsHaveAConnection lets more work wait for a row than there are connections. Leases
@@ -22,13 +23,13 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	_, free := create(t, store, run.Key{ID: "free"})
 	db.SetMaxOpenConns(3)
 	program, err := sql.Open("pgx", dsn)
-	check(t, err)
+	check.Must(t, err)
 	defer func() { _ = program.Close() }()
 	other, err := program.BeginTx(t.Context(), nil)
-	check(t, err)
+	check.Must(t, err)
 	defer func() { _ = other.Rollback() }()
 	var pid int
-	check(t, other.QueryRowContext(t.Context(), `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID).Scan(&pid))
+	check.Must(t, other.QueryRowContext(t.Context(), `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID).Scan(&pid))
 
 	var group sync.WaitGroup
 	impatient, stop := context.WithCancel(t.Context())
@@ -55,9 +56,7 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 		t.Errorf("got %v, %v, want the lease renewed", lost, err)
 	}
 	stop()
-	check(t, other.Rollback())
+	check.Must(t, other.Rollback())
 	group.Wait()
-	if _, err := store.Load(t.Context(), key); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(store.Load(t.Context(), key)))
 }

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
@@ -31,7 +31,7 @@ func newClient(t testing.TB, baseURL string, doer openai.HTTPDoer, opts *Options
 	cfg := openai.DefaultConfig(testKey)
 	cfg.BaseURL, cfg.HTTPClient = baseURL, doer
 	c, err := New(cfg, opts)
-	check(t, err)
+	check.Must(t, err)
 	return c
 }
 
@@ -72,9 +72,7 @@ func sameReply(t *testing.T, got, want *Reply) {
 			got.ToolCalls[i].ID = "ID"
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("reply (-want +got):\n%s", diff)
-	}
+	check.Same(t, "reply", got, want)
 }
 
 // inTurn is a host with an answer for each request. The last one is repeated.
@@ -82,13 +80,3 @@ func inTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
 	var n atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request) { handlers[min(int(n.Add(1)), len(handlers))-1](w, r) }
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

@@ -12,16 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestComplete(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-	check(t, err)
+	check.Must(t, err)
 	want := &Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}, Size: 5}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 	equalJSON(t, h.last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }
 
@@ -46,10 +46,10 @@ func TestAddressAndCredentials(t *testing.T) {
 		var got *http.Request
 		tt.cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { got = r; return h.Client().Do(r) })
 		c, err := New(tt.cfg, nil)
-		check(t, err)
+		check.Must(t, err)
 		r := hello()
 		r.Model = "gpt-5-mini"
-		check(t, errorOf(c.Complete(t.Context(), r)))
+		check.Must(t, check.Err(c.Complete(t.Context(), r)))
 		if got.URL.String() != tt.url || got.Header.Get(tt.header) != tt.want {
 			t.Errorf("%s: got %s with %s %q, want %s with %q", tt.name, got.URL, tt.header, got.Header.Get(tt.header), tt.url, tt.want)
 		}
@@ -271,7 +271,7 @@ func TestReplyVariants(t *testing.T) {
 			r.Stop = []string{"###"}
 			r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "old", Name: "f"}}})
 			got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-			check(t, err)
+			check.Must(t, err)
 			sameReply(t, got, &tt.want)
 		})
 	}
@@ -283,8 +283,8 @@ func TestConfigIsNotShared(t *testing.T) {
 	client := h.Client()
 	cfg.HTTPClient = client
 	c, err := New(cfg, nil)
-	check(t, err)
-	check(t, errorOf(c.Complete(t.Context(), hello())))
+	check.Must(t, err)
+	check.Must(t, check.Err(c.Complete(t.Context(), hello())))
 	if cfg.HTTPClient != client {
 		t.Error("the caller's configuration was changed")
 	}
@@ -298,11 +298,11 @@ func BenchmarkComplete(b *testing.B) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
 	})
 	c, err := New(cfg, nil)
-	check(b, err)
+	check.Must(b, err)
 	r := conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
-		check(b, errorOf(c.Complete(b.Context(), r)))
+		check.Must(b, check.Err(c.Complete(b.Context(), r)))
 	}
 }
 
@@ -325,11 +325,11 @@ func conversation(n int) *Request {
 
 func BenchmarkEncode(b *testing.B) {
 	c, err := New(openai.DefaultConfig(testKey), nil)
-	check(b, err)
+	check.Must(b, err)
 	r := conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
-		check(b, errorOf(c.encode(r, false)))
+		check.Must(b, check.Err(c.encode(r, false)))
 	}
 }
 
@@ -346,7 +346,7 @@ func TestBoundForTheUpstream(t *testing.T) {
 	})
 	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 	for i, r := range []*Request{hello(), hello(), {Model: "other", Messages: hello().Messages}} {
-		check(t, errorOf(c.Complete(t.Context(), r)))
+		check.Must(t, check.Err(c.Complete(t.Context(), r)))
 		if want := []int{2, 3, 5}[i]; h.asked() != want {
 			t.Errorf("call %d: the host was asked %d times, want %d", i, h.asked(), want)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -15,9 +15,9 @@ func ptr[T any](v T) *T { return &v }
 func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]json.RawMessage {
 	t.Helper()
 	h := newHost(t, answering(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"z","function":{"name":"f"}}]}}]}`))
-	check(t, errorOf(h.client(t, baseURL, opts).Complete(t.Context(), r)))
+	check.Must(t, check.Err(h.client(t, baseURL, opts).Complete(t.Context(), r)))
 	var got map[string]json.RawMessage
-	check(t, json.Unmarshal([]byte(h.last()), &got))
+	check.Must(t, json.Unmarshal([]byte(h.last()), &got))
 	return got
 }
 
@@ -100,7 +100,7 @@ func TestEncodeParameters(t *testing.T) {
 				delete(got, key)
 			}
 			raw, err := json.Marshal(got)
-			check(t, err)
+			check.Must(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -188,9 +188,7 @@ func TestEncodeErrors(t *testing.T) {
 	c := h.client(t, openAI, nil)
 	for _, tt := range tests {
 		_, err := c.Complete(t.Context(), &tt.request)
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
-		}
+		check.Text(t, err, tt.want, tt.name)
 	}
 	if h.asked() != 0 {
 		t.Errorf("asked the host %d times, want 0", h.asked())
@@ -231,9 +229,9 @@ func TestToolsOfOpenAI(t *testing.T) {
 			}
 			continue
 		}
-		check(t, err)
+		check.Must(t, err)
 		var sent struct{ Reasoning_Effort string }
-		check(t, json.Unmarshal([]byte(h.last()), &sent))
+		check.Must(t, json.Unmarshal([]byte(h.last()), &sent))
 		if sent.Reasoning_Effort != tt.want || (reply.Note != "") != tt.note {
 			t.Errorf("%s with effort %q: got %q, note %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Note, tt.want)
 		}
@@ -330,9 +328,7 @@ func TestNames(t *testing.T) {
 	if got := n.outgoing("files_read"); got != "files_read" {
 		t.Errorf("a good name: got %q, want it unchanged", got)
 	}
-	if diff := cmp.Diff(n.out, namesOf(r).out); diff != "" {
-		t.Errorf("names differ between requests (-first +second):\n%s", diff)
-	}
+	check.Same(t, "names differ between requests (-first +second)", namesOf(r).out, n.out)
 	if got := n.incoming("never offered"); got != "never offered" {
 		t.Errorf("got %q, want the name as it came", got)
 	}
@@ -344,10 +340,8 @@ func TestNamesComeBack(t *testing.T) {
 	out := namesOf(r).outgoing("files.read")
 	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"`+out+`"}}]}}]}`))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-	check(t, err)
-	if diff := cmp.Diff([]ToolCall{{ID: "a", Name: "files.read", Arguments: "{}"}}, got.ToolCalls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	check.Must(t, err)
+	check.Same(t, "calls", got.ToolCalls, []ToolCall{{ID: "a", Name: "files.read", Arguments: "{}"}})
 }
 
 func TestIDs(t *testing.T) {

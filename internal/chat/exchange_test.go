@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Streamed calls use one connection, one after the other, also if the body ends a while after the reply: that does not
@@ -51,7 +53,7 @@ func TestStreamsShareAConnection(t *testing.T) {
 // closes it when the next request comes.
 func forgetful(t *testing.T, body string, closing func(net.Conn)) (url string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	go func() {

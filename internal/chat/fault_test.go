@@ -15,6 +15,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -138,9 +139,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 	h := newHost(t, echo)
 	_, err := h.client(t, base, nil).Complete(t.Context(), hello())
 	noSecrets(t, err)
-	if err == nil || !strings.Contains(err.Error(), "http://memhttp.test/v1") {
-		t.Errorf("got %v, want the URL without its secrets", err)
-	}
+	check.Text(t, err, "http://memhttp.test/v1")
 
 	h.Refuse(true)
 	h.Drop()
@@ -188,7 +187,7 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 		})
 		cfg.HTTPClient = h.Client()
 		c, err := New(cfg, nil)
-		check(t, err)
+		check.Must(t, err)
 		_, err = c.Complete(t.Context(), hello())
 		failure := wantCode(t, err, "[redacted]")
 		if got != want || failure.Message != "signature [redacted] ([redacted]) is not valid" {
@@ -263,18 +262,14 @@ func TestReplyIsBounded(t *testing.T) {
 
 func TestAnswerJustWithinTheBound(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	if _, err := h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer))}).Complete(t.Context(), hello()); err != nil {
-		t.Errorf("as long as the bound: %v", err)
-	}
+	check.NoError(t, check.Err(h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer))}).Complete(t.Context(), hello())), "as long as the bound")
 	_, err := h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer)) - 1}).Complete(t.Context(), hello())
 	wantCode(t, err, CodeTooLarge)
 }
 
 func TestHugeBound(t *testing.T) {
 	h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
-	if _, err := h.client(t, openAI, &Options{MaxReply: math.MaxInt64}).Stream(t.Context(), hello(), Deltas{}); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(h.client(t, openAI, &Options{MaxReply: math.MaxInt64}).Stream(t.Context(), hello(), Deltas{})))
 }
 
 func TestAnswerCutByTheNetwork(t *testing.T) {
@@ -315,9 +310,7 @@ func TestTimeouts(t *testing.T) {
 				start := time.Now()
 				_, err := c.Stream(t.Context(), hello(), Deltas{})
 				wantCode(t, err, tt.code)
-				if got := time.Since(start); got != tt.after {
-					t.Errorf("got the error after %v, want %v", got, tt.after)
-				}
+				check.Equal(t, "the error came after", time.Since(start), tt.after)
 				if h.asked() != 1 {
 					t.Errorf("asked %d times, want 1", h.asked())
 				}
@@ -344,9 +337,7 @@ func TestCancel(t *testing.T) {
 		} else {
 			_, err = c.Complete(ctx, hello())
 		}
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("stream %t: got %v, want %v", stream, err, context.Canceled)
-		}
+		check.Is(t, err, context.Canceled, "stream", stream)
 	}
 }
 
@@ -378,9 +369,7 @@ func TestSlowCallback(t *testing.T) {
 			defer h.Close()
 			c := h.client(t, openAI, &Options{API: api, IdleTimeout: time.Minute})
 			wait := func(string) error { time.Sleep(3 * time.Minute); return nil }
-			if _, err := c.Stream(t.Context(), hello(), Deltas{Text: wait}); err != nil {
-				t.Errorf("%s: got %v", api, err)
-			}
+			check.NoError(t, check.Err(c.Stream(t.Context(), hello(), Deltas{Text: wait})), api)
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Any answer of a host causes no panic, and gives either an *Error or a valid
@@ -87,12 +89,10 @@ func FuzzPieces(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, cut int) {
 		quoted, err := json.Marshal(s)
-		check(t, err)
+		check.Must(t, err)
 		var want string
-		check(t, json.Unmarshal(quoted, &want))
-		if got := unquote(quoted); got != want {
-			t.Errorf("%s: got %q, want %q", quoted, got, want)
-		}
+		check.Must(t, json.Unmarshal(quoted, &want))
+		check.Equal(t, quoted, unquote(quoted), want)
 		joined := func(a, b string) string {
 			var p wellFormedPieces
 			first, second := p.write(a), p.write(b)

@@ -8,6 +8,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestDetect(t *testing.T) {
@@ -68,7 +69,7 @@ func TestSchemas(t *testing.T) {
 		{"compatible", "llama", profile.OpenAI},
 	} {
 		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
-		check(t, err)
+		check.Must(t, err)
 		if got := c.Schemas(tt.model); got != tt.want {
 			t.Errorf("%s at %s: got %s, want %s", tt.model, tt.host, got, tt.want)
 		}
@@ -95,7 +96,7 @@ func TestTakesFormats(t *testing.T) {
 		{"groq", "m", true, false}, {"together", "m", true, false}, {"gemini", "m", true, false}, {"mistral", "m", true, false},
 	} {
 		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
-		check(t, err)
+		check.Must(t, err)
 		if got, tools := c.TakesFormats(tt.model, false), c.TakesFormats(tt.model, true); got != tt.want || tools != tt.tools {
 			t.Errorf("%s at %s: got %t, with tools %t, want %t, %t", tt.model, tt.host, got, tools, tt.want, tt.tools)
 		}
@@ -104,9 +105,7 @@ func TestTakesFormats(t *testing.T) {
 
 func TestProfilesAreComplete(t *testing.T) {
 	for _, h := range append(hostNames(), hostName{profile: "lmstudio"}, hostName{profile: "compatible"}) {
-		if _, err := profileNamed(h.profile); err != nil {
-			t.Errorf("%s: %v", h.domain, err)
-		}
+		check.NoError(t, check.Err(profileNamed(h.profile)), h.domain)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // thoughtful answers with two calls and the extra data of all hosts.
@@ -20,13 +22,13 @@ func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) 
 	c := h.client(t, url, nil)
 	first := hello()
 	reply, err := c.Complete(t.Context(), first)
-	check(t, err)
+	check.Must(t, err)
 	for i := range reply.ToolCalls {
 		reply.ToolCalls[i].Extra = nil // langchaingo drops it
 	}
-	check(t, errorOf(c.Complete(t.Context(), second(reply.ToolCalls))))
+	check.Must(t, check.Err(c.Complete(t.Context(), second(reply.ToolCalls))))
 	var got struct{ Messages []json.RawMessage }
-	check(t, json.Unmarshal([]byte(h.last()), &got))
+	check.Must(t, json.Unmarshal([]byte(h.last()), &got))
 	return string(got.Messages[len(got.Messages)-1])
 }
 
@@ -105,13 +107,13 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 		return r
 	}
 	reply, err := c.Complete(t.Context(), after(`{"x":1,"y":[2]}`))
-	check(t, err)
+	check.Must(t, err)
 	for arguments, found := range map[string]bool{
 		`{"x":1,"y":[2]}`: true, `{ "y": [2.0], "x": 1 }`: true, `{"x":1,"y":[3]}`: false, `{}`: false, `no object`: false,
 	} {
 		r := after(arguments)
 		r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls})
-		check(t, errorOf(c.Complete(t.Context(), r)))
+		check.Must(t, check.Err(c.Complete(t.Context(), r)))
 		if strings.Contains(h.last(), "Hm.") != found {
 			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.last(), found)
 		}
@@ -129,9 +131,9 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 		for range 3 {
 			var err error
 			reply, err = c.Complete(t.Context(), hello())
-			check(t, err)
+			check.Must(t, err)
 		}
-		check(t, errorOf(c.Complete(t.Context(), continued(reply.ToolCalls[:1]))))
+		check.Must(t, check.Err(c.Complete(t.Context(), continued(reply.ToolCalls[:1]))))
 		if strings.Contains(h.last(), "Hm.") != found {
 			t.Errorf("got %s, want a thought in it: %t", h.last(), found)
 		}
@@ -255,7 +257,7 @@ func TestLongArgumentsCostLittle(t *testing.T) {
 		c := h.client(t, base, nil)
 		call := ToolCall{ID: "a", Name: "f", Arguments: `{"a":[` + list + `0]}`}
 		return allocated(func() {
-			check(t, errorOf(c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{Text(User, "x"), {Role: Assistant, ToolCalls: []ToolCall{call}}}})))
+			check.Must(t, check.Err(c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{Text(User, "x"), {Role: Assistant, ToolCalls: []ToolCall{call}}}})))
 		})
 	}
 	list := strings.Repeat("0,", 1<<20)

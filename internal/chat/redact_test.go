@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // An endpoint may repeat the key in other forms, and the error would bring it into logs.
@@ -35,7 +37,5 @@ func TestDisguisedKeys(t *testing.T) {
 		}
 	}
 	const harmless = "the model hunter of aGVsbG8gd29ybGQ= is not here: 100%25"
-	if got := newRedactor(req).clean(harmless); got != harmless {
-		t.Errorf("got %q, want %q", got, harmless)
-	}
+	check.Equal(t, "", newRedactor(req).clean(harmless), harmless)
 }

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const (
@@ -93,7 +94,7 @@ func TestResponses(t *testing.T) {
 			} else {
 				reply, err = c.Stream(t.Context(), r, deltas)
 			}
-			check(t, err)
+			check.Must(t, err)
 			if name != "whole" && (text != "Let me see." || reasoning != "Two calls.\n\nOne turn.") {
 				t.Errorf("got the pieces %q and %q", text, reasoning)
 			}
@@ -108,7 +109,7 @@ func TestResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			var sent struct{ Input []json.RawMessage }
-			check(t, json.Unmarshal([]byte(host.last()), &sent))
+			check.Must(t, json.Unmarshal([]byte(host.last()), &sent))
 			want := []string{
 				`{"type":"message","role":"user","content":[{"type":"input_text","text":"Weather in Rome and Oslo?"}]}`, thoughtItem,
 				`{"type":"message","role":"assistant","content":"Let me see.","phase":"commentary"}`,
@@ -121,9 +122,7 @@ func TestResponses(t *testing.T) {
 			for _, item := range sent.Input {
 				got = append(got, string(item))
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("sent back (-want +got):\n%s", diff)
-			}
+			check.Same(t, "sent back", got, want)
 		})
 	}
 }
@@ -134,9 +133,9 @@ func TestResponsesRemembered(t *testing.T) {
 	c := host.client(t, openAI, nil)
 	r := astra(Tool{Name: "weather"})
 	reply, err := c.Complete(t.Context(), r)
-	check(t, err)
+	check.Must(t, err)
 	r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls}, Message{Role: ToolRole, ToolCallID: "call_1", Parts: []Part{{Text: "sun"}}})
-	check(t, errorOf(c.Complete(t.Context(), r)))
+	check.Must(t, check.Err(c.Complete(t.Context(), r)))
 	if !strings.Contains(host.last(), thoughtItem+`,{"type":"function_call"`) {
 		t.Errorf("the thought did not go back before its call: %s", host.last())
 	}
@@ -149,12 +148,10 @@ func TestResponsesEmptyTexts(t *testing.T) {
 	r.Messages = append(r.Messages,
 		Message{Role: Assistant, Parts: []Part{{}}, ToolCalls: []ToolCall{{ID: "c", Name: "f"}}},
 		Message{Role: ToolRole, ToolCallID: "c", Parts: []Part{{}}})
-	check(t, errorOf(host.client(t, openAI, nil).Complete(t.Context(), r)))
+	check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), r)))
 	var sent struct{ Input []json.RawMessage }
-	check(t, json.Unmarshal([]byte(host.last()), &sent))
-	if got, want := string(sent.Input[2]), `{"type":"function_call_output","call_id":"c","output":""}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Must(t, json.Unmarshal([]byte(host.last()), &sent))
+	check.Equal(t, "", string(sent.Input[2]), `{"type":"function_call_output","call_id":"c","output":""}`)
 }
 
 // TestResponsesLastThought leaves out a thought that nothing follows, as an agent may drop the call that did.
@@ -164,7 +161,7 @@ func TestResponsesLastThought(t *testing.T) {
 	r.Messages = append(r.Messages, Message{Role: Assistant, Items: []Item{
 		{Raw: json.RawMessage(thoughtItem)}, {Text: &ItemText{Text: "Let me see."}}, {Raw: json.RawMessage(lateThought)},
 	}}, Text(User, "Go on."))
-	check(t, errorOf(host.client(t, openAI, nil).Complete(t.Context(), r)))
+	check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), r)))
 	if sent := host.last(); !strings.Contains(sent, "rs_1") || strings.Contains(sent, "rs_2") {
 		t.Errorf("sent %s, want only the thought before the text", sent)
 	}
@@ -192,9 +189,9 @@ func TestResponsesRequests(t *testing.T) {
 			host := newHost(t, answering(response("completed", textItem+","+callItem, "")))
 			r := tt.request
 			r.Model, r.Messages = tt.model, []Message{Text(System, "Be brief."), Text(User, "Hi"), Text(System, "Today is Monday.")}
-			check(t, errorOf(host.client(t, openAI, nil).Complete(t.Context(), &r)))
+			check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), &r)))
 			var got map[string]json.RawMessage
-			check(t, json.Unmarshal([]byte(host.last()), &got))
+			check.Must(t, json.Unmarshal([]byte(host.last()), &got))
 			if string(got["store"]) != "false" || string(got["instructions"]) != `"Be brief."` || !strings.Contains(string(got["input"]), `"developer"`) {
 				t.Errorf("got %s", host.last())
 			}
@@ -238,9 +235,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%+v: got %s, %v", tt, got, err)
 		}
 	}
-	if _, err := New(openai.DefaultConfig(testKey), &Options{API: "messages"}); err == nil || !strings.Contains(err.Error(), "use chat or responses") {
-		t.Errorf("got %v", err)
-	}
+	check.Text(t, check.Err(New(openai.DefaultConfig(testKey), &Options{API: "messages"})), "use chat or responses")
 }
 
 // TestResponsesEnd has how responses end, and fail.

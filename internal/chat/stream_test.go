@@ -12,8 +12,9 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // chunk is an event with a delta, and a finish reason if not empty.
@@ -30,7 +31,7 @@ const done = `data: [DONE]`
 
 func TestStream(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/streams.txtar")
-	check(t, err)
+	check.Must(t, err)
 	type test struct {
 		name   string
 		lines  []string
@@ -47,7 +48,7 @@ func TestStream(t *testing.T) {
 		default:
 			tests = append(tests, test{name: f.Name, lines: strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n")})
 		}
-		check(t, err)
+		check.Must(t, err)
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,11 +60,9 @@ func TestStream(t *testing.T) {
 			got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{
 				Text: func(s string) error { pieces = append(pieces, s); return nil },
 			})
-			check(t, err)
+			check.Must(t, err)
 			sameReply(t, got, &tt.want)
-			if diff := cmp.Diff(tt.pieces, pieces); diff != "" {
-				t.Errorf("pieces (-want +got):\n%s", diff)
-			}
+			check.Same(t, "pieces", pieces, tt.pieces)
 		})
 	}
 }
@@ -74,7 +73,7 @@ func TestStreamRequest(t *testing.T) {
 		mistral: `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}`,
 	} {
 		h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
-		check(t, errorOf(h.client(t, url, nil).Stream(t.Context(), hello(), Deltas{})))
+		check.Must(t, check.Err(h.client(t, url, nil).Stream(t.Context(), hello(), Deltas{})))
 		equalJSON(t, h.last(), want)
 	}
 }
@@ -254,6 +253,6 @@ func BenchmarkAssemble(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(b.Context(), chatCompletion)
-		check(b, errorOf(x.assemble(strings.NewReader(stream), &draft{}, nil)))
+		check.Must(b, check.Err(x.assemble(strings.NewReader(stream), &draft{}, nil)))
 	}
 }

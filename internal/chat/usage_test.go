@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A count that cannot be true is ignored; the other counts are used.
@@ -39,10 +41,8 @@ func TestUsage(t *testing.T) {
 	for _, tt := range tests {
 		h := newHost(t, answering(`{"choices":[{"message":{"content":"x"}}],"usage":`+tt.usage+`}`))
 		got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-		check(t, err)
-		if diff := cmp.Diff(tt.want, got.Usage); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
+		check.Must(t, err)
+		check.Same(t, tt.name, got.Usage, tt.want)
 	}
 }
 
@@ -67,9 +67,9 @@ func TestSize(t *testing.T) {
 		r := hello()
 		r.Stop, r.ToEnd = []string{"###"}, true
 		one, err := whole.client(t, openAI, nil).Complete(t.Context(), r)
-		check(t, err)
+		check.Must(t, err)
 		other, err := streamed.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
-		check(t, err)
+		check.Must(t, err)
 		for form, got := range map[string]*Reply{"whole": one, "streamed": other} {
 			if got.Size != tt.size || got.Usage == nil || got.Usage.Completion != 9 {
 				t.Errorf("%s, %s: got %d bytes and the usage %+v, want %d bytes and the host's count", tt.name, form, got.Size, got.Usage, tt.size)
@@ -106,7 +106,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 		r.Stop, r.ToEnd = []string{"###"}, tt.toEnd
 		var pieces string
 		got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }})
-		check(t, err)
+		check.Must(t, err)
 		want := &Reply{Model: "m", Text: "Hello ", Finish: FinishStop, Stopped: true, Usage: tt.usage, Size: tt.size}
 		if diff := cmp.Diff(want, got); diff != "" || pieces != "Hello " {
 			t.Errorf("%s: got the pieces %q, reply (-want +got):\n%s", tt.name, pieces, diff)

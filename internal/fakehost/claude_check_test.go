@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestRequests checks what the host takes, and one of everything that it refuses.
@@ -73,9 +75,9 @@ func TestAccount(t *testing.T) {
 	long := strings.Repeat("word ", 1000)
 	request := func(more string) *ClaudeRequest {
 		text, err := json.Marshal(long)
-		check(t, err)
+		check.Must(t, err)
 		r, err := checkClaude([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text","text":`+string(text)+`,"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"`+more+`"}]}]}`), h.sign)
-		check(t, err)
+		check.Must(t, err)
 		return r
 	}
 	first, second := h.account(request("a")), h.account(request("b"))

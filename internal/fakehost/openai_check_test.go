@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // host is a host that says "ok", and the thought and the call of an earlier reply.
@@ -30,13 +32,13 @@ func host(t *testing.T) (url, thought, call string) {
 func post(t *testing.T, url, key, body string) (status int, reply string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	check(t, err)
+	check.Must(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(r)
-	check(t, err)
+	check.Must(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	check(t, err)
+	check.Must(t, err)
 	return resp.StatusCode, string(data)
 }
 
@@ -113,13 +115,5 @@ func TestChat(t *testing.T) {
 				t.Errorf("got %d %s, want %q", status, body, tt.want)
 			}
 		})
-	}
-}
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
@@ -23,7 +24,7 @@ func TestModels(t *testing.T) {
 	write(t, path, `{"default": "big", "models": {
 		"fast": {"baseUrl": "http://localhost/v1", "model": "q"}, "big": {"baseUrl": "https://h/v1", "model": "g", "apiKey": "k-${KEY}"}}}`)
 	m, err := models.Read(path)
-	check(t, err)
+	check.Must(t, err)
 	getenv := func(name string) string { return map[string]string{"KEY": "s3cret"}[name] }
 	for name, want := range map[string]models.Model{
 		"":      {BaseURL: "https://h/v1", Name: "g", Key: "k-s3cret"},
@@ -49,15 +50,13 @@ func TestWrongModels(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "models.json")
 		write(t, path, text)
-		if _, err := models.Read(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", text, err, want)
-		}
+		check.Text(t, check.Err(models.Read(path)), want, text)
 	}
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	check(t, os.WriteFile(path, []byte(text), 0o600))
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestPublicURL(t *testing.T) {
@@ -67,9 +66,7 @@ func TestPublicURL(t *testing.T) {
 		"user:pass@host:1/v1":                    "host:1/v1",
 		"http://host?key=secret":                 "http://host",
 	} {
-		if got := models.PublicURL(in); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, "", models.PublicURL(in), want)
 	}
 }
 
@@ -98,7 +95,7 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, func(name string) string { return tt.env[name] })
-		check(t, set.Parse(strings.Fields(tt.args+" -models "+path)))
+		check.Must(t, set.Parse(strings.Fields(tt.args+" -models "+path)))
 		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
 			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 		}
@@ -122,13 +119,11 @@ func TestFlags(t *testing.T) {
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, env)
-		check(t, set.Parse(strings.Fields(args)))
+		check.Must(t, set.Parse(strings.Fields(args)))
 		if err := f.Complete(); err != nil || !reflect.DeepEqual(f.Model, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", args, f.Model, err, want)
 		}
-		if _, err := f.Model.Open(nil); err != nil {
-			t.Errorf("%s: %v", args, err)
-		}
+		check.NoError(t, check.Err(f.Model.Open(nil)), args)
 		if _, err := f.Model.Sampler(sampling.Options{}); (err == nil) != (want.API != models.Messages) {
 			t.Errorf("%s: sampler: %v", args, err)
 		}
@@ -142,17 +137,7 @@ func TestFlags(t *testing.T) {
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, env)
-		check(t, set.Parse(strings.Fields(args)))
-		if err := f.Complete(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", args, err, want)
-		}
-	}
-}
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+		check.Must(t, set.Parse(strings.Fields(args)))
+		check.Text(t, f.Complete(), want, args)
 	}
 }

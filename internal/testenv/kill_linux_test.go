@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestKillChildren(t *testing.T) {
@@ -11,8 +13,8 @@ func TestKillChildren(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-word", word)
 		cmd.Env = append(os.Environ(), Role("waits"))
 		in, err := cmd.StdinPipe()
-		check(t, err)
-		check(t, cmd.Start())
+		check.Must(t, err)
+		check.Must(t, cmd.Start())
 		t.Cleanup(func() { _ = in.Close() })
 		return cmd
 	}
@@ -22,9 +24,7 @@ func TestKillChildren(t *testing.T) {
 	if n := KillChildren(t, "the-one"); n != 1 {
 		t.Errorf("got %d killed, want 1", n)
 	}
-	if err := <-ended; err == nil {
-		t.Error("it ended by itself")
-	}
+	check.Fails(t, <-ended, "it ended by itself")
 	if !Runs(other.Process.Pid) {
 		t.Error("the other was killed, too")
 	}

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // greeter is a set without a need for the network: its one package lies beside
@@ -48,16 +49,14 @@ func installed(t *testing.T, cache string, files fs.FS) (*NPM, error) {
 func TestInstall(t *testing.T) {
 	cache := t.TempDir()
 	first, err := installed(t, cache, greeter(">=18"))
-	check(t, err)
+	check.Must(t, err)
 	out, err := exec.CommandContext(t.Context(), first.Node(), first.Path("program.mjs")).CombinedOutput()
 	if err != nil || string(out) != "hello\n" {
 		t.Errorf("got %q, %v, want hello", out, err)
 	}
-	if _, err := os.Stat(first.Module("greeter/index.js")); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(os.Stat(first.Module("greeter/index.js"))))
 	before, err := os.Stat(first.dir)
-	check(t, err)
+	check.Must(t, err)
 	second, err := installed(t, cache, greeter(">=18"))
 	if err != nil || *second != *first {
 		t.Fatalf("got %+v, %v, want %+v", second, err, first)
@@ -82,7 +81,7 @@ func TestInstallAtOnce(t *testing.T) {
 		wg.Go(func() { sets[i], errs[i] = installed(t, cache, greeter("")) })
 	}
 	wg.Wait()
-	check(t, errors.Join(errs...))
+	check.Must(t, errors.Join(errs...))
 	wantOnly(t, cache, filepath.Base(sets[0].dir))
 	for _, s := range sets {
 		if *s != *sets[0] {
@@ -94,7 +93,7 @@ func TestInstallAtOnce(t *testing.T) {
 func wantOnly(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	check(t, err)
+	check.Must(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -108,9 +107,7 @@ func TestInstallFails(t *testing.T) {
 	cache := t.TempDir()
 	unlocked := greeter("")
 	delete(unlocked, "package-lock.json")
-	if _, err := installed(t, cache, unlocked); err == nil || !strings.Contains(err.Error(), "package-lock") {
-		t.Errorf("got %v, want what npm says", err)
-	}
+	check.Text(t, check.Err(installed(t, cache, unlocked)), "package-lock")
 	wantOnly(t, cache)
 }
 
@@ -120,21 +117,19 @@ func TestFindNode(t *testing.T) {
 		">=900": "no Node.js 900 or newer",
 	} {
 		s := &NPM{dir: t.TempDir()}
-		check(t, os.CopyFS(s.dir, greeter(engines)))
-		if _, err := s.findNode(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want an error with %q", engines, err, want)
-		}
+		check.Must(t, os.CopyFS(s.dir, greeter(engines)))
+		check.Text(t, check.Err(s.findNode(t.Context())), want, engines)
 	}
 }
 
 func TestSweep(t *testing.T) {
 	cache := t.TempDir()
 	for _, name := range []string{"npm-1.tmp", "npm-2.tmp", "npm-3"} {
-		check(t, os.Mkdir(filepath.Join(cache, name), 0o755))
+		check.Must(t, os.Mkdir(filepath.Join(cache, name), 0o755))
 	}
 	old := time.Now().Add(-leftoverAge - time.Minute)
 	for _, name := range []string{"npm-1.tmp", "npm-3"} {
-		check(t, os.Chtimes(filepath.Join(cache, name), old, old))
+		check.Must(t, os.Chtimes(filepath.Join(cache, name), old, old))
 	}
 	sweep(cache)
 	wantOnly(t, cache, "npm-2.tmp", "npm-3")
@@ -173,13 +168,5 @@ func TestMissing(t *testing.T) {
 		if <-done; w.skipped != (ci == "") || w.failed != (ci != "") {
 			t.Errorf("CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)
 		}
-	}
-}
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A process that has ended does not run again while its parent asks for its status.
 func TestRunsOfZombie(t *testing.T) {
 	for range 100 {
 		cmd := exec.Command("true")
-		check(t, cmd.Start())
+		check.Must(t, cmd.Start())
 		pid := cmd.Process.Pid
 		for end := time.Now().Add(Patience); Runs(pid); time.Sleep(100 * time.Microsecond) {
 			if time.Now().After(end) {

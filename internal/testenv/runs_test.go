@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -18,14 +20,14 @@ func TestRuns(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), Role("waits"))
 	in, err := cmd.StdinPipe()
-	check(t, err)
-	check(t, cmd.Start())
+	check.Must(t, err)
+	check.Must(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if !Runs(os.Getpid()) || !Runs(pid) {
 		t.Error("got false for a process that runs")
 	}
 	_ = in.Close()
-	check(t, cmd.Wait())
+	check.Must(t, cmd.Wait())
 	if Runs(pid) {
 		t.Error("got true for a process that has ended")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -139,12 +140,12 @@ func TestBadRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), tt.method, server.URL+tt.path, strings.NewReader(tt.body))
-			check(t, err)
+			check.Must(t, err)
 			res, err := http.DefaultClient.Do(req)
-			check(t, err)
+			check.Must(t, err)
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
-			check(t, err)
+			check.Must(t, err)
 			if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
 				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
 			}
@@ -156,11 +157,9 @@ func TestBadRequests(t *testing.T) {
 func start(t *testing.T) *openai.Client {
 	t.Helper()
 	model, err := tryout.StartModel()
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() {
-		if err := model.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, model.Close())
 	})
 	cfg := openai.DefaultConfig("")
 	cfg.BaseURL = model.BaseURL
@@ -195,7 +194,7 @@ func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCom
 	if !streaming {
 		req.StreamOptions = nil
 		res, err := client.CreateChatCompletion(t.Context(), req)
-		check(t, err)
+		check.Must(t, err)
 		checkFinish(t, res.Choices[0].FinishReason, res.Choices[0].Message)
 		return res.Choices[0].Message
 	}
@@ -210,14 +209,14 @@ func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCom
 func collect(t *testing.T, client *openai.Client, req openai.ChatCompletionRequest) (m openai.ChatCompletionMessage, finish openai.FinishReason, tokens int) {
 	t.Helper()
 	stream, err := client.CreateChatCompletionStream(context.Background(), req)
-	check(t, err)
+	check.Must(t, err)
 	defer stream.Close()
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return m, finish, tokens
 		}
-		check(t, err)
+		check.Must(t, err)
 		if chunk.Usage != nil {
 			tokens = chunk.Usage.TotalTokens
 		}
@@ -244,17 +243,5 @@ func checkFinish(t *testing.T, got openai.FinishReason, m openai.ChatCompletionM
 	if len(m.ToolCalls) > 0 {
 		want = openai.FinishReasonToolCalls
 	}
-	if got != want {
-		t.Errorf("finish reason: got %q, want %q", got, want)
-	}
+	check.Equal(t, "finish reason", got, want)
 }
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func errorOf[T any](_ T, err error) error { return err }

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -34,7 +34,7 @@ func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationPa
 	t.Helper()
 	clientEnd, serverEnd := sdk.NewInMemoryTransports()
 	server, err := tryout.NewServer().Connect(t.Context(), serverEnd, nil)
-	check(t, err)
+	check.Must(t, err)
 	opts := &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r.Params) },
 	}
@@ -50,7 +50,7 @@ func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationPa
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
 	session, err := client.Connect(t.Context(), clientEnd, nil)
-	check(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() {
 		session.Close()
 		server.Wait()
@@ -76,7 +76,7 @@ func serve(t *testing.T) mcpclient.Transport {
 func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
-	check(t, err)
+	check.Must(t, err)
 	var parts []string
 	for _, c := range res.Content {
 		if c, ok := c.(*sdk.TextContent); ok {
@@ -140,9 +140,7 @@ func TestBooking(t *testing.T) {
 			if got := call(t, connect(t, a, nil), "book_table", nil); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
-			if diff := cmp.Diff([]string{"When should the table at Chez Démo be booked?"}, a.asked); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			check.Same(t, "-want +got", a.asked, []string{"When should the table at Chez Démo be booked?"})
 		})
 	}
 }
@@ -163,14 +161,12 @@ func TestBookingForSoMany(t *testing.T) {
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			}),
 		})
-		check(t, err)
+		check.Must(t, err)
 		res, err := client.CallTool(t.Context(), "book_table", map[string]any{"people": people})
 		if err != nil || !strings.Contains(res.Text(), "(decline)") {
 			t.Errorf("got %+v, %v; want a form that was declined", res, err)
 		}
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, client.Close())
 	}
 }
 
@@ -196,7 +192,7 @@ func TestLegacyClient(t *testing.T) {
 			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}),
 	})
-	check(t, err)
+	check.Must(t, err)
 	for tool, want := range map[string]string{
 		"summarize":  "Summary: echo",
 		"book_table": "No table was booked: the guest did not fill in the form (cancel).",
@@ -210,9 +206,7 @@ func TestLegacyClient(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %s", tool, res, err, want)
 		}
 	}
-	if err := client.Close(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, client.Close())
 }
 
 func TestProgress(t *testing.T) {
@@ -220,24 +214,20 @@ func TestProgress(t *testing.T) {
 	s := connect(t, nil, func(p *sdk.ProgressNotificationParams) { notices <- p.Message })
 	params := &sdk.CallToolParams{Name: "count", Arguments: map[string]any{"to": 3}}
 	params.SetProgressToken("p")
-	check(t, errorOf(s.CallTool(t.Context(), params)))
+	check.Must(t, check.Err(s.CallTool(t.Context(), params)))
 	for _, want := range []string{"counted to 1", "counted to 2", "counted to 3"} {
-		if got := <-notices; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", <-notices, want)
 	}
 }
 
 func TestPicture(t *testing.T) {
 	res, err := connect(t, nil, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "picture"})
-	check(t, err)
+	check.Must(t, err)
 	img, ok := res.Content[1].(*sdk.ImageContent)
 	if !ok || img.MIMEType != "image/png" {
 		t.Fatalf("got %#v, want a PNG", res.Content[1])
 	}
-	if _, err := png.Decode(bytes.NewReader(img.Data)); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(png.Decode(bytes.NewReader(img.Data))))
 }
 
 func TestOffers(t *testing.T) {
@@ -251,7 +241,7 @@ func TestOffers(t *testing.T) {
 		"4": "What is the weather in Oslo? Then book a table for 4.",
 	} {
 		prompt, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
-		check(t, err)
+		check.Must(t, err)
 		if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != want {
 			t.Errorf("prompt for %q: got %q, want %q", people, got, want)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var everyDialect = []convert.Rules{convert.OpenAI, convert.Anthropic, convert.Bedrock, convert.Google, convert.Mistral}
@@ -119,9 +120,7 @@ func TestToLLMS(t *testing.T) {
 	} {
 		messages := history()
 		got := toLLMS(messages, d)
-		if diff := cmp.Diff(want, lines(got)); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", d, diff)
-		}
+		check.Same(t, d, lines(got), want)
 		if diff := cmp.Diff(history(), messages); diff != "" {
 			t.Errorf("%+v: the history was changed (-want +got):\n%s", d, diff)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // random makes a history of what langchaingo can say.
@@ -81,11 +82,11 @@ func TestJSONLosesNothing(t *testing.T) {
 	}
 	for i, m := range want {
 		messages, err := convert.FromLLMS([]llms.MessageContent{m})
-		check(t, err)
+		check.Must(t, err)
 		data, err := json.Marshal(messages)
-		check(t, err)
+		check.Must(t, err)
 		var read []run.Message
-		check(t, json.Unmarshal(data, &read))
+		check.Must(t, json.Unmarshal(data, &read))
 		d := convert.Anthropic
 		if i == 0 { // Anthropic has no blank text
 			d = convert.OpenAI
@@ -113,18 +114,8 @@ func TestFromLLMS(t *testing.T) {
 		message(run.RoleTool, run.Part{Type: run.PartResult, ID: "1", Name: "f", Text: "r"}, run.Part{Type: run.PartResult, ID: "2"}),
 		run.Text(run.RoleUser, "c"),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	check.Same(t, "messages", got, want)
 	if first := "message 3: part 0: tool call \"2\" without a function"; err == nil || err.Error() != first {
 		t.Errorf("got %v, want %s", err, first)
-	}
-}
-
-// check ends the test at an error.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var hi = []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")}
@@ -89,12 +90,7 @@ func TestGenerateErrors(t *testing.T) {
 		if tt.option != nil {
 			options = append(options, tt.option)
 		}
-		got, err := convert.Generate(t.Context(), tt.messages, options, replying(failed, model.Delta{Text: "a"}))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got %+v, %v, want %q", got, err, tt.want)
-		}
+		check.Text(t, check.Err(convert.Generate(t.Context(), tt.messages, options, replying(failed, model.Delta{Text: "a"}))), tt.want)
 	}
-	if _, err := convert.Generate(t.Context(), hi, nil, replying(nil)); err == nil || !strings.Contains(err.Error(), "no reply") {
-		t.Errorf("got %v of no reply", err)
-	}
+	check.Text(t, check.Err(convert.Generate(t.Context(), hi, nil, replying(nil))), "no reply")
 }

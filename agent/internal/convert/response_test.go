@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestFromResponse joins the blocks of langchaingo's Anthropic provider.
@@ -32,18 +32,14 @@ func TestFromResponse(t *testing.T) {
 		{Type: run.PartCall, Name: "old", Arguments: "{}"},
 		text("<thinking>x</thinking>y"),
 	}}
-	if diff := cmp.Diff(want, convert.FromResponse(response)); diff != "" {
-		t.Errorf("message (-want +got):\n%s", diff)
-	}
+	check.Same(t, "message", convert.FromResponse(response), want)
 	if got := convert.Finish(response); got != "tool_use" {
 		t.Errorf("finish %q, want tool_use", got)
 	}
 	if got := convert.Usage(response); got.Output != 4 {
 		t.Errorf("usage %+v, want the 4 output tokens of the first choice", got)
 	}
-	if diff := cmp.Diff(run.Message{Role: run.RoleAssistant}, convert.FromResponse(nil)); diff != "" {
-		t.Errorf("no response (-want +got):\n%s", diff)
-	}
+	check.Same(t, "no response", convert.FromResponse(nil), run.Message{Role: run.RoleAssistant})
 }
 
 func TestUsage(t *testing.T) {
@@ -68,8 +64,6 @@ func TestUsage(t *testing.T) {
 		"absurd":    {map[string]any{"input_tokens": uint64(1 << 63), "output_tokens": 1e300}, run.Spent{Input: 1 << 40, Output: 1 << 40, Total: 1 << 41}},
 	} {
 		got := convert.Usage(&llms.ContentResponse{Choices: []*llms.ContentChoice{{GenerationInfo: test.info}}})
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, name, got, test.want)
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestToolsForGoogle(t *testing.T) {
@@ -21,9 +22,7 @@ func TestToolsForGoogle(t *testing.T) {
 		{Type: "function", Function: &llms.FunctionDefinition{Name: "b", Parameters: json.RawMessage(`broken`)}},
 		{Type: "function"},
 	}
-	if diff := cmp.Diff(want, Google.Tools(tools)); diff != "" {
-		t.Errorf("tools (-want +got):\n%s", diff)
-	}
+	check.Same(t, "tools", Google.Tools(tools), want)
 	if _, ok := tools[0].Function.Parameters.(json.RawMessage); !ok {
 		t.Error("the caller's definition was changed")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestWrap(t *testing.T) {
@@ -28,7 +29,5 @@ func TestWrap(t *testing.T) {
 			t.Errorf("got %v without its cause", got)
 		}
 	}
-	if err := subject.Wrap(nil, "answer run %q", "b"); err != nil {
-		t.Errorf("got %v for nil", err)
-	}
+	check.NoError(t, subject.Wrap(nil, "answer run %q", "b"))
 }
