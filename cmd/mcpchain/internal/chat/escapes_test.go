@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
@@ -188,7 +189,7 @@ func strangeSession(ctx context.Context, s screen.Screen, interrupts *talk.Inter
 	if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
 		return nil, err
 	}
-	return talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers})
+	return talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers, Store: record.NewMemory()})
 }
 
 // No escape sequence of the person, a server or a model reaches the screen, and none that is typed reaches the model. Texts

@@ -126,19 +126,14 @@ func (o *options) setPlaces(servers *talk.Servers, ui screen.Screen) {
 	}
 }
 
-// openStore opens the store for conversations. It returns a nil store if the session is not
-// interactive. The caller must call closeStore.
+// openStore opens the store for conversations. Those of scripts end with the program. The caller must call closeStore.
 func (o *options) openStore(ctx context.Context, ui screen.Screen) (store record.Store, closeStore func() error, err error) {
-	nothing := func() error { return nil }
-	if !o.isInteractive(ui) {
-		if o.resume {
-			return nil, nil, wrong("-continue needs a terminal")
-		}
-		return nil, nothing, nil
-	}
 	path := cmp.Or(o.database, place("conversations.db"))
-	if path == "" { // there is no configuration folder
-		return record.NewMemory(), nothing, nil
+	switch {
+	case !o.isInteractive(ui) && o.resume:
+		return nil, nil, wrong("-continue needs a terminal")
+	case !o.isInteractive(ui) || path == "": // there is no configuration folder
+		return record.NewMemory(), func() error { return nil }, nil
 	}
 	if store, closeStore, err = database.OpenStore(ctx, path); err != nil {
 		return nil, nil, fmt.Errorf("open the conversations: %w", err)

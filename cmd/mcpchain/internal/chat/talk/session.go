@@ -42,7 +42,7 @@ type Config struct {
 
 	NoInstructions bool // do not give servers' instructions and skills to the model
 
-	Store    record.Store  // keeps conversations; nil: they end with the program
+	Store    record.Store  // keeps conversations
 	Continue bool          // continue the newest conversation of Folder
 	Folder   string        // in which the program was started
 	Media    *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
@@ -65,11 +65,9 @@ type Session struct {
 	kept              []approval.Kept // the last list of /permissions
 	listed            []run.Head      // the last list of /conversations; nil: none yet
 
-	turnSpent  run.Spent        // in the last turn, without servers
-	totalSpent run.Spent        // in the conversation, without servers
-	turnCut    int              // calls of models in the last turn that did not end
-	totalCut   int              // calls of models in this program that did not end
-	window     *agent.WindowUse // in the last call of the agent's own model
+	turnCut  int              // calls of models in the last turn that did not end
+	totalCut int              // calls of models in this program that did not end
+	window   *agent.WindowUse // in the last call of the agent's own model
 }
 
 // ErrReported stands for errors that the person has already seen.
@@ -215,15 +213,13 @@ func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	s.turnCount++
 	s.attachViewContext(&question)
 	s.Trace.write(traceLine{Event: "question", Turn: s.turnCount, Text: questionText(question)})
-	return s.showTurn(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
-		s.runTurn(ctx, question)(yield)
-	})
+	return s.showTurn(ctx, []run.Message{question}, s.runTurn(ctx, question))
 }
 
 // showTurn shows the events of a turn, and adds its input and its messages to the history.
 func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.history), input...)
-	s.turnSpent, s.turnCut = run.Spent{}, 0
+	s.turnCut = 0
 	started := map[string]bool{} // by call: one that waited for an answer starts twice, but is shown once
 	s.Screen.Begin()
 	defer s.Screen.End()
@@ -250,14 +246,9 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 		case *agent.ModelEnd:
 			s.turnCut--
 			s.totalCut--
-			s.turnSpent.Add(e.Usage)
-			s.totalSpent.Add(e.Usage)
 			if len(e.Path) == 0 {
 				s.window = e.Window
 			}
-		case *agent.SamplingEnd:
-			s.turnSpent.Add(e.Usage)
-			s.totalSpent.Add(e.Usage)
 		case *agent.TurnEnd:
 			messages = append(messages, e.Messages...)
 		}

@@ -30,8 +30,6 @@ const (
 	folderVar   = "folder"        // variable of a run with the folder of the conversation
 )
 
-var errNoStore = errors.New("conversations are kept only if the program has a terminal")
-
 // newName returns a new name for a conversation, which begins with the current time.
 func newName() string {
 	var random [3]byte
@@ -39,11 +37,8 @@ func newName() string {
 	return time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:])
 }
 
-// runTurn runs the agent with a question. With a store, the whole conversation is one run with many inputs.
+// runTurn runs the agent with a question. The whole conversation is one run with many inputs.
 func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[agent.Event, error] {
-	if s.Store == nil {
-		return s.agent.Events(ctx, agent.Messages(append(s.history[:len(s.history):len(s.history)], message)...))
-	}
 	input := append(s.pendingMessages[:len(s.pendingMessages):len(s.pendingMessages)], message)
 	s.pendingMessages = nil
 	folder, _ := json.Marshal(s.Folder) // a string has JSON
@@ -62,15 +57,12 @@ func folderOf(state *ledger.State) (folder string) {
 func (s *Session) branch(history []run.Message) {
 	s.history, s.pendingMessages, s.name = history, history, newName()
 	if len(history) == 0 {
-		s.forgetUsage(run.Spent{})
+		s.forgetUsage()
 	}
 }
 
 // cancelTurn cancels the run of a turn that has no answer, so that it accepts another question, which note precedes.
 func (s *Session) cancelTurn(note run.Message) {
-	if s.Store == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil && !errors.Is(err, record.ErrNotFound) {
@@ -94,9 +86,6 @@ func (s *Session) undo(context.Context, string) error {
 
 // newestHeads returns the heads of the newest conversations.
 func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head, err error) {
-	if s.Store == nil {
-		return nil, errNoStore
-	}
 	for head, err := range record.Readable(s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit}), nil) {
 		if err != nil {
 			return nil, err
@@ -221,7 +210,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 		return err
 	}
 	s.name, s.pendingMessages, s.history = head.Key.ID, nil, state.History
-	s.forgetUsage(state.Spent)
+	s.forgetUsage()
 	s.recallResults(state.History)
 	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
 		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.folderNote(state))

@@ -8,18 +8,19 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
-// usage is the command /usage. With a store the counts are those of the stored run.
+// usage is the command /usage.
 func (s *Session) usage(ctx context.Context, _ string) error {
-	turn, sum := s.turnSpent, s.totalSpent
-	if s.Store != nil {
-		if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
-			turn, sum = state.Spent.Since(state.Before), state.Spent
-		}
+	var turn, sum run.Spent
+	if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
+		turn, sum = state.Spent.Since(state.Before), state.Spent
+	} else if !errors.Is(err, record.ErrNotFound) { // there was no question yet
+		return err
 	}
 	s.Screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, s.turnCut))
 	s.Screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, s.totalCut))
@@ -29,10 +30,8 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 	return nil
 }
 
-// forgetUsage resets the counts for another conversation, which has used before so far.
-func (s *Session) forgetUsage(before run.Spent) {
-	s.turnSpent, s.totalSpent, s.turnCut, s.totalCut, s.window = run.Spent{}, before, 0, 0, nil
-}
+// forgetUsage resets the counts for another conversation.
+func (s *Session) forgetUsage() { s.turnCut, s.totalCut, s.window = 0, 0, nil }
 
 // formatSpent describes usage. cut counts calls of the model that did not end, whose tokens are not known.
 func formatSpent(u run.Spent, cut int) string {
