@@ -266,28 +266,6 @@ func TestLimitOfRate(t *testing.T) {
 	m.leave()
 }
 
-// The screen follows the size of the window.
-func TestResize(t *testing.T) {
-	t.Parallel()
-	m := openScreen(t, "-yes")
-	m.enter("you ›", "Count to 1000\r")
-	m.await("3/1000 counted to 3")
-	m.vt.Resize(60, 60)
-	resize(t, m.file, 60, 60)
-	m.enter("0/1000 counted", ctrlC) // the end of the line does not fit
-	m.enter("you ›\n", strings.Repeat("words ", 12))
-	m.until("the text is wrapped", func(s string) bool {
-		for line := range strings.Lines(s[strings.LastIndex(s, "you ›"):]) {
-			if len([]rune(line)) > 61 {
-				return false
-			}
-		}
-		return strings.Contains(s, "\n      words")
-	})
-	m.typed(ctrlC + ctrlD)
-	m.ended(0)
-}
-
 // Lines without blanks that are wider than the window are printed completely, and once.
 func TestLongWords(t *testing.T) {
 	t.Parallel()

@@ -86,32 +86,12 @@ func TestNoteAtThePrompt(t *testing.T) {
 	s.check(t, "\nyou › \nwarning\n\nyou › done\n")
 }
 
-func TestServersCannotDraw(t *testing.T) {
-	s := newScreen(t, "")
-	s.say("\x1b[2J")
-	s.Note(screen.Warn, "%s", "\x1b]0;title\a")
-	s.Progress("%s", "\x1b[1A")
-	if strings.Contains(strings.ReplaceAll(s.buffer.String(), "\r\x1b[K", ""), "\x1b") {
-		t.Errorf("got %q, want no escapes", s.buffer)
-	}
-}
-
 func TestDialogAfterItsContext(t *testing.T) {
 	s := newScreen(t, "y")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errOver)
 	if err := s.dialog(ctx, func() error { t.Error("asked"); return nil }); err != errOver {
 		t.Errorf("got %v, want %v", err, errOver)
-	}
-}
-
-// A line that was typed before a question does not answer it.
-func TestTypedAhead(t *testing.T) {
-	s := newScreen(t, "n")
-	s.in.lines <- line{text: "y"}
-	key, err := s.Choose(t.Context(), &screen.Choice{Question: "Allow it?", Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}}})
-	if err != nil || key != 'n' {
-		t.Errorf("got %c, %v; want the later no", key, err)
 	}
 }
 
