@@ -16,9 +16,7 @@ func TestCompletion(t *testing.T) {
 	cmd := command(t, "-yes")
 	cmd.Dir = t.TempDir()
 	for name, text := range map[string]string{"plan one.md": "alpha", "plan two.md": "The file says 17 plus 25.\x1b[2J", ".hidden": "x"} {
-		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, filepath.Join(cmd.Dir, name), text, 0o600)
 	}
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "/pr"+tab)
@@ -117,9 +115,7 @@ func TestEditor(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "editor")
 	const text = "#!/bin/sh\nsed -e 's/draft/What is 1 plus 2?/' -e 's/$/\033[2J/' \"$2\" > \"$2.new\" && mv \"$2.new\" \"$2\"\nprintf '\\nand why?\\n' >> \"$2\"\n"
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, text, 0o700)
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	cmd := command(t, "-yes", "-trace", path)
 	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=sh "+script+" -w")
@@ -150,9 +146,7 @@ func TestEditorEndsWithTheProgram(t *testing.T) {
 	t.Parallel()
 	script, drafts := filepath.Join(t.TempDir(), "editor"), t.TempDir()
 	const text = "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo 'has the terminal'\nexec sleep 1000\n"
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, text, 0o700)
 	cmd := command(t)
 	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=sh "+script, "TMPDIR="+drafts)
 	m := openScreenOf(t, cmd)

@@ -200,9 +200,7 @@ func (m *emulator) goldenOf(name string, screen func() string) {
 			m.t.Errorf("%s: -want +got\n%s", name, cmp.Diff(string(want), screen()))
 			return
 		}
-		if err := os.WriteFile(path, []byte(screen()), 0o600); err != nil {
-			m.t.Fatal(err)
-		}
+		put(m.t, path, screen(), 0o600)
 		return
 	}
 }
@@ -278,9 +276,7 @@ func here(t *testing.T, servers []string, args ...string) *exec.Cmd {
 	cmd := command(t, append([]string{"-config", "servers.json"}, args...)...)
 	cmd.Dir = t.TempDir()
 	text := strings.ReplaceAll(entries(t, servers...), cmd.Path, "/proc/self/exe")
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "servers.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(cmd.Dir, "servers.json"), text, 0o600)
 	return cmd
 }
 

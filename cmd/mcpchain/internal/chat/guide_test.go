@@ -33,9 +33,7 @@ func TestGuide(t *testing.T) {
 		dir + "/models.json":  strings.ReplaceAll(models, endpoint, model.BaseURL),
 		dir + "/notes.txt":    "A long story.\n",
 	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, name, content, 0o600)
 	}
 	env := append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"XDG_CONFIG_HOME="+t.TempDir(), "OPENAI_API_KEY=k", "OPENAI_BASE_URL=", "OPENAI_MODEL=")

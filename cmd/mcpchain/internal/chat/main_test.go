@@ -186,13 +186,19 @@ func (o outcome) check(t *testing.T, stdout string, status int, stderr ...string
 	}
 }
 
+// put writes a file.
+func put(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // write writes a file in a new folder of the test, and returns its path.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, text, 0o600)
 	return path
 }
 

@@ -34,9 +34,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	build := filepath.Join(t.TempDir(), "another-build")
-	if err := os.WriteFile(build, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, build, string(program), 0o700)
 	script := func(input string) outcome {
 		again := exec.CommandContext(t.Context(), build)
 		again.Dir, again.Env = t.TempDir(), cmd.Env

@@ -38,9 +38,7 @@ func TestPicture(t *testing.T) {
 	m.await("you ›\n")
 	path := filepath.Join("..", "..", "..", "..", "docs", "chatbot.svg")
 	if *update {
-		if err := os.WriteFile(path, m.picture(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, string(m.picture()), 0o600)
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {

@@ -15,14 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// rewrite writes a file of servers.
-func rewrite(t *testing.T, path string, servers ...string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(entries(t, servers...)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A restart uses the current entry of the file, and names servers that were added or removed.
 func TestRestartReadsTheFile(t *testing.T) {
 	t.Parallel()
@@ -33,7 +25,7 @@ func TestRestartReadsTheFile(t *testing.T) {
 	p := start(t, "-config", path, "-yes")
 	p.await(p.stderr, "server gone: 7 tools")
 
-	rewrite(t, path, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`)
+	put(t, path, entries(t, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`), 0o600)
 	p.say("/servers restart mine")
 	p.await(p.stderr, "new in "+path+": other; /servers restart NAME connects to one")
 	p.await(p.stderr, "not in "+path+" any more: gone; they go on until the end of the program")
@@ -51,7 +43,7 @@ func TestRestartReadsTheFile(t *testing.T) {
 	p.say("/servers restart nothing")
 	p.await(p.stderr, "error: no server nothing to restart; there are mine, gone, other, typo")
 
-	rewrite(t, path, `mine=!{"comand": "x"}`, `other=!{"command": "no-such-program-here"}`)
+	put(t, path, entries(t, `mine=!{"comand": "x"}`, `other=!{"command": "no-such-program-here"}`), 0o600)
 	p.say("/servers restart mine")
 	p.await(p.stderr, "error: "+path+`:2: server "mine": comand: unknown key`)
 	p.say("call mine__extra_0")
@@ -69,11 +61,11 @@ func TestRestartAsksAgain(t *testing.T) {
 	t.Parallel()
 	cmd := inProject(t)
 	path := filepath.Join(cmd.Dir, "mcp.json")
-	rewrite(t, path, "mine=good")
+	put(t, path, entries(t, "mine=good"), 0o600)
 	m := openScreenOf(t, cmd)
 	m.enter("[y]es", "o")
 	m.await("server mine: 7 tools")
-	rewrite(t, path, "mine=thirteen", "more=good")
+	put(t, path, entries(t, "mine=thirteen", "more=good"), 0o600)
 	m.enter("you ›\n", "/servers restart mine\r")
 	m.await("with CHATBOT_TEST_SERVER=thirteen")
 	m.enter("[y]es", "n")
@@ -86,7 +78,7 @@ func TestRestartAsksAgain(t *testing.T) {
 	m.until("the question is there again", func(s string) bool {
 		return strings.Count(s, "with CHATBOT_TEST_SERVER=thirteen") == 2 && strings.Contains(s, "[y]es")
 	})
-	rewrite(t, path, "mine=workshop")
+	put(t, path, entries(t, "mine=workshop"), 0o600)
 	m.typed("y")
 	m.await("server mine: 13 tools") // not the 12 of the workshop
 	m.enter("you ›\n", "/servers restart mine\r")
@@ -102,7 +94,7 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	cmd := command(t)
 	cmd.Dir = t.TempDir()
 	path := filepath.Join(cmd.Dir, "mcp.json")
-	rewrite(t, path, "mine=good")
+	put(t, path, entries(t, "mine=good"), 0o600)
 	const word = "servers: the demo server only, as there is no model of yours. The file mcp.json is not used: -base-url and -model name a model that uses it\n"
 	finish(t, again(t, cmd), "hello\n").check(t, converse(t, "hello\n").stdout, 0, word)
 	script := again(t, cmd)
@@ -130,7 +122,7 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(mine), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, mine, "mine=good")
+	put(t, mine, entries(t, "mine=good"), 0o600)
 	o = finish(t, again(t, cmd), "hello\n")
 	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
 }

@@ -15,15 +15,9 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 )
 
-// closableScreen is a screen that the program closes at its end.
-type closableScreen interface {
-	screen.Screen
-	io.Closer
-}
-
 // open returns the screen for the session: an interactive terminal for a conversation if all
 // standard streams are terminals, JSON output with -json, and plain lines otherwise.
-func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) closableScreen {
+func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) screen.Screen {
 	inTTY, outTTY, errTTY := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
 	if inTTY && outTTY && errTTY && !o.oneShot && !o.json && !dumb() {
 		return terminal.Open(ctx, terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})

@@ -24,9 +24,7 @@ func inProject(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd.Dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "mcp.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(cmd.Dir, "mcp.json"), string(text), 0o600)
 	return cmd
 }
 

@@ -37,9 +37,7 @@ func newSigning(t *testing.T, flags ...string) *signing {
 	bin := t.TempDir()
 	s.opened = filepath.Join(bin, "opened")
 	script := "#!/bin/sh\nprintf '%s\\n' \"$1\" > " + s.opened + ".part && mv " + s.opened + ".part " + s.opened + "\n"
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(bin, "xdg-open"), script, 0o700)
 	for i, v := range s.cmd.Env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
 			s.cmd.Env[i] = "PATH=" + bin + ":" + path

@@ -52,7 +52,11 @@ func (c *Console) Note(style screen.Style, format string, args ...any) {
 	c.notes.mu.Lock()
 	defer c.notes.mu.Unlock()
 	if c.notes.dialogs > 0 {
-		c.notes.keepLocked(style, text)
+		if len(c.notes.kept) < maxNotes {
+			c.notes.kept = append(c.notes.kept, note{style, text})
+		} else {
+			c.notes.dropped++
+		}
 		return
 	}
 	c.mu.Lock()
@@ -62,14 +66,6 @@ func (c *Console) Note(style screen.Style, format string, args ...any) {
 	if waiting {
 		c.promptLocked()
 	}
-}
-
-func (n *notes) keepLocked(style screen.Style, text string) {
-	if len(n.kept) == maxNotes {
-		n.dropped++
-		return
-	}
-	n.kept = append(n.kept, note{style, text})
 }
 
 // maxProgress bounds a line of progress, in columns.

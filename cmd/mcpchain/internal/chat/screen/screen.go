@@ -68,6 +68,9 @@ type Screen interface {
 	// Fill has the person fill in a form, and returns "accept", "decline" or "cancel". If it is accepted, its
 	// Values are those of the person.
 	Fill(ctx context.Context, f *Form) (action string, err error)
+
+	// Close ends the screen. The error says that something for the caller of the program could not be shown.
+	Close() error
 }
 
 // Failing is implemented by a [Screen] that takes the error of a turn in addition to the note about it.

@@ -95,14 +95,12 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 }
 
 // Close writes the last turn, and closes the wrapped screen. The error is that of the turns: they are what a script
-// reads.
+// reads, and the wrapped screen only writes to standard error.
 func (w *Screen) Close() error {
 	w.flush()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c, ok := w.Screen.(io.Closer); ok {
-		_ = c.Close()
-	}
+	_ = w.Screen.Close()
 	return w.err
 }
 

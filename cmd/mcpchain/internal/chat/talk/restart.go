@@ -60,14 +60,10 @@ func (l *Servers) unknownServer(name string) error {
 			return wrong.Err
 		}
 	}
-	var names []string
-	for _, server := range l.Good {
-		names = append(names, server.Name)
-	}
 	if entry := l.entry(name); entry != nil {
 		return entry.At(errors.New("is disabled, and is not started"))
 	}
-	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join(names, ", "))
+	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join((&Servers{Good: l.Good}).Names(), ", "))
 }
 
 // reread reads the entry of a server again, if the file has changed since. The person is told about other servers that
