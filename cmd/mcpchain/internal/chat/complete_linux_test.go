@@ -71,8 +71,7 @@ func TestCompletionOfCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "hello\r")
-	m.await("I am small.")
+	m.ask("hello", "I am small.")
 	m.await("you ›\n")
 	for typed, want := range map[string]string{
 		"/prompt eve": "› @one evening  Looks", "/read men": "› @one demo://menu  ", "/tool __we": "› one__weather  one: Tells",
@@ -91,10 +90,8 @@ func TestCompletionOfCommands(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t, "-yes")
-	m.enter("you ›", "What is 1 plus 2?\r")
-	m.await("1 + 2 = 3")
-	m.enter("you ›\n", "What is 3 plus 4?\r")
-	m.await("3 + 4 = 7")
+	m.ask("What is 1 plus 2?", "1 + 2 = 3")
+	m.ask("What is 3 plus 4?", "3 + 4 = 7")
 	m.enter("you ›\n", "a draft"+ctrlR+"what is")
 	m.await("you › What is 3 plus 4?\n      search: what is ")
 	m.typed(ctrlR)

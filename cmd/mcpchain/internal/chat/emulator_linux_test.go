@@ -160,6 +160,13 @@ func (m *emulator) typed(keys string) {
 	}
 }
 
+// ask enters a line at the prompt, and waits until the screen has a text.
+func (m *emulator) ask(line, shown string) {
+	m.t.Helper()
+	m.enter("you ›\n", line+"\r")
+	m.await(shown)
+}
+
 // golden waits until the screen equals a file of testdata/screens.
 func (m *emulator) golden(name string) {
 	m.t.Helper()

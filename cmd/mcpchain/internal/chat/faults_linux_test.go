@@ -52,8 +52,7 @@ func TestSamplingOnScreen(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	m := openScreenSized(t, 60, 60, command(t))
-	m.enter("you ›", "Book a table for 4 at The Restaurant At The End Of The Universe\r")
-	m.await("Allow it?  [y]es")
+	m.ask("Book a table for 4 at The Restaurant At The End Of The Universe", "Allow it?  [y]es")
 	m.golden("narrow-approval")
 	m.typed("y")
 	m.await("Enter continues")
@@ -69,9 +68,7 @@ func TestNarrowMarkdown(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, answering(t, "| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
 	m := openScreenSized(t, 60, 60, cmd)
-	m.enter("you ›", "Show me\r")
-	m.await("Done.")
-	m.await("you ›\n")
+	m.ask("Show me", "Done.")
 	m.golden("narrow-markdown")
 	m.leave()
 }
@@ -80,10 +77,8 @@ func TestNarrowMarkdown(t *testing.T) {
 func TestDeathOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, []string{"vanish"}, "-yes"))
-	m.enter("you ›", "call vanish\r")
-	m.await("the server vanish is back")
-	m.enter("you ›\n", "/servers\r")
-	m.await("ready, revision")
+	m.ask("call vanish", "the server vanish is back")
+	m.ask("/servers", "ready, revision")
 	unbroken := strings.Join(strings.Fields(m.screen()), " ")
 	for want, n := range map[string]int{
 		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
@@ -104,8 +99,7 @@ func TestBigResult(t *testing.T) {
 	m.until("the result is there", func(string) bool {
 		return strings.Contains(string(m.whole), "← big big:")
 	})
-	m.enter("you ›\n", "What is 1 plus 2?\r")
-	m.await("The result: 1 + 2 = 3.")
+	m.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
 	m.leave()
 }
 
@@ -117,12 +111,10 @@ func TestManyServers(t *testing.T) {
 		`token=!{"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}}`, `typo=!{"comand": "x"}`,
 	}, "-yes")
 	m := openScreenOf(t, cmd)
-	m.await("you ›\n")
 	m.golden("many")
 	m.typed("/tools extra_5\r")
 	m.await("thirteen3__extra_5 (thirteen3)")
-	m.enter("you ›\n", "call thirteen2__extra_0\r")
-	m.await("← thirteen2 extra_0: extra")
+	m.ask("call thirteen2__extra_0", "← thirteen2 extra_0: extra")
 	m.leave()
 }
 
@@ -140,11 +132,8 @@ func TestReasoningOnScreen(t *testing.T) {
 	defer server.Close()
 	args := []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t)}
 	m := openScreen(t, args...)
-	m.enter("you ›", "How much?\r")
-	m.await("It is 42.")
-	m.enter("you ›\n", "/reasoning\r")
-	m.await(`Then I stop.\x1b[2J`)
-	m.await("you ›\n")
+	m.ask("How much?", "It is 42.")
+	m.ask("/reasoning", `Then I stop.\x1b[2J`)
 	m.golden("reasoning")
 	m.leave()
 	converse(t, "/reasoning\nHow much?\n/reasoning\n", args...).check(t, "It is 42.\n  First I add.\n  Then I stop.\\x1b[2J\n", 1,
@@ -155,8 +144,7 @@ func TestReasoningOnScreen(t *testing.T) {
 func TestPromptAsksForArguments(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
-	m.enter("you ›", "/prompt evening\r")
-	m.await("The prompt evening of the server demo takes these arguments:")
+	m.ask("/prompt evening", "The prompt evening of the server demo takes these arguments:")
 	m.await("┃ city")
 	m.enter("Enter continues", "Oslo\r")
 	m.enter("┃ people", "\r")

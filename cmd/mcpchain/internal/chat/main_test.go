@@ -127,6 +127,13 @@ func (p *program) await(lines <-chan string, text string) string {
 	}
 }
 
+// ask enters a line, and waits for an output with a text.
+func (p *program) ask(line string, output <-chan string, text string) {
+	p.t.Helper()
+	p.say(line)
+	p.await(output, text)
+}
+
 // close ends the input of the program.
 func (p *program) close() {
 	p.t.Helper()

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,10 +14,8 @@ func allowed(t *testing.T, cmd *exec.Cmd) {
 	m.enter("you ›", "What is 1 plus 2?\r")
 	m.enter("[y]es", "a")
 	m.await("1 + 2 = 3")
-	m.enter("you ›\n", "/permissions\r")
-	m.await(" always add of ")
-	m.enter("you ›\n", "/permissions forget all\r")
-	m.await("Forget 1 decision, also those for other folders?")
+	m.ask("/permissions", " always add of ")
+	m.ask("/permissions forget all", "Forget 1 decision, also those for other folders?")
 	m.enter("[n]o", "n")
 	m.leave()
 }
@@ -29,12 +26,10 @@ func TestPermissions(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
 	allowed(t, cmd)
-	program, err := os.ReadFile(cmd.Path)
-	if err != nil {
+	build := filepath.Join(t.TempDir(), "another-build")
+	if err := exec.Command("cp", cmd.Path, build).Run(); err != nil { // this process must not have it open while it starts others
 		t.Fatal(err)
 	}
-	build := filepath.Join(t.TempDir(), "another-build")
-	put(t, build, string(program), 0o700)
 	script := func(input string) outcome {
 		again := exec.CommandContext(t.Context(), build)
 		again.Dir, again.Env = t.TempDir(), cmd.Env

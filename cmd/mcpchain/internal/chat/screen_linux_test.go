@@ -63,8 +63,7 @@ func TestApproval(t *testing.T) {
 	m.leave()
 
 	m = openScreenOf(t, again(t, cmd))
-	m.enter("you ›", "What is 3 plus 4?\r")
-	m.await("The result: 3 + 4 = 7.")
+	m.ask("What is 3 plus 4?", "The result: 3 + 4 = 7.")
 	m.leave()
 }
 
@@ -74,8 +73,7 @@ func TestContinue(t *testing.T) {
 	cmd := command(t)
 	env := cmd.Env
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "Book a table for 4\r")
-	m.await("[y]es")
+	m.ask("Book a table for 4", "[y]es")
 	m.kill()
 	m.onlyForThePerson("conversations.db", "conversations.db-wal")
 
@@ -98,13 +96,10 @@ func TestContinue(t *testing.T) {
 	m.enter("┃ Note", "\r")
 	m.enter("Send this to demo?  [y]es", "y")
 	m.await("Booked: a table for 4")
-	m.enter("you ›\n", "What did I ask before?\r")
-	m.await("Before that you asked: Book a table for 4")
+	m.ask("What did I ask before?", "Before that you asked: Book a table for 4")
 	m.golden("continued")
-	m.enter("you ›\n", "/undo\r")
-	m.await("forgotten: What did I ask before?")
-	m.enter("you ›\n", "/conversations\r")
-	m.await(" 1  DATE")
+	m.ask("/undo", "forgotten: What did I ask before?")
+	m.ask("/conversations", " 1  DATE")
 	m.leave()
 }
 
@@ -126,8 +121,7 @@ func TestContinueInAFolder(t *testing.T) {
 	m := open(one, "-continue")
 	m.await("(in this folder)")
 	m.await("you › hello from " + filepath.Base(one))
-	m.enter("you ›\n", "/conversations\r")
-	m.await(filepath.Base(two) + ")\n")
+	m.ask("/conversations", filepath.Base(two)+")\n")
 	m.leave()
 	m = open(t.TempDir(), "-continue")
 	m.await("error: no conversation of this folder to continue")
@@ -197,9 +191,7 @@ func TestMarkdown(t *testing.T) {
 		"| Name | Size |\n|---|---:|\n| main.go | 4076 |\n\n```go\nfunc main() {\n\tif true {\n\t\tfmt.Println(\"a line of code that is wider than the window of this terminal, which is not wrapped\")\n\t}\n}\n```\n" +
 		"No escapes: \x1b[2J &#27;[8m\n"
 	m := openScreen(t, answering(t, text)...)
-	m.enter("you ›", "Show me\r")
-	m.await("No escapes")
-	m.await("you ›\n")
+	m.ask("Show me", "No escapes")
 	m.golden("markdown")
 	if !strings.Contains(string(m.whole), "\t\tfmt.Println(") {
 		t.Error("the tabs of the code did not reach the terminal")
@@ -261,8 +253,7 @@ func TestLimitOfRate(t *testing.T) {
 	m.enter("you ›", "hello\r")
 	m.enter("429 Too Many Requests, again in ", ctrlC)
 	m.await("interrupted")
-	m.enter("you ›\n", "What is 1 plus 2?\r")
-	m.await("The result: 1 + 2 = 3.")
+	m.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
 	m.leave()
 }
 
@@ -281,8 +272,7 @@ func TestLongWords(t *testing.T) {
 		t.Run(fmt.Sprint(size[0], "x", size[1]), func(t *testing.T) {
 			text := "The result:\n" + strings.Join(lines, "\n") + "\n\n```\n" + strings.Repeat("x", size[0]-1) + "y\n```\n"
 			m := openScreenSized(t, size[0], size[1], command(t, answering(t, text)...))
-			m.enter("you ›", "Show me\r")
-			m.await("NAME_11")
+			m.ask("Show me", "NAME_11")
 			m.await("xx")
 			m.await("you ›\n")
 			shown := strings.ReplaceAll(m.screen(), "\n", "")

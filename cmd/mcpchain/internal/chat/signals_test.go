@@ -30,8 +30,7 @@ func startCounting(t *testing.T, server string) (p *program, pid int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
 	p = start(t, "-yes", "-config", configure(t, "one=!"+entry(t, server, pidFile, file)))
-	p.say("Count to 1000")
-	p.await(p.stderr, "count 1/1000")
+	p.ask("Count to 1000", p.stderr, "count 1/1000")
 	if pid = pidOf(t, file); syscall.Kill(pid, 0) != nil {
 		t.Fatal("the server does not run")
 	}
@@ -90,8 +89,7 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 			break
 		}
 	}
-	p.say("What is 1 plus 2?")
-	p.await(p.stdout, "The result: 1 + 2 = 3.")
+	p.ask("What is 1 plus 2?", p.stdout, "The result: 1 + 2 = 3.")
 	p.close()
 	p.ended(0, pid)
 }
@@ -115,8 +113,7 @@ func TestUsageOfAnInterruptedCall(t *testing.T) {
 	<-asked
 	p.signal(os.Interrupt)
 	p.await(p.stderr, "interrupted")
-	p.say("/usage")
-	p.await(p.stdout, "the last turn:    0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
+	p.ask("/usage", p.stdout, "the last turn:    0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
 	p.await(p.stdout, "the conversation: 0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
 	p.close()
 	p.wait(0)

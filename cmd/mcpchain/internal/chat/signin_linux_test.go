@@ -79,8 +79,7 @@ func TestSignIn(t *testing.T) {
 	m.enter("[y]es", "y")
 	s.browse()
 	m.await("server notes: 2 tools")
-	m.enter("you ›\n", "call list_notes\r")
-	m.await("list_notes done")
+	m.ask("call list_notes", "list_notes done")
 	m.leave()
 
 	m = s.start()
@@ -118,8 +117,7 @@ func TestLogin(t *testing.T) {
 	m := s.start()
 	m.enter("[n]o", "n")
 	m.await("wants a sign-in: /login notes")
-	m.enter("you ›\n", "/login other\r")
-	m.await("no server is called other")
+	m.ask("/login other", "no server is called other")
 	m.enter("you ›\n", "/login notes\r")
 	m.until("the question is there again", func(screen string) bool {
 		return strings.Count(screen, "wants you to sign in") > 1 && strings.Contains(screen, "[y]es")
@@ -127,15 +125,13 @@ func TestLogin(t *testing.T) {
 	m.typed("y")
 	s.browse()
 	m.await("you are signed in to notes: 2 tools")
-	m.enter("you ›\n", "hello\r")
-	m.await("I am a demo model")
+	m.ask("hello", "I am a demo model")
 	for _, want := range []string{"Keep notes short.", `"name":"list_notes"`, `"name":"add_note"`} {
 		if got := s.asked(); !strings.Contains(got, want) {
 			t.Errorf("the model was asked %s\nwant %q in it", got, want)
 		}
 	}
-	m.enter("you ›\n", "/logout notes\r")
-	m.await("you are signed out of notes")
+	m.ask("/logout notes", "you are signed out of notes")
 	m.enter("you ›\n", "What is your name?\r")
 	m.await("I was given no tools") // the model is asked before the screen shows that a turn has begun
 	if got := s.asked(); strings.Contains(got, "Keep notes short.") || strings.Contains(got, `"name":"list_notes"`) {

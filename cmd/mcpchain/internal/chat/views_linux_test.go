@@ -176,8 +176,7 @@ func TestLinkOfView(t *testing.T) {
 	cmd := here(t, []string{"board"}, "-yes")
 	cmd.Env = append(cmd.Env, "NO_COLOR=")
 	m := openScreenOf(t, cmd)
-	m.enter("you ›", "call notes\r")
-	m.await("bot ›\nTwo notes.")
+	m.ask("call notes", "bot ›\nTwo notes.")
 	if !regexp.MustCompile(`\x1b\]8;;http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`).Match(m.whole) {
 		t.Errorf("no link in\n%q", m.whole)
 	}
