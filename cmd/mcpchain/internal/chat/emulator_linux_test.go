@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -302,17 +302,20 @@ func again(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 
 // answering returns the flags for a model that streams a text in small pieces.
 func answering(t *testing.T, text string) []string {
+	var deltas []string
+	for piece := range slices.Chunk([]byte(text), 7) {
+		deltas = append(deltas, `{"content":`+quotedJSON(string(piece))+`}`)
+	}
+	return streaming(t, deltas...)
+}
+
+// streaming returns the flags for a model that streams an answer.
+func streaming(t *testing.T, deltas ...string) []string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for rest := text; rest != ""; {
-			n := min(7, len(rest))
-			piece, err := json.Marshal(rest[:n])
-			if err != nil {
-				t.Error(err)
-			}
-			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", piece)
+		for _, delta := range deltas {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta)
 			w.(http.Flusher).Flush()
-			rest = rest[n:]
 		}
 		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12800,\"completion_tokens\":340}}\n\ndata: [DONE]\n\n")
 	}))

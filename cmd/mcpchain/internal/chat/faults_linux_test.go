@@ -1,10 +1,6 @@
 package chat
 
 import (
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -121,16 +117,7 @@ func TestManyServers(t *testing.T) {
 // Reasoning is summed up in a line, and shown on demand.
 func TestReasoningOnScreen(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, delta := range []string{`{"reasoning_content":"First I add.\nThen "}`, `{"reasoning_content":"I stop.\u001b[2J"}`, `{"content":"It is 42."}`} {
-			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta)
-			w.(http.Flusher).Flush()
-		}
-		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-	}))
-	defer server.Close()
-	args := []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t)}
+	args := streaming(t, `{"reasoning_content":"First I add.\nThen "}`, `{"reasoning_content":"I stop.\u001b[2J"}`, `{"content":"It is 42."}`)
 	m := openScreen(t, args...)
 	m.ask("How much?", "It is 42.")
 	m.ask("/reasoning", `Then I stop.\x1b[2J`)
