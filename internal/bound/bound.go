@@ -152,7 +152,6 @@ func (c *Context) Stop() {
 	c.cancel(nil)
 }
 
-// look ends the context at its limits.
 func (c *Context) look() {
 	if limit := c.reached(); limit != nil {
 		c.cancel(limit)

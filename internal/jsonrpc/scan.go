@@ -326,7 +326,6 @@ func (s *scanner) literal() error {
 	return s.unexpected("want a value")
 }
 
-// number moves past a number.
 func (s *scanner) number() error {
 	if s.peek() == '-' {
 		s.pos++

@@ -139,7 +139,6 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 	return bytes.TrimSpace(out.Bytes()), sent, nil
 }
 
-// describeValue describes the shape of any value.
 func describeValue(value []byte) string {
 	if value[0] == '{' {
 		return shapeOf(value)

@@ -128,7 +128,6 @@ func skipped(d *jsontext.Decoder, kind string) string {
 	return kind
 }
 
-// short cuts a text to n bytes.
 func short(text string, n int) string {
 	if len(text) <= n {
 		return text

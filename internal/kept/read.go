@@ -111,7 +111,6 @@ func lines(text string, q Query, limit int) (string, error) {
 	return fmt.Sprintf("[lines %d to %d of %d]\n%s", first, last, all, text[from:to]), nil
 }
 
-// search returns the matches of a pattern.
 func search(text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
 		return "", fmt.Errorf("the pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)

@@ -136,7 +136,6 @@ func (s *Server) connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// listener is a server's end of its network.
 type listener struct{ s *Server }
 
 func (l listener) Accept() (net.Conn, error) {

@@ -12,7 +12,6 @@ import (
 //go:embed npm
 var files embed.FS
 
-// install installs the authorization server.
 func install(t testing.TB) *testenv.NPM {
 	t.Helper()
 	set, err := fs.Sub(files, "npm")

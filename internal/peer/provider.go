@@ -86,7 +86,6 @@ func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, don
 	return errors.New("the pages do not end")
 }
 
-// fillIn sends the form of a page.
 func (p *Provider) fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page []byte) (*http.Response, error) {
 	action, prompt := formAction.FindSubmatch(page), formPrompt.FindSubmatch(page)
 	if action == nil || prompt == nil {

@@ -38,7 +38,6 @@ func Failure(err error) error {
 	return Explain(err)
 }
 
-// explained is an error with another text.
 type explained struct {
 	text string
 	err  error

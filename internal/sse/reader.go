@@ -96,7 +96,6 @@ func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, er
 	return said, r.lines.err
 }
 
-// skipEvent drops the current event.
 func (r *Reader) skipEvent(ev Event) (Event, error) {
 	r.skipping = true
 	ev.Data = nil

@@ -289,7 +289,6 @@ func isMissing(path, dir string) bool {
 	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }
 
-// quoteKey quotes a key of the document for an error.
 func quoteKey(key string) string {
 	if len(key) > 100 {
 		key = strings.ToValidUTF8(key[:100], "") + "…"

@@ -58,7 +58,6 @@ func (i *inputs) answer(id string) (string, error) {
 	return text, nil
 }
 
-// value returns the value that an answer stands for.
 func (in *Input) value(answer string) (string, error) {
 	if in.Choices == nil {
 		return answer, nil
@@ -69,7 +68,6 @@ func (in *Input) value(answer string) (string, error) {
 	return "", errors.New("the answer is not one of its choices")
 }
 
-// choice adds a choice.
 func (in *Input) choice(label, value string) {
 	if value == in.Default && value != "" {
 		in.Default = label

@@ -50,7 +50,6 @@ func (s *settings) timeout() (d time.Duration) {
 	return d
 }
 
-// tools reads the tools that are used and those that are not.
 func (s *settings) tools() (allow, deny []string) {
 	allow, deny = s.list("includeTools"), s.list("excludeTools")
 	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {

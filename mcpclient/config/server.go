@@ -35,7 +35,6 @@ func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
 	return &fault{file: d.file, line: line, key: key, reason: fmt.Sprintf(format, args...)}
 }
 
-// config reads the document.
 func (d *decoder) config(root *node) (*Config, error) {
 	if err := d.want(root, "", kindObject); err != nil {
 		return nil, err
@@ -123,7 +122,6 @@ type settings struct {
 	unsupported *fault // the first unsupported need
 }
 
-// fail notes a mistake.
 func (s *settings) fail(line int, key, format string, args ...any) {
 	s.note(s.d.errorf(line, key, format, args...))
 }
@@ -164,7 +162,6 @@ func (d *decoder) server(key string, m member) Server {
 	return server
 }
 
-// read reads all settings of a server.
 func (s *settings) read(server *Server) {
 	server.Transport = s.transport()
 	server.Revision = s.revision()

@@ -98,7 +98,6 @@ func (s *settings) list(key string) []string {
 	return s.items(m.value, s.at(key))
 }
 
-// items decodes a list of strings.
 func (s *settings) items(list *node, key string) (out []string) {
 	for i, item := range list.items {
 		out = append(out, s.text(item, fmt.Sprintf("%s[%d]", key, i)))

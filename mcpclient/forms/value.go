@@ -173,7 +173,6 @@ func (f *Field) hasOption(value string) bool {
 	return slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value })
 }
 
-// stringList copies a list of strings.
 func stringList(v any) ([]string, bool) {
 	switch v := v.(type) {
 	case []string:

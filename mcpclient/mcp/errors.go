@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,10 +61,7 @@ type ToolError struct {
 
 // Error gives the text of the result, cut to 1 KiB, and the advice.
 func (e *ToolError) Error() string {
-	text := strings.TrimSpace(e.Result.Text())
-	if text == "" {
-		text = "no reason given"
-	}
+	text := cmp.Or(strings.TrimSpace(e.Result.Text()), "no reason given")
 	if e.Result.Advice != "" {
 		return fmt.Sprintf("tool %q failed: %s (%s)", e.Result.Tool, excerpt.Cut(text), e.Result.Advice)
 	}

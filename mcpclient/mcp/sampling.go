@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -131,17 +132,13 @@ func (r *CreateMessageResult) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	role := r.Role
-	if role == "" {
-		role = "assistant"
-	}
 	return jsonrpc.Marshal(struct {
 		Role       string          `json:"role"`
 		Content    json.RawMessage `json:"content"`
 		Model      string          `json:"model"` // which every revision demands
 		StopReason string          `json:"stopReason,omitempty"`
 		Meta       json.RawMessage `json:"_meta,omitempty"`
-	}{role, content, r.Model, r.StopReason, r.Meta})
+	}{cmp.Or(r.Role, "assistant"), content, r.Model, r.StopReason, r.Meta})
 }
 
 // encodeSamplingContent writes one block alone, as every revision reads it,

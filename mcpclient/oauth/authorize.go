@@ -204,7 +204,6 @@ func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string
 	}
 }
 
-// url returns the authorization URL for the person.
 func (s *signIn) url() string {
 	config := oauth2.Config{
 		ClientID: s.client.ID, RedirectURL: s.redirectURI, Scopes: s.scopes,

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -81,7 +82,6 @@ func checkAll(clients []Credentials) error {
 	return errors.Join(errs...)
 }
 
-// credentialsFor finds the credentials for an issuer.
 func credentialsFor(clients []Credentials, issuer string) (*Credentials, bool) {
 	for _, c := range clients {
 		if c.Issuer == issuer {
@@ -103,7 +103,6 @@ func firstOf(issuers []string, current string, usable func(issuer string) bool) 
 	return issuers[i], true
 }
 
-// chooseRegistered picks an issuer with credentials.
 func chooseRegistered(clients []Credentials, issuers []string, current string) (string, error) {
 	registered := func(issuer string) bool {
 		_, ok := credentialsFor(clients, issuer)
@@ -197,13 +196,9 @@ func (c *Credentials) assertion(m *issuerMetadata) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	audience := c.Audience
-	if audience == "" {
-		audience = m.Issuer
-	}
 	now := time.Now()
 	token := jwt.NewWithClaims(alg, jwt.RegisteredClaims{
-		Issuer: c.ID, Subject: c.ID, Audience: jwt.ClaimStrings{audience}, ID: rand.Text(),
+		Issuer: c.ID, Subject: c.ID, Audience: jwt.ClaimStrings{cmp.Or(c.Audience, m.Issuer)}, ID: rand.Text(),
 		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(assertionLife)),
 	})
 	if c.KeyID != "" {

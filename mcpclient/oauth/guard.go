@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -124,9 +125,6 @@ func isLoopback(host string) bool {
 
 // origin returns the scheme, host and port of a URL in lower case, the port also if it is the default.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
 	return fmt.Sprintf("%s://%s", strings.ToLower(u.Scheme), net.JoinHostPort(strings.ToLower(u.Hostname()), port))
 }

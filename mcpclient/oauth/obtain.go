@@ -53,7 +53,6 @@ func (t *Transport) fits(tok *token) bool {
 	return false
 }
 
-// obtain gets a session for a renewal.
 func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	s, err := t.locate(ctx, r)
 	if err != nil {

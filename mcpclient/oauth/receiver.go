@@ -79,7 +79,6 @@ func (l *Loopback) listen(ctx context.Context, previous string) (net.Listener, e
 	return config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)))
 }
 
-// loopbackPort returns the port of a redirect URI at 127.0.0.1, or "".
 func loopbackPort(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Hostname() != "127.0.0.1" {

@@ -114,7 +114,6 @@ func (g *registrar) request(ctx context.Context, s *site, name string, redirectU
 	return r, nil
 }
 
-// describe returns the metadata of a client with this name.
 func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
 	return &clientMetadata{
 		ClientName:              cmp.Or(name, "mcpchain"),

@@ -18,7 +18,6 @@ func basic(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
 }
 
-// tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
 	doing  string // for errors
 	meta   *issuerMetadata
@@ -31,7 +30,6 @@ type tokenRequest struct {
 	configured bool
 }
 
-// tokenAnswer is a token endpoint's answer.
 type tokenAnswer struct {
 	AccessToken     string          `json:"access_token"`
 	TokenType       string          `json:"token_type"`
@@ -95,7 +93,6 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	return a, secretsIn(form, header, r), nil
 }
 
-// secretsIn returns the secrets of a request, in each of their forms.
 func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	secrets := []string{header.Get("Dpop")}
 	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {
@@ -109,7 +106,6 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	return secrets
 }
 
-// token checks an answer and returns its token.
 func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
 	tok := &token{

@@ -51,7 +51,6 @@ func asked(method string) string {
 	return "_OTHER"
 }
 
-// about returns the attributes of a client's request.
 func about(r *mcpclient.Request) []attribute.KeyValue {
 	out := append(make([]attribute.KeyValue, 0, 12), keyMethod.String(r.Method))
 	switch r.Method {
@@ -175,7 +174,6 @@ var kinds = []struct {
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
-// failureOf classifies the result of a request.
 func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {
@@ -217,7 +215,6 @@ func rpcErrorOf(err error) *mcp.RPCError {
 	return rpc
 }
 
-// sessionFailure classifies the end of a session.
 func sessionFailure(err error) failure {
 	if err == nil || err == mcpclient.ErrClosed {
 		return failure{}

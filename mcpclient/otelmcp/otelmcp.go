@@ -190,7 +190,6 @@ func (o *operation) answered(raw json.RawMessage, err error) {
 	}
 }
 
-// end ends the span and records the duration.
 func (o *operation) end(ctx context.Context) {
 	o.span.SetAttributes(o.attributes...)
 	o.span.SetAttributes(o.failure.attributes()...)

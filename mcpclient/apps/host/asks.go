@@ -75,7 +75,6 @@ func (a *asks) answered(m jsonrpc.Message, large bool) bool {
 	return true
 }
 
-// resultOf returns the result of a response, or its error.
 func resultOf(r answer) (json.RawMessage, error) {
 	if r.Error == nil {
 		return r.Result, nil

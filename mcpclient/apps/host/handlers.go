@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// handlers serves the requests of the view.
 type handlers struct {
 	server Server
 	opts   *Options
@@ -54,7 +53,6 @@ var methods = map[string]method{
 	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
 }
 
-// initialize answers ui/initialize.
 func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string             `json:"protocolVersion"`
@@ -140,7 +138,6 @@ func (h *handlers) progress(token json.RawMessage, n mcp.Progress) {
 	h.out.sendWithin(jsonrpc.AppendNotification(nil, "notifications/progress", params), h.opts.Limits.Outgoing, maxWaiting)
 }
 
-// readResource passes a read on to the server of the view.
 func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		URI string `json:"uri"`
@@ -167,7 +164,6 @@ func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (an
 	return out, nil
 }
 
-// createMessage lets a model answer the view.
 func (h *handlers) createMessage(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.Sampling == nil {
 		return nil, notOffered("sampling/createMessage")

@@ -13,7 +13,6 @@ const (
 	maxError        = 64 << 10 // of an error for the view
 )
 
-// inbox reads the messages of the view.
 type inbox struct {
 	conn          mcpclient.Conn
 	limits        Limits

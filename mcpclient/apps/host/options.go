@@ -127,7 +127,6 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
-// capabilities returns the host's capabilities for the view.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}

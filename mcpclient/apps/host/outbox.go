@@ -99,7 +99,6 @@ func (o *outbox) finish() bool {
 	return was
 }
 
-// contextChanged queues members of the host's context.
 func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +106,6 @@ func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.wakeUp()
 }
 
-// raise sets one of the outbox's flags.
 func (o *outbox) raise(flag *bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,7 +21,6 @@ const (
 	maxName  = 128
 )
 
-// openLink asks the host to open a URL.
 func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OpenLink == nil {
 		return nil, notOffered("ui/open-link")
@@ -35,7 +34,6 @@ func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, e
 	return struct{}{}, h.opts.OpenLink(ctx, p.URL)
 }
 
-// message adds a message to the conversation.
 func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.Message == nil {
 		return nil, notOffered("ui/message")
@@ -82,7 +80,6 @@ type ModelContext struct {
 	StructuredContent json.RawMessage // an object, or nil
 }
 
-// updateModelContext replaces the model context.
 func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OnModelContext == nil {
 		return nil, notOffered("ui/update-model-context")
@@ -114,7 +111,6 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 	return struct{}{}, nil
 }
 
-// requestDisplayMode answers with the mode in which the view is now shown.
 func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Mode DisplayMode `json:"mode"`
@@ -144,7 +140,6 @@ type File struct {
 	URI      string // "" if there is Data
 }
 
-// download asks the host to save files.
 func (h *handlers) download(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.Download == nil {
 		return nil, notOffered("ui/download-file")

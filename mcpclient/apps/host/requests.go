@@ -72,7 +72,6 @@ func (r *requests) take(m jsonrpc.Message) {
 	}
 }
 
-// serve calls the function that serves a request.
 func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
 	if !jsonrpc.IsObject(params) {
 		return nil, refuse(mcp.CodeInvalidParams, "the params are not an object")
@@ -142,7 +141,6 @@ func (r *requests) refused(m jsonrpc.Message, err error) {
 	r.out.send(jsonrpc.AppendError(nil, m.ID, r.encodeError(err)))
 }
 
-// answer answers a request that was served, and logs it.
 func (r *requests) answer(id json.RawMessage, method string, result any, err error) {
 	var encoded []byte
 	if err == nil {
@@ -170,7 +168,6 @@ func (r *requests) cancel(id json.RawMessage) {
 	}
 }
 
-// encodeError returns the error for the view, bounded in size.
 func (r *requests) encodeError(err error) json.RawMessage {
 	failed, err := jsonrpc.Marshal(failure(err))
 	if err != nil || len(failed) > min(maxError, r.opts.Limits.Outgoing) {

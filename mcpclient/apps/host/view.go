@@ -108,19 +108,16 @@ func (v *view) show(mode DisplayMode) {
 	}
 }
 
-// mode returns the mode in which the view is shown.
 func (v *view) mode() DisplayMode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.context.DisplayMode
 }
 
-// showsLocked reports whether the view can be shown in a mode.
 func (v *view) showsLocked(mode DisplayMode) bool {
 	return len(v.modes) == 0 || slices.Contains(v.modes, mode)
 }
 
-// offersLocked reports whether host and view support a mode.
 func (v *view) offersLocked(mode DisplayMode) bool {
 	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.showsLocked(mode)
 }

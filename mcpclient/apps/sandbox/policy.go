@@ -45,7 +45,6 @@ func policy(csp apps.CSP, ancestor string) string {
 	return b.String()
 }
 
-// sources returns the valid sources.
 func sources(all []string) []string {
 	var out []string
 	for _, source := range all {

@@ -129,7 +129,6 @@ func sharesCookies(below, other string) bool {
 	return other == above || strings.HasSuffix(other, "."+above)
 }
 
-// origin splits an origin.
 func origin(raw string) (scheme, host string, err error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -181,7 +180,6 @@ type Place struct {
 	User, Server string
 }
 
-// pageSettings are the settings in the URL of a frame.
 type pageSettings struct {
 	Host        int              `json:"host,omitempty"` // index in Options.HostOrigins
 	CSP         apps.CSP         `json:"csp"`
@@ -306,7 +304,6 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// serves reports whether a host belongs to the sandbox.
 func (s *Sandbox) serves(host string) bool {
 	if s.scheme == "http" {
 		host = strings.TrimSuffix(host, ":80")

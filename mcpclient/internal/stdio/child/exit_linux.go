@@ -81,7 +81,6 @@ func (w *exitWatch) await(read func() (more bool)) (ended bool, err error) {
 	}
 }
 
-// next waits for an event.
 func (w *exitWatch) next() (event unix.EpollEvent, err error) {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
