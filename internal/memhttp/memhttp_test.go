@@ -36,49 +36,6 @@ func get(t *testing.T, ctx context.Context, s *memhttp.Server, path string) *htt
 	return resp
 }
 
-func TestRoundTrip(t *testing.T) {
-	echo := func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }
-	inBubble(t, echo, func(t *testing.T, s *memhttp.Server) {
-		for _, size := range []int{0, 10, 1 << 20} {
-			want := strings.Repeat("x", size)
-			resp, err := s.Client().Post(s.URL(), "text/plain", strings.NewReader(want))
-			check.Must(t, err)
-			got, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err != nil || string(got) != want {
-				t.Errorf("got %d bytes, %v, want %d", len(got), err, len(want))
-			}
-		}
-	})
-}
-
-func TestEveryHostLeadsHere(t *testing.T) {
-	host := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }
-	inBubble(t, host, func(t *testing.T, s *memhttp.Server) {
-		for _, url := range []string{s.URL(), "http://auth.example:8080", "https://secure.example"} {
-			resp, err := s.Client().Get(url)
-			check.Must(t, err)
-			got, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if _, want, _ := strings.Cut(url, "://"); string(got) != want {
-				t.Errorf("%s: got host %q, want %q", url, got, want)
-			}
-		}
-	})
-}
-
-func TestServersAreIsolated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, want := range []string{"first", "second"} {
-			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, want) }))
-			defer s.Close()
-			if got, err := io.ReadAll(get(t, t.Context(), s, "/").Body); err != nil || string(got) != want {
-				t.Errorf("got %q, %v, want %q", got, err, want)
-			}
-		}
-	})
-}
-
 // A flushed line must arrive while the handler waits.
 func TestStreaming(t *testing.T) {
 	stream := func(w http.ResponseWriter, r *http.Request) {

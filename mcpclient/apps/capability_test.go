@@ -1,9 +1,7 @@
 package apps_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -16,29 +14,12 @@ import (
 
 // declared connects with the options and returns the capabilities that the server got.
 func declared(t *testing.T, opts *mcpclient.Options) string {
-	transport, server := mcpclient.Pipe()
-	got := make(chan string, 1)
-	go func() {
-		raw, err := server.Recv()
-		if err != nil {
-			return
-		}
-		found := jsonrpc.Lookup(raw, "params", "capabilities")
-		if found == nil {
-			found = jsonrpc.Lookup(raw, "params", "_meta", "io.modelcontextprotocol/clientCapabilities")
-		}
-		got <- string(found)
-		_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`))
-		for {
-			if _, err := server.Recv(); err != nil {
-				return
-			}
-		}
-	}()
-	c, err := mcpclient.Connect(t.Context(), transport, opts)
-	check.Must(t, err)
+	c, seen := connect(t, opts, "", "")
 	check.NoError(t, c.Close())
-	return <-got
+	if found := jsonrpc.Lookup(seen.first, "params", "capabilities"); found != nil {
+		return string(found)
+	}
+	return string(jsonrpc.Lookup(seen.first, "params", "_meta", "io.modelcontextprotocol/clientCapabilities"))
 }
 
 func TestDeclare(t *testing.T) {

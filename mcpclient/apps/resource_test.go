@@ -17,10 +17,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// server connects to a server whose resources are read as contents and listed as listed.
-func server(t *testing.T, revision, contents, listed string) (c *mcpclient.Client, asked map[string]int) {
+// requests are what a server was asked.
+type requests struct {
+	first   []byte
+	methods map[string]int
+}
+
+// connect connects to a server whose resources are read as contents and listed as listed.
+func connect(t *testing.T, opts *mcpclient.Options, contents, listed string) (*mcpclient.Client, *requests) {
 	transport, conn := mcpclient.Pipe()
-	asked = map[string]int{}
+	asked := &requests{methods: map[string]int{}}
 	go func() {
 		for {
 			raw, err := conn.Recv()
@@ -34,7 +40,9 @@ func server(t *testing.T, revision, contents, listed string) (c *mcpclient.Clien
 			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
 				continue
 			}
-			asked[m.Method]++
+			if asked.methods[m.Method]++; asked.first == nil {
+				asked.first = raw
+			}
 			answer := `{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`
 			switch m.Method {
 			case "resources/read":
@@ -45,10 +53,16 @@ func server(t *testing.T, revision, contents, listed string) (c *mcpclient.Clien
 			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
 		}
 	}()
-	c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+	c, err := mcpclient.Connect(t.Context(), transport, opts)
 	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, asked
+}
+
+// server is connect in a revision.
+func server(t *testing.T, revision, contents, listed string) (*mcpclient.Client, map[string]int) {
+	c, asked := connect(t, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}, contents, listed)
+	return c, asked.methods
 }
 
 const uri = "ui://s/v"

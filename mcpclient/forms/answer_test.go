@@ -105,8 +105,8 @@ func TestParse(t *testing.T) {
 		if tt.want != nil && (err != nil || !reflect.DeepEqual(got, tt.want)) {
 			t.Errorf("%s %q: got %#v, %v, want %#v", tt.field.Kind, tt.text, got, err, tt.want)
 		}
-		if err == nil && tt.field.Check(got) != nil {
-			t.Errorf("%s %q: got %v, which Check refuses: %v", tt.field.Kind, tt.text, got, tt.field.Check(got))
+		if err == nil {
+			check.NoError(t, tt.field.Check(got), tt.field.Kind, tt.text)
 		}
 	}
 }

@@ -182,16 +182,14 @@ func FuzzFields(f *testing.F) {
 		}
 		content := map[string]any{}
 		for _, f := range fields {
-			if f.Default != nil && f.Check(f.Default) != nil {
-				t.Errorf("field %q: default %#v is refused: %v", f.Name, f.Default, f.Check(f.Default))
+			if f.Default != nil {
+				check.NoError(t, f.Check(f.Default), f.Name)
 			}
 			v, err := f.Parse(text)
 			if err != nil {
 				continue
 			}
-			if err := f.Check(v); err != nil {
-				t.Errorf("field %q: Parse gives %#v, which Check refuses: %v", f.Name, v, err)
-			}
+			check.NoError(t, f.Check(v), f.Name)
 			content[f.Name] = v
 		}
 		once, err := Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content})

@@ -86,9 +86,16 @@ func browse(_ context.Context, url string) error {
 	return resp.Body.Close()
 }
 
-// callTool connects through auth and calls the tool.
-func callTool(ctx context.Context, serverURL string, auth *oauth.Transport) {
-	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, nil)
+// use signs in with the options and calls the tool.
+func (d *demo) use(opts *oauth.Options) {
+	ctx := context.Background()
+	auth, err := oauth.New(d.URL+"/mcp", opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = auth.Close() }()
+	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: d.URL + "/mcp", Client: auth.Client()}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

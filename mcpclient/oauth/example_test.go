@@ -82,19 +82,13 @@ func ExampleFileStore() {
 		return
 	}
 	for range 2 { // the second time uses the stored token
-		auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
+		server.use(&oauth.Options{
 			Store: store,
 			Grant: &oauth.AuthorizationCode{
 				Receiver: &oauth.Loopback{Open: browse},
 				Clients:  []oauth.Credentials{{Issuer: server.URL, ID: "my-client", Secret: os.Getenv("CLIENT_SECRET")}},
 			},
 		})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		callTool(context.Background(), server.URL+"/mcp", auth)
-		_ = auth.Close()
 	}
 	fmt.Println(server.grants)
 	// Output:
@@ -116,13 +110,7 @@ func ExampleClientCredentials() {
 		{Issuer: server.URL, ID: "my-service", Secret: "from the environment"},
 		{Issuer: server.URL, ID: "my-service", Key: key, KeyID: "2026"},
 	} {
-		auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		callTool(context.Background(), server.URL+"/mcp", auth)
-		_ = auth.Close()
+		server.use(&oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}})
 	}
 	fmt.Println(server.grants)
 	// Output:
@@ -135,18 +123,12 @@ func ExampleClientCredentials() {
 func ExampleEnterprise() {
 	server := newDemo()
 	defer server.Close()
-	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.Enterprise{
+	server.use(&oauth.Options{Grant: &oauth.Enterprise{
 		TokenEndpoint: server.URL + "/token",
 		Client:        oauth.Credentials{Issuer: "https://idp.example.com", ID: "my-agent", Secret: "from the vault"},
 		SubjectToken:  func(context.Context) (string, error) { return "the ID token of the sign-in", nil },
 		Clients:       []oauth.Credentials{{Issuer: server.URL, ID: "my-agent", Secret: "from the vault"}},
 	}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = auth.Close() }()
-	callTool(context.Background(), server.URL+"/mcp", auth)
 	fmt.Println(server.grants)
 	// Output:
 	// somebody with a token
@@ -163,19 +145,13 @@ func ExampleWorkload() {
 		return
 	}
 	defer func() { _ = os.Remove(path) }()
-	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.Workload{
+	server.use(&oauth.Options{Grant: &oauth.Workload{
 		Issuers: []string{server.URL},
 		Assertion: func(context.Context, string) (string, error) {
 			token, err := os.ReadFile(path)
 			return strings.TrimSpace(string(token)), err
 		},
 	}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = auth.Close() }()
-	callTool(context.Background(), server.URL+"/mcp", auth)
 	fmt.Println(server.grants)
 	// Output:
 	// somebody with a token
@@ -186,16 +162,10 @@ func ExampleWorkload() {
 func ExampleDPoP() {
 	server := newDemo()
 	defer server.Close()
-	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
+	server.use(&oauth.Options{
 		Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: browse}},
 		DPoP:  &oauth.DPoP{Require: true},
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = auth.Close() }()
-	callTool(context.Background(), server.URL+"/mcp", auth)
 	// Output: somebody with a token
 }
 

@@ -67,22 +67,12 @@ var serverRoles = map[string]func() int{
 		return testenv.Stay()
 	},
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
-		pid, err := spawnHolder()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		fmt.Printf("[%d]\n", pid)
+		spawnHolder()
 		return 4
 	},
 	"parent": func() int { // stays, with such a child
 		signal.Ignore(syscall.SIGTERM)
-		pid, err := spawnHolder()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		fmt.Printf("[%d]\n", pid)
+		spawnHolder()
 		return testenv.Stay()
 	},
 	"noisy": func() int { // on stderr, then echoes
@@ -103,14 +93,15 @@ var serverRoles = map[string]func() int{
 	},
 }
 
-func spawnHolder() (int, error) {
+// spawnHolder starts a process that keeps the pipes, and writes its number as a message.
+func spawnHolder() {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), testenv.Role("holder"))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
-		return 0, err
+		panic(err)
 	}
-	return cmd.Process.Pid, nil
+	fmt.Printf("[%d]\n", cmd.Process.Pid)
 }
 
 // dialCommand starts this program in a role, and checks at the end that no

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,29 +75,6 @@ var roles = map[string]func() int{
 		fmt.Printf("%s %s %s", os.Getenv("A"), filepath.Base(dir), os.Args[1:])
 		return 0
 	},
-	"abandon": func() int { // leaves a child that keeps the pipes, and exits
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), testenv.Role("stubborn"))
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		if err := cmd.Start(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		fmt.Println(cmd.Process.Pid)
-		return 7
-	},
-	"parent": func() int { // its child keeps the pipes, and both are stubborn
-		signal.Ignore(syscall.SIGTERM)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), testenv.Role("stubborn"))
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		if err := cmd.Start(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		fmt.Println(cmd.Process.Pid)
-		return testenv.Stay()
-	},
 }
 
 // burst is the size of a write that a pipe takes at once.
@@ -144,17 +120,6 @@ func readLine(t *testing.T, r io.Reader) string {
 		t.Fatalf("read the first line: %v", err)
 	}
 	return strings.TrimSpace(line)
-}
-
-func TestStopByClosingInput(t *testing.T) {
-	p := start(t, "echo")
-	check.Must(t, check.Err(io.WriteString(p.Stdin(), "hello\n")))
-	check.Equal(t, "", readLine(t, p.Stdout()), "hello")
-	check.Equal(t, "status while running", p.Status(), "")
-	within(t, testenv.Patience, "Stop", func() {
-		check.NoError(t, p.Stop())
-	})
-	check.Equal(t, "status", p.Status(), "exit status 0")
 }
 
 func TestExitByItself(t *testing.T) {
@@ -240,37 +205,6 @@ func TestStopReadsOutput(t *testing.T) {
 	check.Must(t, check.Err(io.ReadFull(p.Stdout(), buf)))
 	check.Must(t, p.Stop())
 	check.Equal(t, "status", p.Status(), "exit status 5")
-}
-
-func TestDescendantHoldsPipes(t *testing.T) {
-	t.Run("head exits", func(t *testing.T) {
-		p := start(t, "abandon", func(s *Spec) { s.StopTimeout = 300 * time.Millisecond })
-		var out []byte
-		within(t, testenv.Patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
-		<-p.Done()
-		check.Equal(t, "status", p.Status(), "exit status 7")
-		within(t, testenv.Patience, "Stop", func() { _ = p.Stop() })
-		lines := slices.DeleteFunc(strings.Fields(string(out)), func(line string) bool { return line == "ready" }) // of the child
-		expectDead(t, strings.Join(lines, " "))
-	})
-	t.Run("head stays", func(t *testing.T) {
-		p := start(t, "parent", func(s *Spec) { s.StopTimeout = 100 * time.Millisecond })
-		pid := readLine(t, p.Stdout())
-		within(t, testenv.Patience, "Stop", func() { _ = p.Stop() })
-		expectDead(t, pid)
-	})
-}
-
-// expectDead checks that the process with that number has ended.
-func expectDead(t *testing.T, number string) {
-	t.Helper()
-	pid, err := strconv.Atoi(number)
-	if err != nil {
-		t.Fatalf("got %q, want the number of a process", number)
-	}
-	if testenv.Runs(pid) {
-		t.Errorf("descendant %d runs", pid)
-	}
 }
 
 // members returns the processes of a group without zombies, on systems with /proc.
