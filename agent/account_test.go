@@ -196,17 +196,23 @@ func TestCompactionCounts(t *testing.T) {
 		"failure":          {20_000, 5000, true, nil},
 		"beyond the limit": {20_000, 50_000, false, agent.ErrLimit},
 		"failure beyond":   {20_000, 50_000, true, agent.ErrLimit},
+		"cancelled":        {20_000, 5000, true, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
 				change := &compact.Result{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
+				if name == "cancelled" {
+					cancel()
+				}
 				if tt.fails {
 					return change, errors.New("the summary is empty")
 				}
 				change.Replaced, change.Messages = len(history), history
 				return change, nil
 			}
-			got, err := newAgent(t, play(counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: tt.limit}, Compact: compacts}).Run(t.Context(), human("go"))
+			got, err := newAgent(t, play(counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: tt.limit}, Compact: compacts}).Run(ctx, human("go"))
 			want := tt.used
 			if tt.err == nil {
 				want += 150

@@ -83,6 +83,7 @@ func TestCallInDoubt(t *testing.T) {
 		answer func(*run.Question) run.Reply
 		want   string
 	}{
+		"fail":           {agent.DoubtFail, nil, "may or may not have run"},
 		"tell the model": {agent.DoubtTellModel, nil, "It is unknown whether the call ran"},
 		"it ran":         {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.Ran() }, "The user says that the call ran"},
 		"it has run so":  {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
@@ -109,9 +110,15 @@ func TestCallInDoubt(t *testing.T) {
 				}
 				got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
 			}
-			check(t, err)
-			if text := lines(history(got))[2]; !strings.Contains(text, tt.want) {
-				t.Errorf("the model is told %s, want %q", text, tt.want)
+			var text string
+			if tt.policy == agent.DoubtFail {
+				text = fmt.Sprint(err)
+			} else {
+				check(t, err)
+				text = lines(history(got))[2]
+			}
+			if !strings.Contains(text, tt.want) {
+				t.Errorf("the model, or the caller, is told %s, want %q", text, tt.want)
 			}
 			if again := s.most.Load() > 0; again != (name == "it has not run") {
 				t.Errorf("the call was sent again: %v", again)
