@@ -80,9 +80,6 @@ type sender struct {
 func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	ctx, end := s.callContext(j)
 	defer end()
-	if s.agent.opts.Observe == nil {
-		return s.sent(ctx, c, j, send)
-	}
 	return s.execute(ctx, j, func(ctx context.Context) error { return s.sent(ctx, c, j, send) })
 }
 
@@ -130,7 +127,7 @@ const notKeptResult = "Error: the call of %s ended, and its result is left out: 
 
 // tooLarge returns the size of a result that is too large to be stored, 0 for others.
 func (s *sender) tooLarge(p *run.Part) int {
-	if s.rec.writer.journal == nil || partSize(p) <= maxResult/6 { // a byte of text is at most six bytes of JSON
+	if s.rec.writer.hold == nil || partSize(p) <= maxResult/6 { // a byte of text is at most six bytes of JSON
 		return 0
 	}
 	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {

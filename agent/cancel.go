@@ -102,7 +102,7 @@ func cancelledRun() ledger.Change {
 func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	now := &loaded{hold: l.hold, journal: l.journal}
+	now := &loaded{hold: l.hold}
 	err := now.load(ctx, d.agent, l.hold.lease.Key)
 	if err == nil && !now.state.Status.Ended() {
 		now.first = []ledger.Change{cancelledRun()}

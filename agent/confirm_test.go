@@ -23,18 +23,18 @@ func TestConfirmAfterTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRenewer(hanging{}, time.Hour)
 		h := &hold{all: r, ttl: time.Hour}
-		if err := h.Confirm(t.Context()); !errors.Is(err, errNotRenewed) {
+		if err := h.confirm(t.Context()); !errors.Is(err, errNotRenewed) {
 			t.Errorf("before the work: got %v, want %v", err, errNotRenewed)
 		}
 		remove := r.add(h, func(error) {})
 		confirmed := make(chan error, 1)
-		go func() { confirmed <- h.Confirm(t.Context()) }()
+		go func() { confirmed <- h.confirm(t.Context()) }()
 		synctest.Wait()
 		remove()
 		if err := <-confirmed; err == nil {
 			t.Error("at the end of the work: got no error")
 		}
-		if err := h.Confirm(t.Context()); !errors.Is(err, errNotRenewed) {
+		if err := h.confirm(t.Context()); !errors.Is(err, errNotRenewed) {
 			t.Errorf("after the work: got %v, want %v", err, errNotRenewed)
 		}
 	})

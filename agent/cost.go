@@ -25,26 +25,20 @@ func (a account) priced() error {
 // to set.
 func (r *recipe) priced(limits map[string]int64) error {
 	for _, name := range r.names {
-		if err := r.pricedAs(name, limits); err != nil {
-			return err
+		err := cost.Limited(r.opts.Model.Prices, name, limits)
+		switch {
+		case err == nil:
+		case name == "" && r.opts.Model.Prices == nil:
+			return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil", err)
+		case name == "":
+			return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info)", err)
+		case r.opts.Model.Prices == nil:
+			return fmt.Errorf("Limits.Cost: %w: Options.Model.Prices is nil", err)
+		default:
+			return fmt.Errorf("Limits.Cost: %w", err)
 		}
 	}
 	return nil
-}
-
-func (r *recipe) pricedAs(name string, limits map[string]int64) error {
-	err := cost.Limited(r.opts.Model.Prices, name, limits)
-	switch {
-	case err == nil:
-		return nil
-	case name == "" && r.opts.Model.Prices == nil:
-		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil", err)
-	case name == "":
-		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info)", err)
-	case r.opts.Model.Prices == nil:
-		return fmt.Errorf("Limits.Cost: %w: Options.Model.Prices is nil", err)
-	}
-	return fmt.Errorf("Limits.Cost: %w", err)
 }
 
 // cost returns the cost of a reply, nil if its price is unknown.
@@ -55,7 +49,7 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	prices := a.engine.agent.opts.Model.Prices
 	amount, ok := cost.Of(prices, model, tokens)
 	if !ok { // providers reply with the dated name of a model
-		asked := a.engine.agent.modelName()
+		asked := a.engine.agent.info.Name
 		for _, name := range a.engine.agent.names {
 			if name != "" && strings.HasPrefix(model, name) {
 				asked = name
@@ -80,22 +74,18 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 		amount.Cost = map[string]int64{most.Cost.Currency: most.Cost.Micro}
 	}
 	key := newKey()
-	if err := a.hold(&ledger.Reserved{Key: key, Amount: amount}); err != nil {
-		return nil, err
+	a.rec.writer.mu.Lock()
+	if err = a.refuses(amount, 2); err == nil {
+		err = a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
 	}
-	if err := a.rec.commit(); err != nil {
+	a.rec.writer.mu.Unlock()
+	if err == nil {
+		err = a.rec.commit()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return func(took cost.Charge) { a.charge(took, &key) }, nil
-}
-
-func (a account) hold(r *ledger.Reserved) error {
-	a.rec.writer.mu.Lock()
-	defer a.rec.writer.mu.Unlock()
-	if err := a.refuses(r.Amount, 2); err != nil {
-		return err
-	}
-	return a.rec.recordLocked(nil, r)
 }
 
 // charge records the usage of a completion.

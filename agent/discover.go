@@ -265,19 +265,13 @@ func (d *dialog) tools() []model.Tool {
 		}
 	}
 	var shown []model.Tool
-	switch s.Discovery {
-	case ledger.DiscoveryNone:
-		for i, t := range catalog {
-			if !added[t] {
-				shown = append(shown, all[i])
-			}
-		}
-	default:
+	searches := s.Discovery != ledger.DiscoveryNone
+	if searches {
 		shown = d.engine.agent.finder.definitions(s.Discovery)
-		for i, t := range catalog {
-			if isAnswer(t) {
-				shown = append(shown, all[i])
-			}
+	}
+	for i, t := range catalog {
+		if searches && isAnswer(t) || !searches && !added[t] {
+			shown = append(shown, all[i])
 		}
 	}
 	o.of, o.by, o.added, o.shown = d.engine.catalog, s.Discovery, len(s.Offered), append(shown, last...)

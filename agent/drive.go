@@ -25,8 +25,7 @@ type session struct {
 // loaded is a run to continue.
 type loaded struct {
 	state   *ledger.State
-	hold    *hold   // nil: it is not held in a store
-	journal journal // nil: nothing is stored
+	hold    *hold // nil: it is not held in a store
 	first   []ledger.Change
 	replies []run.Reply // that it had when it was loaded
 	counted tally       // tokens of the history
@@ -39,27 +38,26 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
-	rec := &recorder{writer: newWriter(ctx, l.state, l.journal, out), state: l.state}
+	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
 	rec.writer.observe, _ = d.agent.opts.Observe.(AppendObserver)
 	e := newEngine(ctx, d.agent.recipe, &openQuestions{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.warnings = append(d.warnings, e.rec.writer.warned()...)
-		d.window, d.unkept = e.rec.writer.windowUse(), e.rec.writer.unkept()
+		rec.writer.report(d)
 		release()
 	}
 }
 
 // wake gives a waiting run what it waits for. If the run continues, that is made durable with
-// its next changes; until then the journal keeps the replies.
+// its next changes; until then the store keeps the replies.
 func (l *loaded) wake(e *driver) error {
 	replies := l.replies
 	l.replies = nil
-	if len(replies) == 0 && l.journal != nil && len(ledger.Open(e.rec.state)) > 0 {
+	if len(replies) == 0 && l.hold != nil && len(ledger.Open(e.rec.state)) > 0 {
 		var err error
-		if replies, err = l.journal.Replies(e.engine.ctx); err != nil {
+		if replies, err = l.hold.replies(e.engine.ctx); err != nil {
 			return err
 		}
 	}

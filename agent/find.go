@@ -75,12 +75,9 @@ func (f *finder) definitions(by ledger.Discovery) []model.Tool {
 	return []model.Tool{f.first}
 }
 
-// tool returns the search tool that a call means, or nil.
-func (f *finder) tool(c *ledger.Call) *adapter.Tool {
-	if t := f.search.Tool(); c.Server == searchServer && c.Tool == searchTool && c.Def == t.Fingerprint() {
-		return t
-	}
-	return nil
+// means reports whether a call means a tool of this program.
+func means(c *ledger.Call, t *adapter.Tool) bool {
+	return c.Server == t.Server() && c.Tool == t.Definition().Name && c.Def == t.Fingerprint()
 }
 
 // is reports whether a model means a tool by a name, regardless of case and surrounding spaces.

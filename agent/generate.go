@@ -86,7 +86,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 		return work(d.engine.ctx)
 	}
 	v := &Inference{
-		Turn: d.rec.state.Turn, Model: d.engine.agent.modelName(), Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"), Request: c.Request,
+		Turn: d.rec.state.Turn, Model: d.engine.agent.info.Name, Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"), Request: c.Request,
 	}
 	began := time.Now()
 	ctx, done := o.Infer(d.engine.ctx, v)

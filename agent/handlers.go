@@ -49,9 +49,13 @@ type visits struct {
 // enter returns a context that also ends with the run, for a handler that must call leave. ok
 // is false if the run has ended; the context is then ctx itself.
 func (v *visits) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
-	if !v.begin() {
+	v.mu.Lock()
+	if v.over {
+		v.mu.Unlock()
 		return ctx, nil, false
 	}
+	v.wg.Add(1)
+	v.mu.Unlock()
 	visiting, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(v.ctx, func() { cancel(context.Cause(v.ctx)) })
 	return visiting, func() {
@@ -59,16 +63,6 @@ func (v *visits) enter(ctx context.Context) (_ context.Context, leave func(), ok
 		cancel(nil)
 		v.wg.Done()
 	}, true
-}
-
-func (v *visits) begin() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.over {
-		return false
-	}
-	v.wg.Add(1)
-	return true
 }
 
 // end refuses further visits, ends the contexts of current ones, and waits for them. It may be

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// hold is a run that this process holds in a store: its [journal], and its lease.
+// hold is a run that this process holds in a store.
 type hold struct {
 	store record.Store
 	all   *renewer // renews the lease together with others; nil: renewed alone
@@ -33,11 +33,11 @@ var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Se
 // maxOutage is how much longer than a lease an append is tried again if the store is away.
 const maxOutage = time.Minute
 
-// Append implements [journal]. It tries again if the store fails, because what this process
+// append stores records, and the head of the state after them, durably. It tries again if the store fails, because what this process
 // knows, such as the outcome of a call, would be in doubt for any other. It does so even after
 // the end of the lease, because the store refuses the records if another process has acquired
 // the run. The numbers of the records prevent a double append.
-func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
+func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) error {
 	replies := h.given()
 	began := time.Now()
 	for n := 0; ; n++ {
@@ -127,8 +127,8 @@ func (h *hold) keepReplies(ctx context.Context) error {
 	return nil
 }
 
-// Replies implements [journal].
-func (h *hold) Replies(ctx context.Context) ([]run.Reply, error) {
+// replies returns replies to open questions that no record has yet.
+func (h *hold) replies(ctx context.Context) ([]run.Reply, error) {
 	log, err := record.LoadCurrent(ctx, h.store, h.lease.Key)
 	if err != nil {
 		return nil, err
@@ -136,9 +136,9 @@ func (h *hold) Replies(ctx context.Context) ([]run.Reply, error) {
 	return log.Replies, nil
 }
 
-// Confirm returns nil if the lease is valid by the clock of this process. If it may have
+// confirm returns nil if the lease is valid by the clock of this process. If it may have
 // expired, because this process was stopped, it renews it first.
-func (h *hold) Confirm(ctx context.Context) error {
+func (h *hold) confirm(ctx context.Context) error {
 	renew := h.renew
 	if h.all != nil {
 		renew = func(ctx context.Context) error { return h.all.confirm(ctx, h) }

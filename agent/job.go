@@ -125,18 +125,19 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	case c.Tool == "":
 		return catalog.Prepare(asked) // its error says what is wrong with the name
 	}
-	tool := cmp.Or(t.agent.finder.tool(c), t.agent.reader.tool(c))
-	if tool == nil {
-		var err error
-		if tool, err = catalog.Find(c.Server, c.Tool, c.Def); err != nil {
-			return nil, err
+	tool, err := catalog.Find(c.Server, c.Tool, c.Def)
+	for _, own := range []*adapter.Tool{t.agent.finder.search.Tool(), t.agent.reader.source.Tool()} {
+		if means(c, own) {
+			tool, err = own, nil
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if written := cmp.Or(string(c.Args), c.Asked); !c.Wrapped && c.Server != keptServer && c.Server != searchServer && t.agent.sub(c) == nil && kept.Refers(written) {
 		tool = tool.Filling(t.results.fill)
 	}
 	var call *adapter.Prepared
-	var err error
 	if c.Args == nil {
 		call, err = tool.Prepare(asked, c.Wrapped)
 	} else {

@@ -68,14 +68,6 @@ func newReader(p profile.Profile) *reader {
 // is reports whether a tool is the reader.
 func (r *reader) is(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
 
-// tool returns the reader, if a call means it.
-func (r *reader) tool(c *ledger.Call) *adapter.Tool {
-	if t := r.source.Tool(); c.Server == keptServer && c.Tool == readResult && c.Def == t.Fingerprint() {
-		return t
-	}
-	return nil
-}
-
 // reads reports whether a tool that a run has added is the reader.
 func reads(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
@@ -127,7 +119,7 @@ func (r *recipe) resultTokens() int {
 
 // keeper returns where the run stores results, nil if nowhere.
 func (k *results) keeper() (record.BlobStore, record.Lease) {
-	if h, ok := k.rec.writer.journal.(*hold); ok && k.agent.opts.Durable.ResultTokens >= 0 {
+	if h := k.rec.writer.hold; h != nil && k.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
 	}
 	return nil, record.Lease{}

@@ -40,7 +40,7 @@ type LegacyQuestions struct {
 const (
 	defaultHold = 5 * time.Minute
 
-	// pollEvery is how often the journal is asked for replies to held questions.
+	// pollEvery is how often the store is asked for replies to held questions.
 	pollEvery = time.Second
 )
 
@@ -53,7 +53,7 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 		return p.park(ask)
 	}
 	reply, err := p.whileCalled(ctx, ask)
-	if err == nil && reply == nil && p.rec.writer.journal == nil && p.questions.replyFunc() == nil {
+	if err == nil && reply == nil && p.rec.writer.hold == nil && p.questions.replyFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || reply == nil {
@@ -68,7 +68,7 @@ func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, 
 	if err := p.countQuestion(q.Server); err != nil {
 		return nil, err
 	}
-	if p.rec.writer.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
+	if p.rec.writer.hold != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
 		return p.holdQuestion(ctx, q)
 	}
 	return p.askNow(ctx, q)
@@ -134,7 +134,7 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 }
 
 // awaitReply waits for the reply to a held question, from Person.Reply and then from the
-// journal. After its time the question is cancelled.
+// store. After its time the question is cancelled.
 func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
@@ -167,8 +167,8 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	}
 }
 
-// given returns the reply to a question that the journal has, or nil. One goroutine at a time
-// asks the journal, unless it was asked recently.
+// given returns the reply to a question that the store has, or nil. One goroutine at a time
+// asks the store, unless it was asked recently.
 func (l *writer) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
 	l.mu.Lock()
 	if !l.polling && time.Since(l.polled) >= after {
@@ -176,7 +176,7 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 		l.mu.Unlock()
 		var replies []run.Reply
 		err := guarded("the journal", func() (err error) {
-			replies, err = l.journal.Replies(ctx)
+			replies, err = l.hold.replies(ctx)
 			return err
 		})
 		l.mu.Lock()

@@ -46,7 +46,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 	h := a.newHold()
 	h.lease, err = h.store.Create(ctx, a.holder(), ledger.HeadOf(s), first)
 	if err == nil {
-		return &loaded{state: s, hold: h, journal: h}, nil
+		return &loaded{state: s, hold: h}, nil
 	}
 	if !errors.Is(err, record.ErrExists) || o.once {
 		return nil, err
@@ -91,7 +91,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 		}
 	}
 	h.unkept = unkept
-	l.hold, l.journal = h, h
+	l.hold = h
 	return l, nil
 }
 
@@ -121,7 +121,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{hold: h, journal: h}
+	l := &loaded{hold: h}
 	l.state, l.counted = a.stepped.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {

@@ -143,7 +143,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	a, final := d.engine.agent, stop != StopOutput
-	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.modelName(), Final: final, Messages: len(d.rec.state.History)}
+	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.info.Name, Final: final, Messages: len(d.rec.state.History)}
 	output, err := d.called(c, stop, start)
 	if err != nil {
 		return nil, stop, err
@@ -174,7 +174,9 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	end.Window = use
 	use.counted(&r.usage, r.estimated)
 	if len(d.rec.path) == 0 {
-		d.rec.writer.setWindowUse(use)
+		d.rec.writer.mu.Lock()
+		d.rec.writer.window = use
+		d.rec.writer.mu.Unlock()
 	}
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
@@ -383,7 +385,7 @@ func (s *streamed) has(text string) bool { return text != "" && s.text.String() 
 func (d *dialog) reply(got *model.Response) *reply {
 	m := got.Message
 	m.Role = run.RoleAssistant
-	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.modelName()), maxWord)
+	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.info.Name), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	m.Parts = d.counted.ids.name(m.Parts, d.rec.state.History)
 	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}

@@ -116,7 +116,7 @@ func (e *engine) invocation() *Invocation {
 	s := e.rec.view()
 	v := &Invocation{
 		Run: e.rec.writer.root.ID, Path: e.rec.path, Agent: e.agent.name, Version: e.agent.opts.Version,
-		Model: e.agent.modelName(), System: e.agent.opts.System, History: slices.Clip(s.History),
+		Model: e.agent.info.Name, System: e.agent.opts.System, History: slices.Clip(s.History),
 	}
 	if e.parent == nil {
 		v.Before = s.Trace

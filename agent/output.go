@@ -233,7 +233,7 @@ func (e *engine) asksForOutput(tool *adapter.Tool) string {
 // answers reports whether a call gives the structured output.
 func (e *engine) answers(c *ledger.Call) bool {
 	tool := e.agent.output
-	return tool != nil && c.Server == answerServer && c.Tool == answerTool && c.Def == tool.Fingerprint()
+	return tool != nil && means(c, tool)
 }
 
 // written parses structured output that is the model's text.

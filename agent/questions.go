@@ -169,7 +169,7 @@ func (o *openQuestions) suspend() error {
 			wake = q.Expires
 		}
 	}
-	if o.parent == nil && o.rec.writer.journal == nil && o.replyFunc() == nil {
+	if o.parent == nil && o.rec.writer.hold == nil && o.replyFunc() == nil {
 		o.rec.show(&Warning{Text: waitsInMemory})
 	}
 	return o.rec.record([]Event{&Suspended{Questions: questions, Wake: wake}}, &ledger.Suspended{Wake: wake})

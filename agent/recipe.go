@@ -36,21 +36,12 @@ type recipe struct {
 
 // sub returns the sub-agent that a call means, nil if it means another tool.
 func (r *recipe) sub(c *ledger.Call) *SubAgent {
-	if c.Server != subServer {
-		return nil
-	}
-	i := slices.IndexFunc(r.subs, func(s *SubAgent) bool {
-		t := s.Tool()
-		return t.Definition().Name == c.Tool && t.Fingerprint() == c.Def
-	})
+	i := slices.IndexFunc(r.subs, func(s *SubAgent) bool { return means(c, s.Tool()) })
 	if i < 0 {
 		return nil
 	}
 	return r.subs[i]
 }
-
-// modelName returns the name under which the model's price is found before it has replied.
-func (r *recipe) modelName() string { return r.info.Name }
 
 // maxOutput bounds the tokens of a reply if tokens or costs are limited.
 func (r *recipe) maxOutput() int64 {

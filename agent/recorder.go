@@ -110,10 +110,10 @@ func (r *recorder) commit() error {
 	return nil
 }
 
-// commitGiven commits if the journal stores given replies only with the next records, before
+// commitGiven commits if the store gets given replies only with the next records, before
 // work that may take long, such as a hook or a model call.
 func (r *recorder) commitGiven() error {
-	if h, ok := r.writer.journal.(*hold); ok && len(h.given()) > 0 {
+	if h := r.writer.hold; h != nil && len(h.given()) > 0 {
 		return r.commit()
 	}
 	return nil
@@ -207,17 +207,7 @@ func (r *recorder) calls(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	return calls
 }
 
-func matching(all []*ledger.Call, want func(*ledger.Call) bool) []*ledger.Call {
-	n := 0
-	for _, c := range all {
-		if want(c) {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	matching := make([]*ledger.Call, 0, n)
+func matching(all []*ledger.Call, want func(*ledger.Call) bool) (matching []*ledger.Call) {
 	for _, c := range all {
 		if want(c) {
 			matching = append(matching, c)

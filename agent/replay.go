@@ -67,7 +67,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		}
 		var next ledger.Change
 		if i+1 < len(entries) {
-			next = innermost(entries[i+1].Change)
+			next = ledger.Innermost(entries[i+1].Change)
 		}
 		at, c := place{agent: a.recipe, state: s}.of(r.Change)
 		events := p.events(at, c, next)
@@ -100,7 +100,11 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 	case *ledger.Called:
 		p.words[s] = false
 		if !takesOver(next) {
-			return []Event{&ModelStart{Turn: s.Turn, Model: at.model(), Final: c.Final != "", Messages: len(s.History)}}
+			model := ""
+			if at.agent != nil {
+				model = at.agent.info.Name
+			}
+			return []Event{&ModelStart{Turn: s.Turn, Model: model, Final: c.Final != "", Messages: len(s.History)}}
 		}
 	case *ledger.Responded:
 		p.words[s] = len(c.Calls) == 0 && !c.Repair
@@ -108,9 +112,9 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 			return []Event{modelEnd(s.Turn, c)}
 		}
 	case *ledger.Intent:
-		return []Event{&ToolStart{Call: at.call(c.Call)}}
+		return []Event{&ToolStart{Call: aboutCall(s, c.Call)}}
 	case *ledger.Outcome:
-		return []Event{&ToolEnd{Call: at.call(c.Call), Part: c.Result}}
+		return []Event{&ToolEnd{Call: aboutCall(s, c.Call), Part: c.Result}}
 	case *ledger.Opened:
 		q := c.Question
 		p.asks[q.ID] = &q
@@ -149,12 +153,7 @@ func takesOver(c ledger.Change) bool {
 
 // modelEnd returns the event of a reply.
 func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
-	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
-	for _, part := range c.Message.Parts {
-		if part.Type == run.PartCall {
-			r.calls = append(r.calls, part)
-		}
-	}
+	r := &reply{message: c.Message, text: c.Message.Text(), calls: callsOf(c.Message.Parts), finish: c.Finish, usage: c.Usage}
 	return r.event(turn, false, 0)
 }
 
@@ -179,25 +178,6 @@ func (p place) of(c ledger.Change) (place, ledger.Change) {
 	}
 	return p, c
 }
-
-// innermost returns the change in the run to which it belongs.
-func innermost(c ledger.Change) ledger.Change {
-	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
-		c = n.Record.Change
-	}
-	return c
-}
-
-// model returns the name of the agent's model.
-func (p place) model() string {
-	if p.agent == nil {
-		return ""
-	}
-	return p.agent.modelName()
-}
-
-// call returns a call of the current turn.
-func (p place) call(id string) Call { return aboutCall(p.state, id) }
 
 // last returns the last n messages of the history.
 func (p place) last(n int) []run.Message {

@@ -53,7 +53,7 @@ func (s *sender) callContext(j *job) (context.Context, func()) {
 	if s.agent.reader.is(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
-	if s.rec.writer.journal == nil || j.call.Tool().Native() { // functions create no tasks
+	if s.rec.writer.hold == nil || j.call.Tool().Native() { // functions create no tasks
 		return ctx, func() {}
 	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -37,7 +37,7 @@ type turn struct {
 
 func newTurn(e *engine) *turn {
 	n, wait := len(e.rec.state.Calls), time.Duration(0)
-	if e.rec.writer.journal != nil {
+	if e.rec.writer.hold != nil {
 		wait = linger
 	}
 	t := &turn{engine: e, rec: e.rec, agent: e.agent, questions: e.questions, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}

@@ -9,23 +9,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// journal makes the records of a run durable. A method Confirm(context.Context) error is optional:
-// it is called before each request of a tool call. If it fails, because another process may have
-// acquired the run, nothing is sent and the step ends.
-type journal interface {
-	// Append stores records, and the head of the state after them. They are durable when it
-	// returns nil. An error ends the step.
-	Append(ctx context.Context, head run.Head, records []run.Record) error
-
-	// Replies returns replies to open questions that no record has yet.
-	Replies(ctx context.Context) ([]run.Reply, error)
-}
-
 // writer has the state of a run with its sub-agents, the records that are not yet durable, and
 // the events that wait for them. An event is emitted when its record is durable.
 type writer struct {
 	ctx     context.Context   // of the run
-	journal journal           // nil: nothing is stored
+	hold    *hold             // nil: nothing is stored
 	observe AppendObserver    // nil: nothing is measured
 	out     func(Event) error // nil: events are not wanted
 
@@ -40,12 +28,12 @@ type writer struct {
 	wrote   sync.Cond
 	done    uint64 // number of the last record that is durable and whose events were emitted
 	err     error  // why nothing more can be written
-	refused bool   // the journal has failed
+	refused bool   // the store has failed
 	unsized uint64 // no snapshot is made before this record: the last one would have been too large
 
-	durable run.Status // of the run in the journal
+	durable run.Status // of the run in the store
 
-	polling bool        // someone asks the journal for replies
+	polling bool        // someone asks the store for replies
 	polled  time.Time   // when it was last asked
 	kept    []run.Reply // that it had then
 
@@ -57,8 +45,8 @@ type writer struct {
 	settled chan struct{} // closed when one of them ends
 }
 
-func newWriter(ctx context.Context, s *ledger.State, j journal, out func(Event) error) *writer {
-	l := &writer{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
+func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) error) *writer {
+	l := &writer{ctx: ctx, hold: h, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
 	l.wrote.L = &l.mu
 	return l
 }
@@ -78,7 +66,7 @@ func (l *writer) add(r ledger.Entry, events []Event) error {
 	if err := ledger.Apply(l.root, r); err != nil {
 		return err
 	}
-	if l.journal != nil {
+	if l.hold != nil {
 		l.records = append(l.records, r)
 		l.size += resultSize(r.Change)
 		if l.size > maxCommit {
@@ -108,7 +96,7 @@ func (l *writer) commit() error {
 		}
 		l.write()
 	}
-	if l.err == nil && !l.writing && l.journal != nil && ledger.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
+	if l.err == nil && !l.writing && l.hold != nil && ledger.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
 		l.snapshot()
 	}
 	return l.err
@@ -188,27 +176,6 @@ func (l *writer) emit(e Event) error {
 	return l.out(e)
 }
 
-// setWindowUse records what filled the window in the last model call.
-func (l *writer) setWindowUse(u *WindowUse) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.window = u
-}
-
-// windowUse returns what filled the window in the last model call, nil if there was none.
-func (l *writer) windowUse() *WindowUse {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.window
-}
-
-// warned returns the emitted warnings.
-func (l *writer) warned() []*Warning {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.warnings
-}
-
 // now returns the time for the duration of an event, zero if events are not wanted, because
 // calls are frequent.
 func (l *writer) now() (t time.Time) {
@@ -229,11 +196,10 @@ func (l *writer) since(t time.Time) (d time.Duration) {
 // confirm returns an error if another process may have acquired the run. Then nothing is sent
 // or written any more.
 func (l *writer) confirm(ctx context.Context) error {
-	j, ok := l.journal.(interface{ Confirm(context.Context) error })
-	if !ok {
+	if l.hold == nil {
 		return nil
 	}
-	err := guarded("the journal", func() error { return j.Confirm(ctx) })
+	err := guarded("the journal", func() error { return l.hold.confirm(ctx) })
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -286,16 +252,12 @@ func (l *writer) appendAll(q queued) error {
 func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 	ctx := l.ctx
 	if ctx.Err() != nil {
-		last := outlive
-		if h, ok := l.journal.(*hold); ok {
-			last = h.lastContext
-		}
 		var cancel context.CancelFunc
-		ctx, cancel = last(ctx)
+		ctx, cancel = l.hold.lastContext(ctx)
 		defer cancel()
 	}
 	began := time.Now()
-	err := l.journal.Append(ctx, head, records)
+	err := l.hold.append(ctx, head, records)
 	if l.observe != nil {
 		l.observe.Appended(ctx, time.Since(began), err)
 	}
@@ -311,7 +273,7 @@ func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// refuse records that the journal has failed.
+// refuse records that the store has failed.
 func (l *writer) refuse(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -319,15 +281,14 @@ func (l *writer) refuse(err error) error {
 	return err
 }
 
-// unkept returns the status of the run in its journal if that differs from the state, otherwise
-// "".
-func (l *writer) unkept() run.Status {
+// report tells a session what its work has left.
+func (l *writer) report(d *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.journal == nil || l.durable == l.root.Status {
-		return ""
+	d.warnings, d.window, d.unkept = append(d.warnings, l.warnings...), l.window, ""
+	if l.hold != nil && l.durable != l.root.Status {
+		d.unkept = l.durable
 	}
-	return l.durable
 }
 
 // save makes the last records durable, even if nobody takes their events any more.
@@ -338,7 +299,7 @@ func (l *writer) save() error {
 	}
 	queued, refused := l.takeRecordsLocked(), l.refused
 	l.mu.Unlock()
-	if l.journal == nil || refused {
+	if l.hold == nil || refused {
 		return nil
 	}
 	return guarded("the journal", func() error { return l.appendAll(queued) })
@@ -346,10 +307,7 @@ func (l *writer) save() error {
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.
 func resultSize(c ledger.Change) int {
-	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
-		c = n.Record.Change
-	}
-	if o, ok := c.(*ledger.Outcome); ok {
+	if o, ok := ledger.Innermost(c).(*ledger.Outcome); ok {
 		return partSize(&o.Result)
 	}
 	return 0

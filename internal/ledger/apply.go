@@ -40,14 +40,19 @@ func Apply(s *State, r Entry) error {
 
 // progress reports whether a change, or the change of a sub-agent, is progress of the run.
 func progress(c Change) bool {
-	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
-		c = n.Record.Change
-	}
-	switch c.(type) {
+	switch Innermost(c).(type) {
 	case *Responded, *Outcome, *Replied, *Said, *Sampled, *Paused:
 		return true
 	}
 	return false
+}
+
+// Innermost returns the change in the run to which it belongs: the root or a sub-agent.
+func Innermost(c Change) Change {
+	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
+		c = n.Record.Change
+	}
+	return c
 }
 
 // Fold computes the state of a run from its records, in order, starting with the first or with
@@ -59,7 +64,10 @@ func Fold(records []Entry) (*State, error) {
 			return nil, err
 		}
 	}
-	return s.folded()
+	if s.Seq == 0 {
+		return nil, errors.New("fold run: there are no records")
+	}
+	return s, nil
 }
 
 // Add applies changes in order, and returns their records.
@@ -76,14 +84,6 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 		}
 	}
 	return records, nil
-}
-
-// folded returns the state, or an error if no record was applied.
-func (s *State) folded() (*State, error) {
-	if s.Seq == 0 {
-		return nil, errors.New("fold run: there are no records")
-	}
-	return s, nil
 }
 
 func empty(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }

@@ -25,12 +25,7 @@ func (c *Reserved) apply(s *State, _ time.Time) error {
 	if _, taken := s.Sampling[c.Key]; taken || !utf8.ValidString(c.Key) || c.Amount.negative() {
 		return errors.New("it reserves less than nothing, or with a key that is taken or is not text")
 	}
-	open := maps.Clone(s.Sampling)
-	if open == nil {
-		open = make(map[string]Amount, 1)
-	}
-	open[c.Key] = c.Amount
-	s.Sampling = open
+	s.Sampling = with(s.Sampling, c.Key, c.Amount)
 	return nil
 }
 

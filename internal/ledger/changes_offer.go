@@ -76,16 +76,6 @@ func (c *Offered) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// OfferedTool returns the added tool that the model knows by name, or nil.
-func (s *State) OfferedTool(name string) *OfferedTool {
-	for i := range s.Offered {
-		if s.Offered[i].Name == name {
-			return &s.Offered[i]
-		}
-	}
-	return nil
-}
-
 // CalledAs returns the name in the model's call with that id, or name if there is no such call.
 // The two differ if tools are called through one tool.
 func (s *State) CalledAs(id, name string) string {

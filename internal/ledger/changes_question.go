@@ -87,11 +87,11 @@ func (c *Replied) settle(q *run.Question, call *Call) {
 		call.Reply = &reply
 	case run.QuestionSampling:
 		if q.Key != "" {
-			call.review(q, reply)
+			call.Reviews = with(call.Reviews, q.Key, NewReview(q, reply))
 		}
 	default:
 		if q.Key != "" {
-			call.reply(q.Key, c.Value)
+			call.Replies = with(call.Replies, q.Key, c.Value)
 		}
 	}
 }

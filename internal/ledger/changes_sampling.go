@@ -31,29 +31,18 @@ func (c *Sampled) apply(s *State, _ time.Time) error {
 	if review, ok := call.Reviews[c.Key]; !ok || review.Reply.Action != run.ActionAllow {
 		return fmt.Errorf("call %q has no sampling request %.100q that is allowed", c.Call, c.Key)
 	}
-	call.reply(c.Key, c.Value)
+	call.Replies = with(call.Replies, c.Key, c.Value)
 	return nil
 }
 
-// reply adds a reply to the round. It copies the map, which callers may hold.
-func (c *Call) reply(key string, value json.RawMessage) {
-	replies := maps.Clone(c.Replies)
-	if replies == nil {
-		replies = map[string]json.RawMessage{}
+// with adds to a copy of a map, because callers may hold the map.
+func with[V any](m map[string]V, key string, value V) map[string]V {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[string]V{}
 	}
-	replies[key] = value
-	c.Replies = replies
-}
-
-// review adds a person's decision about a sampling request. It copies the map, which callers
-// may hold.
-func (c *Call) review(q *run.Question, reply run.Reply) {
-	reviews := maps.Clone(c.Reviews)
-	if reviews == nil {
-		reviews = map[string]Review{}
-	}
-	reviews[q.Key] = NewReview(q, reply)
-	c.Reviews = reviews
+	m[key] = value
+	return m
 }
 
 // NewReview returns what a reply to a question about sampling allows.

@@ -231,15 +231,9 @@ func Entries(records []run.Record) ([]Entry, error) {
 
 // StateOf decodes records and returns their [Fold].
 func StateOf(records []run.Record) (*State, error) {
-	s := new(State)
-	for _, r := range records {
-		e, err := Decode(r)
-		if err == nil {
-			err = Apply(s, e)
-		}
-		if err != nil {
-			return nil, err
-		}
+	entries, err := Entries(records)
+	if err != nil {
+		return nil, err
 	}
-	return s.folded()
+	return Fold(entries)
 }

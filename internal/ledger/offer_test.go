@@ -36,12 +36,6 @@ func TestOffered(t *testing.T) {
 	if diff := cmp.Diff(tools("b", "a", "c"), s.Offered); diff != "" || s.Discovery != ledger.DiscoveryNative || s.Directory != "files" {
 		t.Errorf("got %q, %q (-want +got):\n%s", s.Discovery, s.Directory, diff)
 	}
-	if got := s.OfferedTool("files__a"); got == nil || got.Tool != "a" {
-		t.Errorf("got %v", got)
-	}
-	if got := s.OfferedTool("a"); got != nil {
-		t.Errorf("got %v by a name of the server", got)
-	}
 }
 
 func TestOfferedMisfits(t *testing.T) {

@@ -20,7 +20,7 @@ const minSnapshot = 128
 // keeps must all precede a snapshot.
 func SnapshotDue(s *State) bool {
 	since := s.Seq - s.Snapshot
-	return since >= minSnapshot && !s.hasMoreParts(since/2) && len(openIDs(nil, s)) == 0
+	return since >= minSnapshot && !s.hasMoreParts(since/2) && len(Open(s)) == 0
 }
 
 // hasMoreParts reports whether the history has more than n parts. A message without parts

@@ -138,19 +138,13 @@ func (s *State) Call(id string) *Call {
 	return nil
 }
 
-// change returns Call(id). It looks first at the call that was changed last and the one after
-// it, because changes usually come in that order.
+// change returns Call(id). It begins with the call that was changed last, because changes
+// usually come in order.
 func (s *State) change(id string) *Call {
-	for i := s.last; i < len(s.Calls) && i <= s.last+1; i++ {
-		if s.Calls[i].ID == id {
+	for n := range s.Calls {
+		if i := (s.last + n) % len(s.Calls); s.Calls[i].ID == id {
 			s.last = i
 			return s.Calls[i]
-		}
-	}
-	for i, c := range s.Calls {
-		if c.ID == id {
-			s.last = i
-			return c
 		}
 	}
 	return nil

@@ -15,21 +15,12 @@ func HeadOf(s *State) run.Head {
 		Key: run.Key{Tenant: s.Tenant, ID: s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
 		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
 	}
-	h.Questions, h.OpenQuestions = openIDs(nil, s), questionsOf(s)
+	open := Open(s)
+	for _, q := range open {
+		h.Questions = append(h.Questions, q.ID)
+	}
+	h.OpenQuestions = questionsOf(open)
 	return h
-}
-
-// openAsks adds the ids of the open questions of a run and its sub-agents.
-func openIDs(ids []string, s *State) []string {
-	for _, q := range s.Questions {
-		ids = append(ids, q.ID)
-	}
-	for _, c := range s.Calls {
-		if c.Child != nil {
-			ids = openIDs(ids, c.Child)
-		}
-	}
-	return ids
 }
 
 // Open returns the open questions of a run and its sub-agents. They belong to the state: do not
@@ -48,9 +39,8 @@ func Open(s *State) []*run.Question {
 // head.
 const MaxQuestions = 2 << 10
 
-// questionsOf returns Head.OpenQuestions of a run.
-func questionsOf(s *State) json.RawMessage {
-	open := Open(s)
+// questionsOf returns Head.OpenQuestions.
+func questionsOf(open []*run.Question) json.RawMessage {
 	size := 0
 	for _, q := range open {
 		size += len(q.Arguments) + len(q.URL)
