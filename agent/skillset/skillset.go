@@ -32,6 +32,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -98,7 +99,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	s.name()
 	serves := make(map[string]string, len(s.skills))
 	for _, e := range s.skills {
-		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
+		e.skill.Description = excerpt.CutAt(e.skill.Description, opts.MaxDescription)
 		serves[e.name] = e.skill.Description
 	}
 	s.Source = adapter.Merge(
@@ -265,24 +266,13 @@ func (e *entry) allowedTools() string {
 		return ""
 	}
 	var text string
-	if json.Unmarshal(head["allowed-tools"], &text) == nil {
-		return line(cut(text, 1024))
+	if json.Unmarshal(head["allowed-tools"], &text) != nil {
+		var list []string
+		_ = json.Unmarshal(head["allowed-tools"], &list)
+		text = strings.Join(list, ", ")
 	}
-	var list []string
-	_ = json.Unmarshal(head["allowed-tools"], &list)
-	return line(cut(strings.Join(list, ", "), 1024))
+	return line(excerpt.CutAt(text, 1024))
 }
 
 // line returns a text on one line.
 func line(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// cut cuts a text to n bytes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}

@@ -49,34 +49,32 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 }
 
 // change appends a change to a run that nobody holds. If of returns no change, it does nothing.
-func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) error {
-	wrap := func(err error) error { return fmt.Errorf("%s run %q: %w", what, key.ID, err) }
+func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s run %q: %w", what, key.ID, err)
+		}
+	}()
 	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
-		return wrap(err)
+		return err
 	}
 	s, err := ledger.StateOf(log.Records)
 	if err != nil {
-		return wrap(err)
+		return err
 	}
 	c, err := of(s)
 	if c == nil || err != nil {
-		if err != nil {
-			err = wrap(err)
-		}
 		return err
 	}
 	lease, err := store.Acquire(ctx, key, Holder{Name: what, TTL: time.Minute})
 	if err != nil {
-		return wrap(err)
+		return err
 	}
 	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
 	records, err := s.Add(time.Now().UTC(), c)
 	if err != nil {
-		return wrap(err)
+		return err
 	}
-	if err := store.Append(ctx, lease, ledger.HeadOf(s), records); err != nil { // a conflict means that another process was faster
-		return wrap(err)
-	}
-	return nil
+	return store.Append(ctx, lease, ledger.HeadOf(s), records) // a conflict means that another process was faster
 }

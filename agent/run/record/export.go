@@ -133,10 +133,7 @@ type imported struct {
 func readExport(r io.Reader) (*imported, error) {
 	lines := newLineReader(r)
 	var first exported
-	data, err := lines.next("the first line")
-	if err == nil {
-		err = json.Unmarshal(data, &first)
-	}
+	err := lines.read("the first line", into(&first))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("it is not an exported run: %w", err)
@@ -145,23 +142,15 @@ func readExport(r io.Reader) (*imported, error) {
 	}
 	in := &imported{head: first.Head, replies: first.Answers}
 	for i := range first.Records {
-		data, err := lines.next(fmt.Sprintf("record %d", i+1))
-		if err != nil {
-			return nil, err
-		}
 		var record run.Record
-		if err := record.UnmarshalJSON(data); err != nil {
+		if err := lines.read(fmt.Sprintf("record %d", i+1), record.UnmarshalJSON); err != nil {
 			return nil, err
 		}
 		in.records = append(in.records, record)
 	}
 	for i := range first.Blobs {
-		data, err := lines.next(fmt.Sprintf("blob %d", i+1))
-		if err != nil {
-			return nil, err
-		}
 		var b exportBlob
-		if err := json.Unmarshal(data, &b); err != nil {
+		if err := lines.read(fmt.Sprintf("blob %d", i+1), into(&b)); err != nil {
 			return nil, err
 		}
 		in.blobs = append(in.blobs, b)
@@ -181,25 +170,25 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{lines: lines, sum: sha256.New()}
 }
 
-// next returns the next line, which is valid until the next call. what names it in errors.
-func (r *lineReader) next(what string) ([]byte, error) {
+// read decodes the next line. what names it in errors.
+func (r *lineReader) read(what string, decode func([]byte) error) error {
 	if !r.lines.Scan() {
-		return nil, fmt.Errorf("%s: %w", what, errors.Join(r.lines.Err(), io.ErrUnexpectedEOF))
+		return fmt.Errorf("%s: %w", what, errors.Join(r.lines.Err(), io.ErrUnexpectedEOF))
 	}
 	r.sum.Write(r.lines.Bytes())
 	r.sum.Write([]byte{'\n'})
-	return r.lines.Bytes(), nil
+	return decode(r.lines.Bytes())
+}
+
+func into(v any) func([]byte) error {
+	return func(data []byte) error { return json.Unmarshal(data, v) }
 }
 
 // checkSum compares the last line with the checksum of the lines before it.
 func (r *lineReader) checkSum() error {
 	want := hex.EncodeToString(r.sum.Sum(nil))
-	data, err := r.next("the last line")
-	if err != nil {
-		return err
-	}
 	var end exportEnd
-	if err := json.Unmarshal(data, &end); err != nil {
+	if err := r.read("the last line", into(&end)); err != nil {
 		return err
 	}
 	if end.SHA256 != want {

@@ -165,29 +165,24 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 // openOf returns the questions of one run.
 func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestion, err error) {
 	questions, ok := questionsIn(head)
-	if ok {
-		return openIn(head, questions), nil
+	if !ok {
+		log, err := LoadCurrent(ctx, store, head.Key)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return nil, nil // deleted in the meantime
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err == nil:
+			questions, err = log.Questions()
+		}
+		if err != nil {
+			return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
+		}
 	}
-	log, err := LoadCurrent(ctx, store, head.Key)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil, nil // deleted in the meantime
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err == nil:
-		questions, err = log.Questions()
-	}
-	if err != nil {
-		return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
-	}
-	return openIn(head, questions), nil
-}
-
-func openIn(head run.Head, questions []*run.Question) (open []OpenQuestion) {
 	for _, question := range questions {
 		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Run: head, Question: question})
 	}
-	return open
+	return open, nil
 }
 
 // questionsIn returns the open questions in a head. ok is false if the records have to be read

@@ -64,32 +64,13 @@ func (s *sealedStore) Append(ctx context.Context, lease Lease, head run.Head, re
 
 func (s *sealedStore) Load(ctx context.Context, key run.Key) (*Log, error) {
 	log, err := s.Store.Load(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return s.openAll(key, log)
+	return s.open(key, log, err)
 }
 
 // LoadCurrent implements [CurrentLoader].
 func (s *sealedStore) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 	log, err := LoadCurrent(ctx, s.Store, key)
-	if err != nil {
-		return nil, err
-	}
-	return s.openAll(key, log)
-}
-
-// openAll decrypts a log that begins with the first record or the last snapshot.
-func (s *sealedStore) openAll(key run.Key, log *Log) (*Log, error) {
-	first := uint64(1)
-	if len(log.Records) > 0 {
-		first = log.Records[0].Seq
-	}
-	opened, err := s.open(key, log, first)
-	if err == nil && !ledger.Begins(opened.Records[0]) {
-		return nil, fmt.Errorf("load run %q: record %d stands where record 1 should: %w", key.ID, first, ErrCorrupt)
-	}
-	return opened, err
+	return s.open(key, log, err)
 }
 
 // Prune implements [Pruner].
@@ -101,12 +82,15 @@ func (s *sealedStore) Prune(ctx context.Context, lease Lease) error {
 	return pruner.Prune(ctx, lease)
 }
 
-// open decrypts a log whose first record has that number.
-func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err error) {
-	if len(log.Records) == 0 {
+// open decrypts a log, which begins with the first record or the last snapshot. err is the error of loading it.
+func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(log.Records) == 0:
 		return nil, fmt.Errorf("load run %q: it has no records: %w", key.ID, ErrCorrupt)
 	}
-	opened := *log
+	first, opened := log.Records[0].Seq, *log
 	opened.Records, opened.Replies = make([]run.Record, len(log.Records)), nil
 	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
 		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
@@ -122,6 +106,9 @@ func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err err
 			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Question, damaged(err))
 		}
 		opened.Replies = append(opened.Replies, a)
+	}
+	if !ledger.Begins(opened.Records[0]) {
+		return nil, fmt.Errorf("load run %q: record %d stands where record 1 should: %w", key.ID, first, ErrCorrupt)
 	}
 	return &opened, nil
 }
