@@ -62,17 +62,23 @@ func (h *host) watch(t *testing.T, api http.Handler) *http.Client {
 	return server.Client()
 }
 
-func openaiHost(t *testing.T, name, messages string, moves []move) *host {
-	t.Helper()
+// blocks are the moves in turn, as a host writes them.
+func blocks(moves []move, kind, id string) func() []fakehost.Block {
 	turn := 0
-	api := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block {
+	return func() []fakehost.Block {
 		m := moves[turn]
 		turn++
 		if m.tool == "" {
 			return []fakehost.Block{{Type: "text", Text: m.text}}
 		}
-		return []fakehost.Block{{Type: "call", ID: fmt.Sprint("call_", turn), Name: m.tool, Arguments: m.arguments}}
-	}}
+		return []fakehost.Block{{Type: kind, ID: fmt.Sprint(id, turn), Name: m.tool, Arguments: m.arguments}}
+	}
+}
+
+func openaiHost(t *testing.T, name, messages string, moves []move) *host {
+	t.Helper()
+	next := blocks(moves, "call", "call_")
+	api := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block { return next() }}
 	h := &host{invalid: api.Invalid, messages: messages}
 	if messages == "input" {
 		h.system = "instructions"
@@ -83,15 +89,8 @@ func openaiHost(t *testing.T, name, messages string, moves []move) *host {
 
 func claudeHost(t *testing.T, name string, moves []move) *host {
 	t.Helper()
-	turn := 0
-	api := &fakehost.Claude{Key: "k", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
-		m := moves[turn]
-		turn++
-		if m.tool == "" {
-			return []fakehost.Block{{Type: "text", Text: m.text}}
-		}
-		return []fakehost.Block{{Type: "tool_use", ID: fmt.Sprint("toolu_", turn), Name: m.tool, Arguments: m.arguments}}
-	}}
+	next := blocks(moves, "tool_use", "toolu_")
+	api := &fakehost.Claude{Key: "k", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block { return next() }}
 	h := &host{invalid: api.Invalid, messages: "messages", system: "system", price: func() (sum float64) {
 		for _, r := range api.Requests() {
 			sum += r.Usage.Price()

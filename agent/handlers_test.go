@@ -80,6 +80,9 @@ func TestElicitation(t *testing.T) {
 				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: test.answer}})
 				got := happenings(t, a, isQuestion)
 				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
+				if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; test.next != nil && got != "accept next" {
+					t.Errorf("outside of a run the tool says %q, want that next was asked", got)
+				}
 			})
 		})
 	}
@@ -118,14 +121,6 @@ func TestElicitationByError(t *testing.T) {
 	})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed",
-	})
-}
-
-func TestElicitationOutsideOfARun(t *testing.T) {
-	eachEra(t, mcpclient.Options{Elicitation: answering("next")}, func(t *testing.T, toolset *adapter.Toolset) {
-		if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; got != "accept next" {
-			t.Errorf("the tool says %q, want that next was asked", got)
-		}
 	})
 }
 
@@ -358,20 +353,26 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 	}
 }
 
+// hasty is a server of the legacy era with a tool that ends when its question is asked.
+func hasty(t *testing.T, asking <-chan struct{}) *adapter.Toolset {
+	t.Helper()
+	s := newServer()
+	s.addTool("hasty", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		time.Sleep(time.Second) // until both calls are here
+		go r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{Message: "who?", RequestedSchema: map[string]any{"type": "object"}})
+		<-asking
+		return text("never mind"), nil
+	})
+	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
+	return openAll(t, &adapter.Options{Client: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+}
+
 // A server may ask, and answer its calls before it has an answer itself. Here
 // two calls are under way, so that the question is not bound to one of them.
 func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
 		asking := make(chan struct{})
-		s.addTool("hasty", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			time.Sleep(time.Second) // until both calls are here
-			go r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{Message: "who?", RequestedSchema: map[string]any{"type": "object"}})
-			<-asking
-			return text("never mind"), nil
-		})
-		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}},
-			adapter.Server{Name: "box", Transport: s.connect(t)})
+		toolset := hasty(t, asking)
 		patient := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 			close(asking)
 			<-ctx.Done()

@@ -124,44 +124,52 @@ func begin(ctx context.Context, a *agent.Agent) <-chan runEnd {
 	return ended
 }
 
-// The next process closes a question whose process has ended, and takes no answer to it.
+// The next process closes a question whose process has ended, and takes no answer to it. One that the store has from the time
+// when the lease did not tell yet that the process is gone is not lost without a word.
 func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		ctx, kill := context.WithTimeout(t.Context(), time.Second)
-		defer kill()
-		first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
-		if got := <-begin(ctx, first); !errors.Is(got.err, context.DeadlineExceeded) {
-			t.Fatalf("got %v, want the end of the process", got.err)
+	synctestRun(t, "unanswered", func(t *testing.T) { endWhileHeld(t, false) })
+	synctestRun(t, "answered too late", func(t *testing.T) { endWhileHeld(t, true) })
+}
+
+func endWhileHeld(t *testing.T, answered bool) {
+	store := record.NewMemory()
+	first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
+	killed(t, first, time.Second, agent.In(theRun.ID))
+	var closed []*agent.Replied
+	second, calls := legacyProcess(t, store, play(says("done")), agent.Options{})
+	asks, err := second.Questions(t.Context(), theRun)
+	if err != nil || len(asks) != 1 {
+		t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
+	}
+	if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
+		t.Errorf("before the run continues: got %v, want %v", err, run.ErrNotAsked)
+	}
+	var answer string
+	var warnings, want []string
+	if answered {
+		check(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asks[0])}))
+		want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
+	}
+	for e := range each(t, second.Resume(t.Context(), theRun)) {
+		switch e := e.(type) {
+		case *agent.Warning:
+			warnings = append(warnings, e.Text)
+		case *agent.Replied:
+			closed = append(closed, e)
+		case *agent.Output:
+			answer = e.Text
 		}
-		var closed []*agent.Replied
-		second, calls := legacyProcess(t, store, play(says("done")), agent.Options{})
-		asks, err := second.Questions(t.Context(), theRun)
-		if err != nil || len(asks) != 1 {
-			t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
-		}
-		if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
-			t.Errorf("before the run continues: got %v, want %v", err, run.ErrNotAsked)
-		}
-		var answer string
-		for e := range each(t, second.Resume(t.Context(), theRun)) {
-			switch e := e.(type) {
-			case *agent.Replied:
-				closed = append(closed, e)
-			case *agent.Output:
-				answer = e.Text
-			}
-		}
-		if len(closed) != 1 || closed[0].Reply.Action != run.ActionCancel || closed[0].Reply.Reason != "the process that asked has ended" {
-			t.Errorf("got %+v, want the end of the question", closed)
-		}
-		if answer != "done" || calls.Load() != 0 {
-			t.Errorf("got %q and %d calls, want the answer of the model, told of the doubt", answer, calls.Load())
-		}
-		if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
-			t.Errorf("got %v, want %v", err, run.ErrNotAsked)
-		}
-	})
+	}
+	diff(t, "warnings", warnings, want)
+	if len(closed) != 1 || !answered && (closed[0].Reply.Action != run.ActionCancel || closed[0].Reply.Reason != "the process that asked has ended") {
+		t.Errorf("got %+v, want the end of the question", closed)
+	}
+	if answer != "done" || calls.Load() != 0 {
+		t.Errorf("got %q and %d calls, want the answer of the model, told of the doubt", answer, calls.Load())
+	}
+	if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !answered && !errors.Is(err, run.ErrNotAsked) {
+		t.Errorf("got %v, want %v", err, run.ErrNotAsked)
+	}
 }
 
 // A server that never stops asking in one call ends the run at Limits.Questions, whoever answers.
@@ -231,16 +239,8 @@ func TestParkedCallAtHand(t *testing.T) {
 // A question that outlives its calls is closed with them, and does not keep the run.
 func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
 		asking := make(chan struct{})
-		s.addTool("hasty", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			time.Sleep(time.Second) // until both calls are here
-			go r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{Message: "who?", RequestedSchema: map[string]any{"type": "object"}})
-			<-asking
-			return text("never mind"), nil
-		})
-		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-		toolset := openAll(t, &adapter.Options{Client: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+		toolset := hasty(t, asking)
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, ParallelWrites: true})
 		var why []string

@@ -116,11 +116,7 @@ func TestCancelledAppendThatWasStored(t *testing.T) {
 			return err
 		}}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 1))), agent.Options{ParallelWrites: true})
-		ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
-		defer kill()
-		if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
+		killed(t, first, 5*time.Second, agent.In(theRun.ID))
 		log := load(t, memory, theRun)
 		if n := len(changesOf[*ledger.Outcome](log.Records)); n != 2 {
 			t.Errorf("got %d outcomes, want 2", n)
@@ -133,11 +129,7 @@ func TestRecoverLogsTakeovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		first, _ := process(t, store, play(uses(sleep("1", 60))), agent.Options{})
-		ctx, kill := context.WithTimeout(t.Context(), time.Second)
-		defer kill()
-		if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID), agent.ForTenant("ann")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
+		killed(t, first, time.Second, agent.In(theRun.ID), agent.ForTenant("ann"))
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}

@@ -23,29 +23,29 @@ func TestParkedRun(t *testing.T) {
 	}
 }
 
-func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
-	synctest.Test(t, func(t *testing.T) {
-		store, key := open(t), theRun
-		calls := 0
-		deadly := func(ctx context.Context, _ prompt) (*model.Response, error) {
+// dies has so many processes end, one after the other, during a model call of a run.
+func dies(t *testing.T, store record.Store, id string, deaths int) (calls int) {
+	for n := range deaths {
+		ctx, kill := context.WithTimeout(t.Context(), time.Second)
+		a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Response, error) {
 			calls++
 			<-ctx.Done()
 			return nil, ctx.Err()
+		}), agent.Options{})
+		if n == 0 {
+			_, _ = a.Run(ctx, human("go"), agent.In(id))
+		} else {
+			_, _ = a.ResumeRun(ctx, run.Key{ID: id})
 		}
-		dies := func(first bool) {
-			ctx, kill := context.WithTimeout(t.Context(), time.Second)
-			defer kill()
-			a, _ := process(t, store, play(deadly), agent.Options{})
-			if first {
-				_, _ = a.Run(ctx, human("go"), agent.In(key.ID))
-			} else {
-				_, _ = a.ResumeRun(ctx, key)
-			}
-		}
-		dies(true)
-		for range 10 {
-			dies(false)
-		}
+		kill()
+	}
+	return calls
+}
+
+func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
+	synctest.Test(t, func(t *testing.T) {
+		store, key := open(t), theRun
+		calls := dies(t, store, key.ID, 11)
 		log, err := store.Load(t.Context(), key)
 		if err != nil || log.Head.Status != run.StatusRunning || log.Head.Takeovers != 10 || calls != 11 {
 			t.Fatalf("got %s after %d takeovers and %d calls, %v", log.Head.Status, log.Head.Takeovers, calls, err)
@@ -86,23 +86,8 @@ func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
 func TestSuspiciousRunBeginsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		begin := func(id string, deaths int) {
-			for n := range 1 + deaths {
-				ctx, kill := context.WithTimeout(t.Context(), time.Second)
-				a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Response, error) {
-					<-ctx.Done()
-					return nil, ctx.Err()
-				}), agent.Options{})
-				if n == 0 {
-					_, _ = a.Run(ctx, human("go"), agent.In(id))
-				} else {
-					_, _ = a.ResumeRun(ctx, run.Key{ID: id})
-				}
-				kill()
-			}
-		}
-		begin("bad", 3)
-		begin("good", 0)
+		dies(t, store, "bad", 4)
+		dies(t, store, "good", 1)
 		time.Sleep(time.Minute)
 		var together, most int
 		slow := func(ctx context.Context, p prompt) (*model.Response, error) {

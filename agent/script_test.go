@@ -2,11 +2,13 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -133,6 +135,16 @@ func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
 	key, err := a.Begin(t.Context(), human("go"), opts...)
 	check(t, err)
 	return key
+}
+
+// killed has a process work on an input for a while, and end.
+func killed(t testing.TB, a *agent.Agent, after time.Duration, opts ...agent.RunOption) {
+	t.Helper()
+	ctx, kill := context.WithTimeout(t.Context(), after)
+	defer kill()
+	if _, err := a.Run(ctx, human("go"), opts...); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v, want the end of the process", err)
+	}
 }
 
 // asks begins [theRun], which waits for replies to n questions of a kind, in whatever process.

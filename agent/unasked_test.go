@@ -2,11 +2,8 @@ package agent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -19,35 +16,6 @@ const unasked = "the user was not asked: the conversation is unknown, or nobody 
 
 func failed(text string) string {
 	return "Error: the server answered with an error: calling \"elicitation/create\": " + text + " (code -32603)"
-}
-
-// An answer that comes while another process holds the question is not lost without a word if that
-// process is killed.
-func TestWarningOfAnUnusedAnswer(t *testing.T) {
-	for _, answered := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			store := record.NewMemory()
-			ctx, kill := context.WithTimeout(t.Context(), time.Second)
-			defer kill()
-			first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
-			if got := <-begin(ctx, first); !errors.Is(got.err, context.DeadlineExceeded) {
-				t.Fatalf("got %v, want the end of the process", got.err)
-			}
-			second, _ := legacyProcess(t, store, play(says("done")), agent.Options{})
-			asks, err := second.Questions(t.Context(), theRun)
-			if err != nil || len(asks) != 1 {
-				t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
-			}
-			var want []string
-			if answered {
-				// The store has it from the time when the lease did not tell yet that the process is gone.
-				check(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asks[0])}))
-				want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
-			}
-			got := resumed(t, second)
-			diff(t, "warnings", warningsOf(got), want)
-		})
-	}
 }
 
 func warningsOf(r *agent.Result) (texts []string) {

@@ -282,6 +282,16 @@ func checkCalls(t *testing.T, before, after []run.Message) {
 	}
 }
 
+// shortened is what a compactor makes of a history that is too long.
+func shortened(t *testing.T, o *compact.Options, h []run.Message, b compact.Budget) *compact.Result {
+	t.Helper()
+	got, err := compact.Trim(o)(t.Context(), h, b)
+	if err != nil || got == nil {
+		t.Fatal(got, err)
+	}
+	return got
+}
+
 // turns is a run of n turns with results of so many bytes.
 func turns(n, bytes int) []run.Message {
 	h := []run.Message{run.Text(run.RoleUser, "go")}
@@ -326,10 +336,7 @@ func TestStart(t *testing.T) {
 func TestCalibration(t *testing.T) {
 	h := turns(40, 400) // about 4,000 tokens
 	left := func(beside int64) int {
-		got, err := compact.Trim(&compact.Options{Window: 4000})(t.Context(), h, compact.Budget{Tokens: 5000 + beside, Messages: len(h)})
-		if err != nil || got == nil {
-			t.Fatal(got, err)
-		}
+		got := shortened(t, &compact.Options{Window: 4000}, h, compact.Budget{Tokens: 5000 + beside, Messages: len(h)})
 		return len(got.Messages) + len(h) - got.Replaced
 	}
 	if few, many := left(1000), left(0); few >= many {
@@ -341,9 +348,8 @@ func TestCalibration(t *testing.T) {
 func TestKeep(t *testing.T) {
 	h := turns(10, 2000)
 	for keep, want := range map[int]int{0: 1 + 6*2, 1: 1 + 9*2, 3: 1 + 7*2} {
-		got, err := compact.Trim(&compact.Options{Window: 6000, KeepTurns: keep})(t.Context(), h, compact.Budget{})
-		if err != nil || got == nil || got.Replaced != want {
-			t.Errorf("keep %d: got %+v, %v, want %d replaced", keep, got, err, want)
+		if got := shortened(t, &compact.Options{Window: 6000, KeepTurns: keep}, h, compact.Budget{}); got.Replaced != want {
+			t.Errorf("keep %d: got %+v, want %d replaced", keep, got, want)
 		}
 	}
 }
@@ -352,10 +358,7 @@ func TestKeep(t *testing.T) {
 func TestOpenCallsStay(t *testing.T) {
 	h := turns(30, 250)
 	h[2].Parts = nil // the result of call 0
-	got, err := compact.Trim(&compact.Options{Window: 1500})(t.Context(), h, compact.Budget{})
-	if err != nil || got == nil {
-		t.Fatal(got, err)
-	}
+	got := shortened(t, &compact.Options{Window: 1500}, h, compact.Budget{})
 	if diff := cmp.Diff(h[:3], got.Messages[:3]); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
@@ -367,9 +370,9 @@ func TestOpenCallsStay(t *testing.T) {
 // TestLastResort holds that results in the last turns are cut when they alone are too much.
 func TestLastResort(t *testing.T) {
 	h := turns(2, 100_000)
-	got, err := compact.Trim(&compact.Options{Window: 10_000})(t.Context(), h, compact.Budget{})
-	if err != nil || got == nil || got.Replaced != len(h) {
-		t.Fatalf("got %+v, %v, want all replaced", got, err)
+	got := shortened(t, &compact.Options{Window: 10_000}, h, compact.Budget{})
+	if got.Replaced != len(h) {
+		t.Fatalf("got %+v, want all replaced", got)
 	}
 	last := got.Messages[len(got.Messages)-1].Parts[0]
 	if last.ID != "1" || len(last.Text) > 1024 || !strings.Contains(last.Text, "of 100000 bytes were cut here") {
@@ -381,10 +384,7 @@ func TestMediaAreDropped(t *testing.T) {
 	h := turns(6, 10)
 	ref := run.Part{Type: run.PartImage, MIMEType: "image/png", URL: "store:1"}
 	h[2].Parts = []run.Part{result("0", "Look.", picture(), ref, picture())}
-	got, err := compact.Trim(&compact.Options{Window: 2000})(t.Context(), h, compact.Budget{})
-	if err != nil || got == nil {
-		t.Fatal(got, err)
-	}
+	got := shortened(t, &compact.Options{Window: 2000}, h, compact.Budget{})
 	want := []run.Part{result("0", "Look.\n[2 media of this result were left out to save room.]", ref)}
 	if got.Replaced != 3 || !reflect.DeepEqual(got.Messages[2].Parts, want) {
 		t.Errorf("got %d replaced, (-want +got):\n%s", got.Replaced, cmp.Diff(want, got.Messages[2].Parts))

@@ -44,9 +44,9 @@ func callTool(t *testing.T, ts *adapter.Toolset, name, args string) string {
 func trimmed(t *testing.T, text string) string {
 	h := append([]run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleAssistant, Parts: []run.Part{call("long")}},
 		{Role: run.RoleTool, Parts: []run.Part{result("long", text)}}}, turns(1, 10)[1:]...)
-	got, err := compact.Trim(&compact.Options{Window: 600, KeepTurns: 1, MaxResult: 500})(t.Context(), h, compact.Budget{})
-	if err != nil || got == nil || got.Replaced != 3 || len(got.Messages) != 3 {
-		t.Fatalf("got %+v, %v, want the result trimmed", got, err)
+	got := shortened(t, &compact.Options{Window: 600, KeepTurns: 1, MaxResult: 500}, h, compact.Budget{})
+	if got.Replaced != 3 || len(got.Messages) != 3 {
+		t.Fatalf("got %+v, want the result trimmed", got)
 	}
 	return got.Messages[2].Parts[0].Text
 }

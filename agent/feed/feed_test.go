@@ -130,6 +130,13 @@ func rest(t *testing.T, r *feed.Reader) string {
 	}
 }
 
+func wantRest(t *testing.T, r *feed.Reader, want string) {
+	t.Helper()
+	if got := rest(t, r); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestResume(t *testing.T) {
 	k := new(kept)
 	whole := feed.New(&feed.Options{Replay: k.Replay})
@@ -141,9 +148,7 @@ func TestResume(t *testing.T) {
 	publish(k.turn(5, 1))
 	publish(k.turn(5, 0))
 	publish(delta(5, "c"))
-	if got, want := rest(t, early), "3 a b 5.1 5 c"; got != want {
-		t.Errorf("a reader from the beginning got %q, want %q", got, want)
-	}
+	wantRest(t, early, "3 a b 5.1 5 c")
 	again := feed.New(&feed.Options{Replay: k.Replay}) // the process has begun again
 	for _, test := range []struct{ after, want, anew string }{
 		{"", "3 a b 5.1 5 c", "3 5.1 5"},
@@ -172,9 +177,7 @@ func TestWithoutAStore(t *testing.T) {
 	}
 	other := feed.New(nil)
 	other.Publish(key, &agent.TurnEnd{Meta: agent.Meta{Seq: 3}})
-	if got, want := rest(t, read(t, other, "")), "3"; got != want {
-		t.Errorf("got %q, want %q: nothing is lost", got, want)
-	}
+	wantRest(t, read(t, other, ""), "3")
 }
 
 // TestSlowReader has a reader stop while a run continues for longer than memory.
@@ -216,25 +219,17 @@ func TestOtherProcess(t *testing.T) {
 		f.Publish(key, k.turn(1, 0))
 		f.Publish(key, delta(1, "a"))
 		f.Leave(key)
-		if got, want := rest(t, r), "1 a refresh"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		wantRest(t, r, "1 a refresh")
 		k.turn(2, 0)
 		if e, err := r.Next(t.Context()); err != nil || e.ID != "2" {
 			t.Errorf("got %+v, %v, want event 2, of the store", e, err)
 		}
 		k.turn(3, 0)
 		f.Publish(key, k.turn(4, 0))
-		if got, want := rest(t, r), "3 4"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if got, want := rest(t, read(t, f, "1")), "2 3 4"; got != want {
-			t.Errorf("a reader after 1 got %q, want %q", got, want)
-		}
+		wantRest(t, r, "3 4")
+		wantRest(t, read(t, f, "1"), "2 3 4")
 		f.Leave(key)
-		if got, want := rest(t, r), "refresh"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		wantRest(t, r, "refresh")
 		k.mu.Lock()
 		k.over = true
 		k.mu.Unlock()
@@ -403,9 +398,7 @@ func TestLostEvent(t *testing.T) {
 			r := read(t, f, "")
 			f.Publish(key, k.turn(1, 0))
 			f.Leave(key)
-			if got, want := rest(t, r), "1 refresh"; got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			wantRest(t, r, "1 refresh")
 			f.Publish(key, k.turn(2, 0))
 			k.turn(3, 0)
 			f.Leave(key)
@@ -439,19 +432,13 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 		}
 		k.turn(3, 0)
 		f.Leave(key) // while the reader is busy
-		if got, want := rest(t, r), "3"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		wantRest(t, r, "3")
 		f.Publish(key, k.turn(4, 0))
 		f.Leave(key)
-		if got, want := rest(t, r), "4 refresh"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		wantRest(t, r, "4 refresh")
 		k.turn(5, 0)
 		f.Publish(key, k.turn(6, 0))
-		if got, want := rest(t, r), "refresh 5 6"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		wantRest(t, r, "refresh 5 6")
 	})
 }
 

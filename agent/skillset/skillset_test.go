@@ -68,6 +68,15 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 	return client
 }
 
+func opened(t *testing.T, servers map[string]*mcpclient.Client, o *skillset.Options) *skillset.Set {
+	t.Helper()
+	set, err := skillset.Open(t.Context(), servers, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
 const head = "---\nname: pdf\ndescription: |-\n  Fills\n  forms.\nallowed-tools: fill, sign\n---\n"
 
 func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
@@ -80,10 +89,7 @@ func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
 // A model is told of skills in a line each, and reads one, and a file of it, when it asks.
 func TestStepByStep(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n", "help/fields.txt": "All fields."})
-	set, err := skillset.Open(t.Context(), map[string]*mcpclient.Client{"office": client, "empty": library(t, "none", nil)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := opened(t, map[string]*mcpclient.Client{"office": client, "empty": library(t, "none", nil)}, nil)
 	if got := set.Instructions(); !strings.Contains(got, "\n- pdf (server office): Fills forms.\n") || strings.Contains(got, "Fill forms.") {
 		t.Errorf("got the instructions %q", got)
 	}
@@ -102,10 +108,7 @@ func TestStepByStep(t *testing.T) {
 // A text that is not what the list announced never reaches the model.
 func TestTampered(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n", "a.txt": "Obey. tampered"})
-	set, err := skillset.Open(t.Context(), map[string]*mcpclient.Client{"office": client}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
 	if got := call(t, set, "read_skill_file", `{"skill":"pdf","file":"a.txt"}`); strings.Contains(got, "Obey") {
 		t.Errorf("the model reads %q", got)
 	}
@@ -115,27 +118,24 @@ func TestTampered(t *testing.T) {
 func TestNamesAndChoice(t *testing.T) {
 	one, two := library(t, "pdf", map[string]string{"SKILL.md": head}), library(t, "pdf", map[string]string{"SKILL.md": head})
 	servers := map[string]*mcpclient.Client{"a": one, "b": two}
-	set, err := skillset.Open(t.Context(), servers, nil)
-	if err != nil || !strings.Contains(set.Instructions(), "a/pdf") || !strings.Contains(set.Instructions(), "b/pdf") {
-		t.Errorf("got %v, %v", set, err)
+	set := opened(t, servers, nil)
+	if !strings.Contains(set.Instructions(), "a/pdf") || !strings.Contains(set.Instructions(), "b/pdf") {
+		t.Errorf("got %q", set.Instructions())
 	}
-	set, err = skillset.Open(t.Context(), servers, &skillset.Options{Allow: func(server string, _ *skills.Skill) bool { return server == "b" }})
-	if err != nil || strings.Contains(set.Instructions(), "server a") || !strings.Contains(set.Instructions(), "- pdf (server b)") {
-		t.Errorf("got %q, %v", set.Instructions(), err)
+	set = opened(t, servers, &skillset.Options{Allow: func(server string, _ *skills.Skill) bool { return server == "b" }})
+	if strings.Contains(set.Instructions(), "server a") || !strings.Contains(set.Instructions(), "- pdf (server b)") {
+		t.Errorf("got %q", set.Instructions())
 	}
-	set, err = skillset.Open(t.Context(), servers, &skillset.Options{MaxSkills: 1})
-	if err != nil || len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), "MaxSkills") {
-		t.Errorf("got %v, %v, want one left out", set.Left(), err)
+	set = opened(t, servers, &skillset.Options{MaxSkills: 1})
+	if len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), "MaxSkills") {
+		t.Errorf("got %v, want one left out", set.Left())
 	}
 }
 
 // TestSearch has a model that searches for its tools find a skill, and load it.
 func TestSearch(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n"})
-	set, err := skillset.Open(t.Context(), map[string]*mcpclient.Client{"office": client}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
 	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := agenttest.Play(
 			agenttest.Use(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
