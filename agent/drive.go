@@ -45,8 +45,18 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		rec.writer.report(d)
+		d.take(rec.writer)
 		release()
+	}
+}
+
+// take takes what the work has left.
+func (d *session) take(l *writer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d.warnings, d.window, d.unkept = append(d.warnings, l.warnings...), l.window, ""
+	if l.hold != nil && l.durable != l.root.Status {
+		d.unkept = l.durable
 	}
 }
 

@@ -281,16 +281,6 @@ func (l *writer) refuse(err error) error {
 	return err
 }
 
-// report tells a session what its work has left.
-func (l *writer) report(d *session) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d.warnings, d.window, d.unkept = append(d.warnings, l.warnings...), l.window, ""
-	if l.hold != nil && l.durable != l.root.Status {
-		d.unkept = l.durable
-	}
-}
-
 // save makes the last records durable, even if nobody takes their events any more.
 func (l *writer) save() error {
 	l.mu.Lock()

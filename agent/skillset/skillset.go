@@ -32,7 +32,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -99,7 +98,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	s.name()
 	serves := make(map[string]string, len(s.skills))
 	for _, e := range s.skills {
-		e.skill.Description = excerpt.CutAt(e.skill.Description, opts.MaxDescription)
+		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
 		serves[e.name] = e.skill.Description
 	}
 	s.Source = adapter.Merge(
@@ -271,8 +270,19 @@ func (e *entry) allowedTools() string {
 		_ = json.Unmarshal(head["allowed-tools"], &list)
 		text = strings.Join(list, ", ")
 	}
-	return line(excerpt.CutAt(text, 1024))
+	return line(cut(text, 1024))
 }
 
 // line returns a text on one line.
 func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// cut cuts a text to n bytes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
