@@ -71,7 +71,7 @@ func TestCloseEndsPauses(t *testing.T) {
 // Messages to the server that are still pending do not delay the end of current calls.
 func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			if m.Method == "tools/call" || m.Method == "notifications/cancelled" {
 				<-r.Context().Done()
@@ -208,7 +208,7 @@ func TestCloseAfterCancel(t *testing.T) {
 // It is notified of them before its session ends.
 func TestCloseAfterCancelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		var mu sync.Mutex
 		var got []string
 		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {

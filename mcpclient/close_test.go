@@ -191,7 +191,7 @@ func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method str
 
 // hookedIn is hooked for the current bubble.
 func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
-	s := &sessionServer{streams: make(chan struct{})}
+	s := new(sessionServer)
 	server := serve(t, s)
 	k := newCloser(t)
 	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
@@ -202,14 +202,6 @@ func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method s
 	synctest.Wait()
 	k.client.Store(c)
 	f(t, k, s)
-}
-
-// reopen ends the standalone streams, so that the client requests them again.
-func (s *sessionServer) reopen() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.streams)
-	s.streams = make(chan struct{})
 }
 
 // A hook may close the client during the request of a call, a request of the client itself, or
@@ -232,7 +224,7 @@ func TestHookCloses(t *testing.T) {
 					want = 0
 					wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed)
 				case http.MethodGet:
-					s.reopen()
+					close(s.says("s-1")) // the client requests the stream again
 				case http.MethodDelete:
 					noError(t, c.Close())
 				}
@@ -258,7 +250,7 @@ func TestHookThatWaitsForClose(t *testing.T) {
 		k.took <- time.Since(start)
 	}
 	hooked(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
-		s.reopen()
+		close(s.says("s-1")) // the client requests the stream again
 		equal(t, "Close took", <-k.took, 3*time.Second)
 	})
 }

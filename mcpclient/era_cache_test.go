@@ -121,7 +121,7 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			v := new(mcpclient.EraCache)
-			s := &sessionServer{streams: make(chan struct{})}
+			s := new(sessionServer)
 			var asked []string
 			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if m := r.Header.Get("Mcp-Method"); m != "" {
@@ -211,7 +211,7 @@ func TestEraCacheRead(t *testing.T) {
 func TestEraCacheTellNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
-		server := serve(t, &sessionServer{streams: make(chan struct{})})
+		server := serve(t, new(sessionServer))
 		c := connected(t, &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 		_ = c.Close()
 		data, err := json.Marshal(v)

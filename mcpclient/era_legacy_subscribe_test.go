@@ -16,7 +16,7 @@ import (
 func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		server := serve(t, s)
 		o := legacy()
 		o.Protocol.AllowUndeclared = true

@@ -160,7 +160,7 @@ func TestHTTPHooks(t *testing.T) {
 // renewed token.
 func TestTokenRefusedInRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		var mu sync.Mutex
 		valid := "Bearer old"
 		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {

@@ -553,7 +553,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 // session.
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		server := serve(t, s)
 		o := legacy()
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {

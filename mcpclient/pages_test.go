@@ -160,7 +160,7 @@ func TestCursorsOfSessions(t *testing.T) {
 		})
 	}
 	bubble(t, "session", func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		var cursors []string // and the session of each
 		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch session := r.Header.Get("Mcp-Session-Id"); {
@@ -223,7 +223,7 @@ func cursorOfSessionBefore(t *testing.T, ping bool) {
 // belongs to that session.
 func TestCursorOfNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			known := r.Header.Get("Mcp-Session-Id") == "s-2"
 			switch {
@@ -292,7 +292,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 // A cursor of a session that the server has forgotten is not sent while the next one begins.
 func TestCursorOfForgottenSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		server := serve(t, s)
 		var c *mcpclient.Client
 		var got error

@@ -123,7 +123,7 @@ func TestRetries(t *testing.T) {
 // A request that is sent again in a new session has all its retries there.
 func TestRetriesInNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sessions := &sessionServer{streams: make(chan struct{})}
+		sessions := new(sessionServer)
 		busy := true
 		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			if busy && r.Header.Get("Mcp-Session-Id") == "s-2" && m.Method == "tools/list" {

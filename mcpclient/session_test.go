@@ -1,8 +1,8 @@
 package mcpclient_test
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,22 +16,44 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// sessionServer is a legacy server over HTTP that can forget its sessions.
+// sessionServer is a legacy server over HTTP that can forget its sessions. The test sends messages
+// on its standalone streams.
 type sessionServer struct {
-	mu      sync.Mutex
-	known   string // the current session
-	count   int
-	broken  int           // status of a failing initialize, or 0
-	lost    int           // number of sessions to forget at once
-	vague   bool          // a forgotten session gets status 400
-	streams chan struct{} // closed to end the standalone streams
-	got     []string
+	instead func(w http.ResponseWriter, r *http.Request, m message) bool // reports whether it has answered
+
+	mu       sync.Mutex
+	known    string // the current session
+	count    int
+	broken   int    // status of a failing initialize, or 0
+	lost     int    // number of sessions to forget at once
+	vague    bool   // a forgotten session gets status 400
+	once     bool   // only one request finds the session forgotten
+	refuses  string // a method that finds no session
+	fleeting bool   // a session is forgotten when its stream ends, which happens at once
+	streams  map[string]chan string
+	got      []string
 }
 
+// on sets what answers instead for one method.
+func (s *sessionServer) on(method string, answers func(w http.ResponseWriter, r *http.Request, m message) bool) {
+	s.instead = func(w http.ResponseWriter, r *http.Request, m message) bool {
+		return m.Method == method && answers(w, r, m)
+	}
+}
+
+// forget ends the session.
 func (s *sessionServer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = ""
+}
+
+// says returns the channel for messages on the standalone stream of a session, which ends when it
+// is closed.
+func (s *sessionServer) says(session string) chan string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[session]
 }
 
 // seen returns the requests since the last call: message, session, revision.
@@ -44,36 +66,38 @@ func (s *sessionServer) seen() []string {
 	return out
 }
 
-func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	raw, _ := io.ReadAll(r.Body)
-	var m message
-	_ = json.Unmarshal(raw, &m)
+// times returns the number of requests since the last call of seen by message, or by message and
+// session.
+func (s *sessionServer) times(what string) (n int) {
+	synctest.Wait()
 	s.mu.Lock()
-	what := m.Method
-	if what == "" {
-		what = r.Method
-	}
-	session := r.Header.Get("Mcp-Session-Id")
-	s.got = append(s.got, strings.TrimSpace(fmt.Sprintf("%s %s %s", what, session, r.Header.Get("Mcp-Protocol-Version"))))
-	known := session == s.known && session != ""
-	broken, streams := s.broken, s.streams
-	if m.Method == "initialize" && broken == 0 {
-		s.count++
-		s.known = fmt.Sprint("s-", s.count)
-		w.Header().Set("Mcp-Session-Id", s.known)
-		if s.lost > 0 {
-			s.lost--
-			s.known = "forgotten already"
+	defer s.mu.Unlock()
+	for _, one := range s.got {
+		if one == what || strings.HasPrefix(one, what+" ") {
+			n++
 		}
 	}
+	return n
+}
+
+func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m := readMessage(r)
+	id := r.Header.Get("Mcp-Session-Id")
+	s.mu.Lock()
+	s.got = append(s.got, strings.TrimSpace(fmt.Sprintf("%s %s %s", cmp.Or(m.Method, r.Method), id, r.Header.Get("Mcp-Protocol-Version"))))
+	known := id != "" && id == s.known && (m.Method == "" || m.Method != s.refuses)
+	if !known && s.once {
+		s.once, s.known = false, id
+	}
+	broken := s.broken
 	s.mu.Unlock()
 	switch {
+	case s.instead != nil && s.instead(w, r, m):
 	case m.Method == "initialize" && broken != 0:
 		w.WriteHeader(broken)
 	case m.Method == "initialize":
+		w.Header().Set("Mcp-Session-Id", s.start())
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
-	case strings.HasPrefix(m.Method, "notifications/"), r.Method == http.MethodDelete:
-		w.WriteHeader(http.StatusAccepted)
 	case !known && s.vague:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
@@ -83,11 +107,9 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
 	case r.Method == http.MethodGet:
-		stream(w)
-		select {
-		case <-streams:
-		case <-r.Context().Done():
-		}
+		s.speak(w, r, id)
+	case m.ID == nil || m.Method == "":
+		w.WriteHeader(http.StatusAccepted)
 	case m.Method == "tools/list":
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
 	case m.Method == "acme/missing":
@@ -99,15 +121,58 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// start begins a session.
+func (s *sessionServer) start() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	id := fmt.Sprint("s-", s.count)
+	if s.known = id; s.lost > 0 {
+		s.lost--
+		s.known = "forgotten already"
+	}
+	if s.streams == nil {
+		s.streams = map[string]chan string{}
+	}
+	s.streams[id] = make(chan string)
+	return id
+}
+
+// speak serves the standalone stream of a session.
+func (s *sessionServer) speak(w http.ResponseWriter, r *http.Request, id string) {
+	says := s.says(id)
+	send := stream(w)
+	if s.fleeting && id != "s-1" {
+		s.forget()
+		return
+	}
+	for {
+		select {
+		case text, more := <-says:
+			if !more {
+				return
+			}
+			send(text)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
 // inSession runs f with a client in session s-1.
 func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
+	o := heeding(legacy())
+	o.LogLevel = mcp.LogWarning
+	inSessionWith(t, o, f)
+}
+
+// inSessionWith is inSession with options.
+func inSessionWith(t *testing.T, o mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
-		server := serve(t, s)
-		o := heeding(legacy())
-		o.LogLevel = mcp.LogWarning
-		c := connectTo(t, server, o)
+		s := new(sessionServer)
+		c := connectTo(t, serve(t, s), o)
 		s.seen()
 		f(t, c, s)
 	})
@@ -244,11 +309,8 @@ func TestSessionLostAgain(t *testing.T) {
 // The standalone stream ends because the server has forgotten the session.
 func TestSessionLostWhileIdle(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.mu.Lock()
-		s.known = ""
-		close(s.streams)
-		s.streams = make(chan struct{})
-		s.mu.Unlock()
+		s.forget()
+		close(s.says("s-1"))
 		time.Sleep(10 * time.Second)
 		if got := c.SessionID(); got != "s-2" {
 			t.Errorf("got session %q and requests %q", got, s.seen())
@@ -259,7 +321,7 @@ func TestSessionLostWhileIdle(t *testing.T) {
 // A call whose context ends does not end the renewal of the session.
 func TestSessionRenewalOutlivesCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		slow := false
 		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 			if r.Header.Get("Mcp-Session-Id") == "" && slow {

@@ -24,7 +24,7 @@ import (
 // token continues the session.
 func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sessionServer{streams: make(chan struct{})}
+		s := new(sessionServer)
 		var mu sync.Mutex
 		var got []string
 		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
@@ -115,7 +115,7 @@ func renews(token string) *transport.Bearer {
 func TestBearerTokenWhileConnecting(t *testing.T) {
 	for _, sse := range []bool{false, true} {
 		bubble(t, fmt.Sprint("SSE ", sse), func(t *testing.T) {
-			var server http.Handler = &sessionServer{streams: make(chan struct{})}
+			var server http.Handler = new(sessionServer)
 			if sse {
 				old := newOldServer(t)
 				go old.shake()
@@ -167,7 +167,7 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 func TestEndOfSessionUnauthorized(t *testing.T) {
 	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
 		bubble(t, name, func(t *testing.T) {
-			s := &sessionServer{streams: make(chan struct{})}
+			s := new(sessionServer)
 			var mu sync.Mutex
 			var got []string
 			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
