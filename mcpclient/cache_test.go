@@ -161,8 +161,6 @@ func (p *peer) keeper(asked map[string]int) {
 
 // Each notification removes the results that it affects from the cache, and no others.
 func TestNotificationsInvalidate(t *testing.T) {
-	opts := modern()
-	opts.Protocol.AllowUndeclared = true
 	for notice, want := range map[string][]string{
 		`{"method":"notifications/tools/list_changed"}`:                                                          {"tools/list"},
 		`{"method":"notifications/prompts/list_changed"}`:                                                        {"prompts/list"},
@@ -175,7 +173,7 @@ func TestNotificationsInvalidate(t *testing.T) {
 		`{"method":"notifications/message","params":{"level":"info","data":"notifications/tools/list_changed"}}`: nil,
 	} {
 		t.Run(notice[:min(len(notice), 80)], func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 				asked := map[string]int{}
 				go p.keeper(asked)
 				all := func() {

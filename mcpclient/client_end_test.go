@@ -34,8 +34,7 @@ func TestCloseKeepsTheReason(t *testing.T) {
 func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
-		o := legacy()
-		c := connected(t, slowToClose{transport}, o)
+		c := connected(t, slowToClose{transport}, legacy())
 		start := time.Now()
 		after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
 		c.AfterEnd(func(error) { after <- time.Since(start) })
@@ -82,8 +81,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 func TestEndedClientClosesItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
-		o := legacy()
-		c := connected(t, slowToClose{transport}, o)
+		c := connected(t, slowToClose{transport}, legacy())
 		start := time.Now()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()

@@ -45,9 +45,7 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 // these waits, too.
 func TestCloseEndsPauses(t *testing.T) {
 	t.Run("task", func(t *testing.T) {
-		o := modern()
-		o.Protocol.AllowUndeclared = true
-		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`)
 			endsAtOnce(t, c, func() error { return errOf(c.Task("1", "a").Wait(t.Context())) })
 		})
@@ -71,15 +69,13 @@ func TestCloseEndsPauses(t *testing.T) {
 // Messages to the server that are still pending do not delay the end of current calls.
 func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(sessionServer)
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			if m.Method == "tools/call" || m.Method == "notifications/cancelled" {
+		c := connectTo(t, serve(t, &sessionServer{instead: func(_ http.ResponseWriter, r *http.Request, m message) bool {
+			waits := m.Method == "tools/call" || m.Method == "notifications/cancelled"
+			if waits {
 				<-r.Context().Done()
-				return
 			}
-			s.ServeHTTP(w, r)
-		})
-		c := connectedBy(t, server.URL(), server.Client(), legacy())
+			return waits
+		}}), legacy())
 		cancelled(t, c)
 		endsAtOnce(t, c, func() error { return errOf(c.CallTool(context.WithoutCancel(t.Context()), "b", nil)) })
 	})
@@ -180,8 +176,7 @@ func TestCloseAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, p := newPeer(t)
 		go p.handshake()
-		o := legacy()
-		c := connected(t, tardy{transport}, o)
+		c := connected(t, tardy{transport}, legacy())
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for range 20 {
@@ -208,31 +203,26 @@ func TestCloseAfterCancel(t *testing.T) {
 // It is notified of them before its session ends.
 func TestCloseAfterCancelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(sessionServer)
-		var mu sync.Mutex
-		var got []string
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		var got diary
+		c := connectTo(t, serve(t, &sessionServer{instead: func(_ http.ResponseWriter, r *http.Request, m message) bool {
 			switch {
 			case m.Method == "tools/call":
 				<-r.Context().Done()
-				return
+				return true
 			case m.Method == "notifications/cancelled":
 				time.Sleep(time.Second)
 				if r.Context().Err() != nil {
-					return
+					return true
 				}
 				fallthrough
 			case r.Method == http.MethodDelete:
-				mu.Lock()
-				got = append(got, strings.TrimSpace(m.Method+" "+r.Header.Get("Mcp-Session-Id")))
-				mu.Unlock()
+				got.write("%s", strings.TrimSpace(m.Method+" "+r.Header.Get("Mcp-Session-Id")))
 			}
-			s.ServeHTTP(w, r)
-		})
-		c := connectedBy(t, server.URL(), server.Client(), legacy())
+			return false
+		}}), legacy())
 		cancelled(t, c)
 		noError(t, c.Close())
-		same(t, "what the server heard last", got, []string{"notifications/cancelled s-1", "s-1"})
+		same(t, "what the server heard last", got.read(), []string{"notifications/cancelled s-1", "s-1"})
 	})
 }
 

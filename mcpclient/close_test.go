@@ -155,8 +155,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 		transport.greet = func(p *peer) {
 			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`)
 		}
-		o := legacy()
-		c := connected(t, transport, o)
+		c := connected(t, transport, legacy())
 		k := newCloser(t)
 		k.client.Store(c)
 		s := subscribed(t, t.Context(), c, onTools)

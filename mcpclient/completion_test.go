@@ -64,10 +64,8 @@ func TestCompletion(t *testing.T) {
 
 // An impossible total counts as absent.
 func TestCompletionTotal(t *testing.T) {
-	opts := modern()
-	opts.Protocol.AllowUndeclared = true
 	for total, want := range map[string]string{"-1": "<nil>", "1.5": "<nil>", "null": "<nil>", "0": "0", "7": "7"} {
-		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, total)
 			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Prompt: "p", Argument: "a"})
 			must(t, err)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -15,14 +14,7 @@ import (
 // watching runs f with a client in session s-1 of a server with resource subscriptions.
 func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := new(sessionServer)
-		server := serve(t, s)
-		o := legacy()
-		o.Protocol.AllowUndeclared = true
-		c := connectTo(t, server, o)
-		f(t, c, s)
-	})
+	inSessionWith(t, undeclared(legacy()), f)
 }
 
 // After a lost session the resources are subscribed in the new one, for all subscriptions to
@@ -67,9 +59,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 
 // A subscription that was being made when the connection was lost is made on the next one.
 func TestSubscribeOnALostConnection(t *testing.T) {
-	o := legacy()
-	o.Protocol.AllowUndeclared = true
-	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, undeclared(legacy()), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		subscribed := background(func() error { return errOf(c.Subscribe(t.Context(), onResources("file:///a"))) })
 		p.expect("resources/subscribe")
 		_ = p.conn.Close()
@@ -87,9 +77,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 // After a timeout the server may watch the resource or not: the next subscription to the
 // resource asks again.
 func TestSubscribeAfterSilence(t *testing.T) {
-	o := legacy()
-	o.Protocol.AllowUndeclared = true
-	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+	inBubble(t, undeclared(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var calls sync.WaitGroup
 		calls.Go(func() {
 			_, err := c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))

@@ -265,8 +265,7 @@ func answersAmongText(t *testing.T) {
 			}
 		}
 	}()
-	opts := legacy()
-	c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, opts)
+	c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, legacy())
 	for range forms {
 		callText(t, t.Context(), c, "a", "a")
 	}
@@ -313,7 +312,6 @@ func endlessStatus(status int) func(t *testing.T) {
 			}
 		})
 		defer s.Close()
-		opts := legacy()
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
 			Token: tokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
@@ -322,7 +320,7 @@ func endlessStatus(status int) func(t *testing.T) {
 				}
 				return transport.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
-		}, opts)
+		}, legacy())
 		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
 			t.Errorf("got %d sessions", got)

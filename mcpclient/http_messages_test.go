@@ -50,9 +50,7 @@ func TestNameHeader(t *testing.T) {
 			got = r.Header["Mcp-Name"]
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
-		o := modern()
-		o.Protocol.AllowUndeclared = true
-		c := connectTo(t, s, o)
+		c := connectTo(t, s, undeclared(modern()))
 		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
 		for method, want := range map[string][]string{
 			"tools/call": {"n"}, "prompts/get": {"n"}, "resources/read": {"u"},

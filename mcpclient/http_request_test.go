@@ -78,8 +78,7 @@ func TestAcceptOfTheHost(t *testing.T) {
 				}
 				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
-			opts := modern()
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, opts)
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, modern())
 			for range 2 {
 				if _, err := c.CallTool(t.Context(), "a", nil); (err != nil) != (takes == "nothing") {
 					t.Errorf("%q: got %v", takes, err)
@@ -109,7 +108,6 @@ func TestHTTPHooks(t *testing.T) {
 		})
 		var log []string
 		asked := 0
-		o := modern()
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
 			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
@@ -132,7 +130,7 @@ func TestHTTPHooks(t *testing.T) {
 				}
 				return transport.Token{Value: "second"}, nil
 			}),
-		}, o)
+		}, modern())
 		log = nil
 		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
@@ -160,26 +158,19 @@ func TestHTTPHooks(t *testing.T) {
 // renewed token.
 func TestTokenRefusedInRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(sessionServer)
-		var mu sync.Mutex
 		valid := "Bearer old"
-		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
-			mu.Lock()
-			ok := r.Header.Get("Authorization") == valid || r.Header.Get("Mcp-Session-Id") == "s-1"
-			mu.Unlock()
-			if !ok {
+		s := &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, _ message) bool {
+			bad := r.Header.Get("Authorization") != valid && r.Header.Get("Mcp-Session-Id") != "s-1"
+			if bad {
 				w.WriteHeader(http.StatusUnauthorized)
-				return
 			}
-			s.ServeHTTP(w, r)
-		})
+			return bad
+		}}
 		token := renews("new")
 		_ = token.Set("old")
-		c := connectWith(t, server, token, legacy())
+		c := connectWith(t, serve(t, s), token, legacy())
 		s.forget()
-		mu.Lock()
 		valid = "Bearer new"
-		mu.Unlock()
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
 			t.Errorf("got %q, %v", names, err)
 		}
@@ -197,9 +188,8 @@ func TestTokenRefused(t *testing.T) {
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		token := renews("new")
-		o := modern()
 		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}
-		c := connected(t, h, o)
+		c := connected(t, h, modern())
 		callText(t, t.Context(), c, "a", "a")
 		h.Token = nil // the connection has its own copy
 		noError(t, token.Set("old"))
@@ -245,7 +235,6 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, nil)
 		cause := &dialError{"the proxy refused secret-key"}
-		o := modern()
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
 			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
@@ -256,7 +245,7 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 					return next.RoundTrip(r)
 				})
 			},
-		}, o)
+		}, modern())
 		_, err := c.CallTool(t.Context(), "a", nil)
 		equal(t, "", wantError[*dialError](t, err), cause)
 		if !strings.Contains(err.Error(), "the proxy refused [secret]") {
@@ -276,12 +265,11 @@ func TestHeaderNames(t *testing.T) {
 			mu.Unlock()
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
-		o := modern()
 		token := new(transport.Bearer)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
 			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
 			"X-Key": {"1"}, "x-key": {"2", "3"},
-		}}, o)
+		}}, modern())
 		check := func(authorization string) {
 			t.Helper()
 			callText(t, t.Context(), c, "a", "a")
@@ -311,7 +299,6 @@ func TestCloseWithEndlessBody(t *testing.T) {
 		s := httpServer(t, nil)
 		body := make(endless)
 		defer close(body)
-		o := modern()
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(r)
@@ -321,7 +308,7 @@ func TestCloseWithEndlessBody(t *testing.T) {
 				}
 				return resp, err
 			})
-		}}, o)
+		}}, modern())
 		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		start := time.Now()
 		noError(t, c.Close())

@@ -20,8 +20,7 @@ func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)
-		o := heeding(legacy())
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, o)
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, heeding(legacy()))
 		f(t, c)
 	})
 }

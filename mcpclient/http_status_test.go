@@ -271,9 +271,8 @@ func TestShortSecretsStay(t *testing.T) {
 		})
 		client := s.Client()
 		client.Transport = sessionID(client.Transport, "1")
-		o := legacy()
 		token := new(transport.Bearer)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, o)
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, legacy())
 		for _, next := range []string{"name", "a"} {
 			must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}

@@ -290,8 +290,7 @@ func TestCallsShareConnections(t *testing.T) {
 			client := s.Client()
 			dialed := dials(client, 1024)
 			defer client.CloseIdleConnections()
-			o := modern()
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client}, o)
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client}, modern())
 			call := func(n int) {
 				for range n {
 					ctx, cancel := context.WithCancel(t.Context())
@@ -417,8 +416,7 @@ func TestRoundTripperChangesRequests(t *testing.T) {
 			r.URL.RawQuery += "&c=d"
 			return next.RoundTrip(r)
 		})
-		o := modern()
-		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, o)
+		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, modern())
 		var calls sync.WaitGroup
 		for range 20 {
 			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })

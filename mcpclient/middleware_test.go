@@ -534,8 +534,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, server)
-		o := modern()
-		o.Protocol.AllowUndeclared = true
+		o := undeclared(modern())
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Params = json.RawMessage(strings.ReplaceAll(string(r.Params), "old:it", "new:it"))
 			return next(ctx, r)

@@ -71,8 +71,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 // to.
 func TestOriginBesideLists(t *testing.T) {
 	seen := make(chan asking, 1)
-	o := watches(legacy(), seen)
-	o.Protocol.AllowUndeclared = true
+	o := undeclared(watches(legacy(), seen))
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var background sync.WaitGroup
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,8 +107,7 @@ func TestOriginBesideLists(t *testing.T) {
 // A question of a task belongs to the call of its tool.
 func TestOriginOfTask(t *testing.T) {
 	seen := make(chan asking, 1)
-	o := watches(legacy(), seen)
-	o.Protocol.AllowUndeclared = true
+	o := undeclared(watches(legacy(), seen))
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("secret-id", "slow")
 		waited := make(chan error)

@@ -187,36 +187,31 @@ func TestCursorsOfSessions(t *testing.T) {
 // the page arrived.
 func TestCursorOfSessionBefore(t *testing.T) {
 	for name, ping := range map[string]bool{"next session": true, "next user": false} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { cursorOfSessionBefore(t, ping) }) })
-	}
-}
-
-func cursorOfSessionBefore(t *testing.T, ping bool) {
-	s := &tokenServer{}
-	server := serve(t, s)
-	o := legacy()
-	token := new(transport.Bearer)
-	o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
-		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			raw, err := next(ctx, r)
-			if r.Method == "tools/list" {
-				_ = token.Set("other")
-				if ping {
-					err = errors.Join(err, r.Client.Ping(ctx))
+		bubble(t, name, func(t *testing.T) {
+			s := newDiplomat()
+			o := legacy()
+			token := new(transport.Bearer)
+			o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				raw, err := next(ctx, r)
+				if r.Method == "tools/list" {
+					_ = token.Set("other")
+					if ping {
+						err = errors.Join(err, r.Client.Ping(ctx))
+					}
 				}
+				return raw, err
+			})}
+			c := connectWith(t, serve(t, s), token, o)
+			s.read()
+			names, err := collect(c.Tools(t.Context()), toolName)
+			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
+				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
 			}
-			return raw, err
-		}
-	}}
-	c := connectWith(t, server, token, o)
-	s.seen()
-	names, err := collect(c.Tools(t.Context()), toolName)
-	if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
-		t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+			seen := s.read()
+			has(t, seen, "tools/list s-1", true)
+			has(t, seen, "tools/list s-2 Bearer other", false)
+		})
 	}
-	seen := s.seen()
-	has(t, seen, "POSTtools/list s-1", true)
-	has(t, seen, "POSTtools/list s-2 Bearer other", false)
 }
 
 // If a page had to be requested in a newer session than that of the iteration, its cursor
@@ -258,7 +253,8 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 		"before the next page":  {`"cursor":"c"`, []string{"s-1"}, []string{"a"}},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := &tokenServer{}
+			s := newDiplomat()
+			s.lax = true
 			refused := false
 			var in []string // the sessions in which pages were requested
 			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
@@ -276,10 +272,9 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 				}
 				s.ServeHTTP(w, r)
 			})
-			o := legacy()
 			token := new(transport.Bearer)
 			token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
-			c := connectWith(t, server, token, o)
+			c := connectWith(t, server, token, legacy())
 			names, err := collect(c.Tools(t.Context()), toolName)
 			if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
 				t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
@@ -305,8 +300,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 				_, got = mcpclient.ListPage[mcp.Tool](r.Context(), c, new("c"))
 			}
 		})}
-		o := legacy()
-		c = connected(t, h, o)
+		c = connected(t, h, legacy())
 		s.forget()
 		s.seen()
 		if err := c.Ping(t.Context()); err != nil || !errors.Is(got, mcpclient.ErrSessionLost) {

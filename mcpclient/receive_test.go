@@ -143,8 +143,7 @@ func TestTooLargeMessage(t *testing.T) {
 			}
 		}()
 		go func() { say(handshakeAnswer(<-asked)) }()
-		opts := legacy()
-		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, opts)
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, legacy())
 		<-asked // notifications/initialized
 		long := strings.Repeat("x", 2000)
 

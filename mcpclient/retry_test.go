@@ -123,19 +123,19 @@ func TestRetries(t *testing.T) {
 // A request that is sent again in a new session has all its retries there.
 func TestRetriesInNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sessions := new(sessionServer)
 		busy := true
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			if busy && r.Header.Get("Mcp-Session-Id") == "s-2" && m.Method == "tools/list" {
-				busy = false
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
+		sessions := new(sessionServer)
+		sessions.on("tools/list", func(w http.ResponseWriter, r *http.Request, _ message) bool {
+			if !busy || r.Header.Get("Mcp-Session-Id") != "s-2" {
+				return false
 			}
-			sessions.ServeHTTP(w, r)
+			busy = false
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
 		})
 		o := legacy()
 		o.Limits.Retries = 1
-		c := connectedBy(t, server.URL(), server.Client(), o)
+		c := connectTo(t, serve(t, sessions), o)
 		sessions.forget()
 		if _, err := collect(c.Tools(t.Context()), toolName); err != nil || busy {
 			t.Errorf("got %v, busy %t, want the list after one refusal in the next session", err, busy)

@@ -127,9 +127,7 @@ func TestSendCheck(t *testing.T) {
 				sent++
 				_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"input_required","requestState":"s"}}`)
 			})
-			opts := modern()
-			opts.Protocol.AllowUndeclared = true
-			c := connectedBy(t, s.URL(), s.Client(), opts)
+			c := connectedBy(t, s.URL(), s.Client(), undeclared(modern()))
 			asked := 0
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
 				if asked++; asked > allowed {

@@ -185,8 +185,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 			_ = conn.Send(t.Context(), []byte(handshakeAnswer(message{ID: []byte("1"), Method: "initialize"})))
 			_, _ = conn.Recv()
 		}()
-		o := legacy()
-		c := connected(t, transport, o)
+		c := connected(t, transport, legacy())
 		before := runtime.NumGoroutine()
 		for i := range 10_000 {
 			must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)))
@@ -541,8 +540,7 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.ID, strings.TrimSuffix(tools, ","))
 		})
 		var log logged
-		o := modern()
-		o.Protocol.AllowUndeclared = true
+		o := undeclared(modern())
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		c := connectTo(t, s, o)
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 0 {

@@ -1,8 +1,8 @@
 package mcpclient_test
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,31 +21,39 @@ import (
 
 // diplomat is a legacy server over HTTP that asks questions in calls of the tool "ask", and on
 // the standalone stream when told to. It refuses requests in a session with the credentials of
-// another user.
+// another user, unless it is lax, and sessions with some credentials.
 type diplomat struct {
-	asks chan struct{} // each value is a question in the call
-	says chan string   // messages for a standalone stream
-	slow time.Duration // delay of a new session
+	diary
+	asks    chan struct{} // each value is a question in the call
+	says    chan string   // messages for a standalone stream
+	slow    time.Duration // delay of a new session
+	lax     bool
+	refused string
 
-	mu       sync.Mutex
 	sessions map[string]string // credentials by id
 	answers  chan struct{}     // one for each answer
-	got      []string
+}
+
+func newDiplomat() *diplomat {
+	return &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
 }
 
 func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	raw, _ := io.ReadAll(r.Body)
-	var m message
-	_ = json.Unmarshal(raw, &m)
+	m := readMessage(r)
 	session, credentials := r.Header.Get("Mcp-Session-Id"), r.Header.Get("Authorization")
-	what := r.Method
-	if m.Method != "" {
-		what = m.Method
-	} else if len(raw) > 0 {
+	what := cmp.Or(m.Method, r.Method)
+	if m.Method == "" && m.raw != "" {
 		what = "answer " + string(m.ID)
 	}
+	d.write("%s", strings.Join(strings.Fields(fmt.Sprint(what, " ", session, " ", credentials)), " "))
+	if m.Method == "initialize" {
+		time.Sleep(d.slow)
+		if d.refused != "" && credentials == d.refused {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+	}
 	d.mu.Lock()
-	d.got = append(d.got, strings.Join(strings.Fields(fmt.Sprint(what, " ", session, " ", credentials)), " "))
 	if m.Method == "initialize" {
 		session = fmt.Sprint("s-", len(d.sessions)+1)
 		d.sessions[session] = credentials
@@ -54,10 +62,9 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	right, known := d.sessions[session]
 	d.mu.Unlock()
 	switch {
-	case !known || right != credentials:
+	case !known || right != credentials && !d.lax:
 		w.WriteHeader(http.StatusForbidden)
 	case m.Method == "initialize":
-		time.Sleep(d.slow)
 		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
 	case m.Method == "tools/call" && m.Params.Name == "ask":
 		send := stream(w)
@@ -84,24 +91,16 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-	case m.Method == "" && len(raw) > 0:
+	case m.Method == "" && m.raw != "":
 		w.WriteHeader(http.StatusAccepted)
 		d.answers <- struct{}{}
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/list": // which has no end
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
 	default:
 		fmt.Fprint(jsonWriter(w), answerTo(m))
 	}
-}
-
-// seen returns the requests since the last call.
-func (d *diplomat) seen() []string {
-	synctest.Wait()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out := d.got
-	d.got = nil
-	return out
 }
 
 // has checks whether one is among the requests.
@@ -115,7 +114,7 @@ func has(t *testing.T, seen []string, one string, want bool) {
 // withDiplomat runs f with a client that has the token "one". sample answers its questions.
 func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
+		d := newDiplomat()
 		server := serve(t, d)
 		o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			sample(ctx)
@@ -123,10 +122,9 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		})
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		o.Timeouts.Call = -1 // for calls that outlive sessions
-		token := new(transport.Bearer)
-		_ = token.Set("one")
-		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, o)
-		d.seen()
+		token := bearer("one")
+		c := connectWith(t, server, token, o)
+		d.read()
 		f(t, c, d, token)
 	})
 }
@@ -146,16 +144,16 @@ func TestCallOutlivesToken(t *testing.T) {
 		change(t, c, token, "two")
 		callText(t, t.Context(), c, "a", "a")
 		time.Sleep(time.Hour)
-		seen := d.seen()
+		seen := d.read()
 		has(t, seen, "tools/call s-2 Bearer two", true)
 		has(t, seen, "DELETE s-1 Bearer one", false)
 		d.asks <- struct{}{}
-		has(t, d.seen(), "answer 1 s-1 Bearer one", true)
+		has(t, d.read(), "answer 1 s-1 Bearer one", true)
 		close(d.asks)
 		if got := <-call; got.err != nil || got.text != "ask" {
 			t.Errorf("the call of the old session: got %+v, want its result", got)
 		}
-		same(t, "after that", d.seen(), []string{"DELETE s-1 Bearer one"})
+		same(t, "after that", d.read(), []string{"DELETE s-1 Bearer one"})
 	})
 }
 
@@ -175,7 +173,7 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 		}
 		setting.Wait()
 		callText(t, t.Context(), c, "a", "a")
-		seen := d.seen()
+		seen := d.read()
 		for _, one := range []string{"DELETE s-1 Bearer one", "initialize Bearer two", "DELETE s-2 Bearer two", "tools/call s-3 Bearer three"} {
 			has(t, seen, one, true)
 		}
@@ -202,9 +200,8 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 				w.WriteHeader(http.StatusAccepted)
 			}
 		})
-		o := legacy()
 		token := renews("three")
-		c := connectWith(t, server, token, o)
+		c := connectWith(t, server, token, legacy())
 		noError(t, errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)))
 		want := []string{
 			"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two",
@@ -225,7 +222,7 @@ func TestSameIDInTwoSessions(t *testing.T) {
 		d.asks <- struct{}{}
 		synctest.Wait()
 		time.Sleep(2 * time.Minute)
-		seen := d.seen()
+		seen := d.read()
 		has(t, seen, "answer 1 s-1 Bearer one", true)
 		has(t, seen, "answer 1 s-2 Bearer two", true)
 		close(d.asks)
@@ -245,9 +242,9 @@ func TestAnswerToEndedSession(t *testing.T) {
 		d.says <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
 		synctest.Wait()
 		change(t, c, token, "two")
-		has(t, d.seen(), "DELETE s-1 Bearer one", true)
+		has(t, d.read(), "DELETE s-1 Bearer one", true)
 		time.Sleep(time.Hour)
-		for _, what := range d.seen() {
+		for _, what := range d.read() {
 			if strings.HasPrefix(what, "answer") {
 				t.Errorf("got %q, want no answer", what)
 			}
@@ -264,14 +261,14 @@ func TestCloseEndsAllSessions(t *testing.T) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
 		change(t, c, token, "two")
-		d.seen()
+		d.read()
 		start := time.Now()
 		noError(t, c.Close())
 		within(t, "Close", start, 0)
 		if got := <-call; got.err == nil {
 			t.Error("the call continued")
 		}
-		seen := d.seen()
+		seen := d.read()
 		has(t, seen, "DELETE s-1 Bearer one", true)
 		has(t, seen, "DELETE s-2 Bearer two", true)
 	})
@@ -281,8 +278,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 func TestOldSessionWithNewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
-		var mu sync.Mutex
-		var resumed []string
+		var resumed diary
 		sessions := 0
 		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			credentials := r.Header.Get("Authorization")
@@ -297,9 +293,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 				w.(http.Flusher).Flush()
 				<-cut
 			case r.Method == http.MethodGet:
-				mu.Lock()
-				resumed = append(resumed, r.Header.Get("Mcp-Session-Id")+" "+credentials)
-				mu.Unlock()
+				resumed.write("%s %s", r.Header.Get("Mcp-Session-Id"), credentials)
 				if credentials != "Bearer two" {
 					w.WriteHeader(http.StatusUnauthorized)
 					return
@@ -309,17 +303,14 @@ func TestOldSessionWithNewToken(t *testing.T) {
 				w.WriteHeader(http.StatusAccepted)
 			}
 		})
-		o := legacy()
 		token := renews("two")
 		_ = token.Set("one")
-		c := connectWith(t, server, token, o)
+		c := connectWith(t, server, token, legacy())
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
 		close(cut)
-		if got := <-call; got.err != nil {
-			t.Error(got.err)
-		}
-		same(t, "the stream was taken up with", resumed, []string{"s-1 Bearer one", "s-1 Bearer two"})
+		noError(t, (<-call).err)
+		same(t, "the stream was taken up with", resumed.read(), []string{"s-1 Bearer one", "s-1 Bearer two"})
 	})
 }
 
@@ -328,14 +319,10 @@ func TestOldSessionWithNewToken(t *testing.T) {
 func TestSessionOfAnImpatientCaller(t *testing.T) {
 	for name, refused := range map[string]bool{"begun": false, "refused": true} {
 		bubble(t, name, func(t *testing.T) {
-			var mu sync.Mutex
-			var got []string
+			var got diary
 			slow := false
 			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				session := r.Header.Get("Mcp-Session-Id")
-				mu.Lock()
-				got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", session, " ", r.Header.Get("Authorization"))))
-				mu.Unlock()
+				got.write("%s", strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
 				switch {
 				case m.Method == "initialize" && slow:
 					time.Sleep(time.Second)
@@ -364,11 +351,10 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			if err := c.Ping(t.Context()); (err != nil) != refused {
 				t.Errorf("got %v, want an error: %t", err, refused)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			has(t, got, "DELETE s-1", !refused)
-			has(t, got, "POST s-1 Bearer two", false)
-			has(t, got, "POST s-2 Bearer two", !refused)
+			seen := got.read()
+			has(t, seen, "DELETE s-1", !refused)
+			has(t, seen, "POST s-1 Bearer two", false)
+			has(t, seen, "POST s-2 Bearer two", !refused)
 		})
 	}
 }

@@ -106,9 +106,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 				stream(w)
 				<-r.Context().Done()
 			})
-			o := legacy()
-			o.Protocol.AllowUndeclared = true
-			c := connectTo(t, s, o)
+			c := connectTo(t, s, undeclared(legacy()))
 			callText(t, t.Context(), c, "a", "a")
 			time.Sleep(time.Hour)
 			equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)

@@ -41,9 +41,7 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 			mu.Unlock()
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 		})
-		o := legacy()
-		o.Protocol.AllowUndeclared = true
-		c := connectTo(t, s, o)
+		c := connectTo(t, s, undeclared(legacy()))
 		first := subscribed(t, t.Context(), c, onResources("file:///a"))
 		var ends sync.WaitGroup
 		ends.Go(func() { _ = first.Close() })

@@ -245,9 +245,7 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 
 // A change that already waits is not added again.
 func TestChangesAreDistinct(t *testing.T) {
-	opts := modern()
-	opts.Protocol.AllowUndeclared = true
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+	inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()
 			p.send("%s", acknowledgement(m, ""))
@@ -264,9 +262,7 @@ func TestChangesAreDistinct(t *testing.T) {
 
 // Wake and Next report the same changes as Changes, and the end.
 func TestChangesInASelect(t *testing.T) {
-	opts := modern()
-	opts.Protocol.AllowUndeclared = true
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+	inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()
 			p.send("%s", acknowledgement(m, ""))

@@ -303,8 +303,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`)
 			p.next()
 		}
-		opts := legacy()
-		c := connected(t, transport, opts)
+		c := connected(t, transport, legacy())
 		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
 		go w.work()
 		wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2))), context.DeadlineExceeded)
@@ -314,10 +313,9 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 
 // If the server or the tool has no tasks, the call is like any other.
 func TestWithTaskElsewhere(t *testing.T) {
-	undeclared := modern()
-	undeclared.Protocol.Capabilities, undeclared.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
-	forbidden := legacy()
-	forbidden.Protocol.AllowUndeclared = true
+	exact := modern()
+	exact.Protocol.Capabilities, exact.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
+	forbidden := undeclared(legacy())
 	for name, tt := range map[string]struct {
 		opts mcpclient.Options
 		tool *mcp.Tool
@@ -325,7 +323,7 @@ func TestWithTaskElsewhere(t *testing.T) {
 		"legacy server":      {legacy(), slow},
 		"modern server":      {modern(), slow},
 		"legacy tool":        {forbidden, &mcp.Tool{Name: "slow"}},
-		"modern declaration": {undeclared, slow},
+		"modern declaration": {exact, slow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -397,9 +395,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 			r.Header.Set("User", name)
 			return next.RoundTrip(r)
 		})
-		opts := modern()
-		opts.Protocol.AllowUndeclared = true
-		c := connected(t, h, opts)
+		c := connected(t, h, undeclared(modern()))
 		ctx := context.WithValue(t.Context(), user{}, "eve")
 		wantIs(t, errOf(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		got := <-cancelled
@@ -486,8 +482,7 @@ func TestTaskRequired(t *testing.T) {
 				p.next()
 				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
 			}
-			opts := legacy()
-			c := connected(t, transport, opts)
+			c := connected(t, transport, legacy())
 			_, err := c.CallTool(t.Context(), "slow", nil)
 			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcp.RPCError](t, err).Code != mcp.CodeMethodNotFound || got != want {
 				t.Errorf("%s: got %v, which names WithTask: %v, want %v", tasks, err, got, want)
@@ -510,16 +505,16 @@ func TestOptionOfAnotherTool(t *testing.T) {
 // If a tool that requires a task is called without one, the error says what to do.
 func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
-	declared, undeclared := modern(), modern()
+	declared, exact := modern(), modern()
 	declared.Protocol.AllowUndeclared = true
-	undeclared.Protocol.Capabilities, undeclared.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
+	exact.Protocol.Capabilities, exact.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
 	for name, tt := range map[string]struct {
 		opts       mcpclient.Options
 		code       int
 		data, want string
 	}{
 		"option":      {declared, mcp.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTask)"},
-		"declaration": {undeclared, mcp.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
+		"declaration": {exact, mcp.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
 		"server":      {modern(), mcp.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
 		"legacy":      {legacy(), mcp.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
 		"another":     {declared, mcp.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},

@@ -352,8 +352,7 @@ func allocated(f func()) int64 {
 // A server of revision 2025-11-25 may report a cancelled task at once, and then forget it.
 func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	var log logged
-	opts := legacy()
-	opts.Protocol.AllowUndeclared = true
+	opts := undeclared(legacy())
 	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("secret-id", "slow")
@@ -402,9 +401,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 // A wait for a task that is cancelled in the meantime fails with ErrTaskCancelled, even if the
 // server has forgotten the task.
 func TestTaskIsCancelledMeanwhile(t *testing.T) {
-	opts := legacy()
-	opts.Protocol.AllowUndeclared = true
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+	inBubble(t, undeclared(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("k", "slow")
 		waited := make(chan error)
 		go func() {

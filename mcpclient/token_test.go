@@ -2,9 +2,9 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,39 +24,21 @@ import (
 // token continues the session.
 func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(sessionServer)
-		var mu sync.Mutex
-		var got []string
-		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
-			mu.Lock()
-			got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
-			mu.Unlock()
-			s.ServeHTTP(w, r)
-		})
-		requests := func() []string {
-			synctest.Wait()
-			mu.Lock()
-			defer mu.Unlock()
-			out := got
-			got = nil
-			return out
-		}
-		o := heeding(legacy())
+		var got diary
+		server := serve(t, &sessionServer{instead: func(_ http.ResponseWriter, r *http.Request, _ message) bool {
+			got.write("%s", strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
+			return false
+		}})
 		token := new(transport.Bearer)
-		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, o)
-		requests()
+		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, heeding(legacy()))
+		got.read()
 		change := func(by func(string) error, token, session string, want ...string) {
 			t.Helper()
-			if err := by(token); err != nil {
-				t.Errorf("%q: %v", token, err)
-			}
-			noError(t, c.Ping(t.Context()))
+			noError(t, errors.Join(by(token), c.Ping(t.Context())), token)
 			equal(t, token, c.SessionID(), session)
-			all := requests()
+			all := got.read()
 			for _, w := range want {
-				if i := indexOf(all, w); i < 0 {
-					t.Errorf("%q: no %q among %q", token, w, all)
-				}
+				has(t, all, w, true)
 			}
 		}
 		change(token.Set, "one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer fixed")
@@ -83,8 +65,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 			http.Error(w, "no "+got+" of late-token", http.StatusForbidden)
 		})
 		token := new(transport.Bearer)
-		o := modern()
-		c := connectWith(t, s, token, o)
+		c := connectWith(t, s, token, modern())
 		for _, next := range []string{"late-token", "next-token"} {
 			must(t, token.Set(next))
 			_, err := c.CallTool(t.Context(), "a", nil)
@@ -98,9 +79,14 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 // connectWith connects over HTTP with a token source.
 func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, o)
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, o)
+}
+
+// bearer returns a source of one token.
+func bearer(token string) *transport.Bearer {
+	b := new(transport.Bearer)
+	_ = b.Set(token)
+	return b
 }
 
 // renews returns a source that replaces a refused token by another one of the same user.
@@ -167,25 +153,20 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 func TestEndOfSessionUnauthorized(t *testing.T) {
 	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
 		bubble(t, name, func(t *testing.T) {
-			s := new(sessionServer)
-			var mu sync.Mutex
-			var got []string
-			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+			var got diary
+			server := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, _ message) bool {
 				if r.Method != http.MethodDelete {
-					s.ServeHTTP(w, r)
-					return
+					return false
 				}
-				mu.Lock()
-				got = append(got, strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
-				mu.Unlock()
+				got.write("%s", strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
 				w.WriteHeader(http.StatusUnauthorized)
-			})
-			o := legacy()
+				return true
+			}})
 			token := &transport.Bearer{Refused: func(_ context.Context, r *transport.Refusal) error {
 				t.Errorf("asked about %+v", r)
 				return nil
 			}}
-			c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, o)
+			c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, legacy())
 			noError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
 			synctest.Wait()
 			noError(t, c.Close())
@@ -193,7 +174,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 			if header != nil {
 				first += " Bearer fixed"
 			}
-			same(t, "ended sessions", got, []string{first, "s-2 Bearer token"})
+			same(t, "ended sessions", got.read(), []string{first, "s-2 Bearer token"})
 		})
 	}
 }
@@ -243,85 +224,26 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	})
 }
 
-// tokenServer is a legacy server over HTTP that begins sessions slowly and refuses some tokens.
-// Its list of tools has no end.
-type tokenServer struct {
-	refused []string
-	took    time.Duration // to begin a session
-
-	mu  sync.Mutex
-	got []string
-	n   int
-}
-
-func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var m message
-	_ = json.NewDecoder(r.Body).Decode(&m)
-	token := r.Header.Get("Authorization")
-	s.mu.Lock()
-	s.got = append(s.got, strings.Join(strings.Fields(fmt.Sprint(r.Method, m.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", token)), " "))
-	s.mu.Unlock()
-	switch {
-	case m.Method == "initialize":
-		time.Sleep(s.took)
-		if slices.Contains(s.refused, token) {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		s.mu.Lock()
-		s.n++
-		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s-", s.n))
-		s.mu.Unlock()
-		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
-	case m.ID == nil:
-		w.WriteHeader(http.StatusAccepted)
-	case m.Method == "tools/list":
-		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
-	default:
-		fmt.Fprint(jsonWriter(w), answerTo(m))
-	}
-}
-
-// seen returns the requests since the last call, sorted and without duplicates.
-func (s *tokenServer) seen() []string {
-	synctest.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.got
-	s.got = nil
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer)) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &tokenServer{refused: []string{"Bearer two"}, took: time.Second}
-		server := serve(t, s)
-		token := new(transport.Bearer)
-		must(t, token.Set("one"))
-		c := connectWith(t, server, token, legacy())
-		s.seen()
-		f(t, c, s, token)
-		_ = c.Close()
+func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+		d.refused, d.slow = "Bearer two", time.Second
+		f(t, c, d, token)
 	})
 }
 
 // Calls that find another user's token wait for one new session. Nothing is sent in a session
 // with the token of another user.
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
-	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.Set("two")
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				err := c.Ping(t.Context())
-				if status := wantError[*transport.HTTPError](t, err); status.Status != http.StatusForbidden {
-					t.Errorf("two: got %v, want the refusal", err)
-				}
+				wantStatus(t, c.Ping(t.Context()), http.StatusForbidden)
 			})
 		}
 		all.Wait()
-		same(t, "two", s.seen(), []string{"POSTinitialize Bearer two"})
+		same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})
 		for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.Set(next)
 			all.Go(func() { _ = c.Ping(t.Context()) })
@@ -329,10 +251,10 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 		}
 		all.Wait()
 		noError(t, c.Ping(t.Context()), "three")
-		seen := s.seen()
-		has(t, seen, "POSTinitialize Bearer three", true)
-		has(t, seen, "POSTping s-2 Bearer three", true)
-		for _, wrong := range []string{"POSTping s-1 Bearer two", "POSTping s-1 Bearer three", "DELETE s-1 Bearer two", "DELETE s-1 Bearer three"} {
+		seen := d.read()
+		has(t, seen, "initialize Bearer three", true)
+		has(t, seen, "ping s-2 Bearer three", true)
+		for _, wrong := range []string{"ping s-1 Bearer two", "ping s-1 Bearer three", "DELETE s-1 Bearer two", "DELETE s-1 Bearer three"} {
 			has(t, seen, wrong, false)
 		}
 	})
@@ -341,25 +263,26 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 // A call that is cancelled while a session begins does not end that session; a notification
 // waits for it, too.
 func TestTokenAfterError(t *testing.T) {
-	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.Set("three")
 		soon := withTimeout(t, time.Millisecond)
 		wantIs(t, c.Ping(soon), context.DeadlineExceeded, "too late")
 		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		_ = token.Set("four")
 		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
-		seen := s.seen()
-		has(t, seen, "POSTnotifications/acme s-2 Bearer three", true)
-		has(t, seen, "POSTnotifications/acme s-3 Bearer four", true)
-		has(t, seen, "POSTping s-1 Bearer three", false)
+		seen := d.read()
+		has(t, seen, "notifications/acme s-2 Bearer three", true)
+		has(t, seen, "notifications/acme s-3 Bearer four", true)
+		has(t, seen, "ping s-1 Bearer three", false)
 	})
 }
 
 // The session of a user continues when the source returns a token of that user again.
 func TestTokenOfTheUserBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &tokenServer{refused: []string{"Bearer two"}}
-		server := serve(t, s)
+		d := newDiplomat()
+		d.refused, d.lax = "Bearer two", true
+		server := serve(t, d)
 		token := transport.Token{Value: "one", Owner: "first"}
 		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 			return token, nil
@@ -367,10 +290,9 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 		token = transport.Token{Value: "two", Owner: "second"}
 		fails(t, c.Ping(t.Context()), "two")
 		token = transport.Token{Value: "one-b", Owner: "first"}
-		s.seen()
+		d.read()
 		noError(t, c.Ping(t.Context()))
-		same(t, "", s.seen(), []string{"POSTping s-1 Bearer one-b"})
-		_ = c.Close()
+		same(t, "", d.read(), []string{"ping s-1 Bearer one-b"})
 	})
 }
 
@@ -378,7 +300,7 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 func TestTokenOfEverOtherUsers(t *testing.T) {
 	for name, asks := range map[string]int{"in each request": 1, "in each session": 3} {
 		bubble(t, name, func(t *testing.T) {
-			server := serve(t, &tokenServer{})
+			server := serve(t, newDiplomat())
 			asked, changes := 0, false
 			c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 				if changes {
@@ -392,7 +314,6 @@ func TestTokenOfEverOtherUsers(t *testing.T) {
 			changes = true
 			wantText(t, c.Ping(t.Context()), "another user")
 			changes = false
-			_ = c.Close()
 		})
 	}
 }
@@ -405,14 +326,12 @@ func TestSameTokenIsNotRepeated(t *testing.T) {
 			calls++
 			w.WriteHeader(http.StatusForbidden)
 		})
-		token := new(transport.Bearer)
-		_ = token.Set("token")
+		token := bearer("token")
 		c := connectWith(t, s, token, modern())
 		_, err := c.CallTool(t.Context(), "a", nil)
 		if wantError[*transport.HTTPError](t, err); calls != 1 {
 			t.Errorf("got %d requests, want one", calls)
 		}
-		_ = c.Close()
 	})
 }
 
@@ -445,11 +364,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
 		close(cut)
-		if got := <-call; got.err == nil {
-			t.Error("the call got an answer")
-		}
+		fails(t, (<-call).err, "the call")
 		same(t, "the stream was taken up with", resumed, []string{"Bearer one"})
-		_ = c.Close()
 	})
 }
 
@@ -473,7 +389,6 @@ func TestTokenSourceFails(t *testing.T) {
 		}
 		out = true
 		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), errSignedOut, "asked")
-		_ = c.Close()
 	})
 }
 

@@ -20,23 +20,18 @@ type tokenUser struct{}
 // http.RoundTripper does.
 func TestTokenByTheContextOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &tokenServer{}
-		server := serve(t, s)
-		c := connectWith(t, server, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
+		s := newDiplomat()
+		c := connectWith(t, serve(t, s), tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
 			return transport.Token{Value: "of-" + user, Owner: user}, nil
 		}), legacy())
-		s.seen()
-		err := c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob"))
-		if err != nil {
-			t.Errorf("got %v", err)
-		}
-		for _, what := range s.seen() {
+		s.read()
+		noError(t, c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob")))
+		for _, what := range s.read() {
 			if !strings.Contains(what, "of-bob") && !strings.HasPrefix(what, "DELETE") {
 				t.Errorf("got %q, want the token of bob only", what)
 			}
 		}
-		_ = c.Close()
 	})
 }
 
@@ -72,7 +67,6 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 		}
 		wg.Wait()
 		equal(t, "the token was renewed times", renewals.Load(), 1)
-		_ = c.Close()
 	})
 }
 
@@ -107,7 +101,6 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("got %v", err)
 		}
-		_ = c.Close()
 	})
 }
 
@@ -118,14 +111,12 @@ func TestTokenThatBeginsAnotherIsRedacted(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "cannot forward ", r.Header.Get("Authorization"))
 		})
-		token := new(transport.Bearer)
-		_ = token.Set("account1")
+		token := bearer("account1")
 		c := connectWith(t, s, token, modern())
 		_ = token.Set("account1-s3cret")
 		_, err := c.CallTool(t.Context(), "a", nil)
 		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("got %v", err)
 		}
-		_ = c.Close()
 	})
 }

@@ -124,6 +124,12 @@ func modern() mcpclient.Options {
 	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
 }
 
+// undeclared lets a client use what the server does not declare.
+func undeclared(o mcpclient.Options) mcpclient.Options {
+	o.Protocol.AllowUndeclared = true
+	return o
+}
+
 // heeding makes a client over HTTP read the standalone stream.
 func heeding(o mcpclient.Options) mcpclient.Options {
 	o.OnNotification = func(*mcp.Notification) {}
