@@ -74,9 +74,7 @@ func TestCache(t *testing.T) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
 			wantRead(t, ctx, c, "5 6 7 8 9 9", slices.Repeat([]string{"file:///r"}, 6)...)
 			r, err := c.ReadResource(ctx, "file:///r")
-			if err != nil || r.TTL != 24*time.Hour {
-				t.Errorf("got the lifetime %v, %v", r.TTL, err)
-			}
+			wrong(t, err != nil || r.TTL != 24*time.Hour, "got the lifetime %v, %v", r.TTL, err)
 			fails(t, errOf(c.ReadResource(ctx, "file:///e")), "")
 			wantRead(t, ctx, c, "11 11", "file:///e", "file:///e")
 			over, cancel := context.WithCancel(ctx)
@@ -136,14 +134,11 @@ func TestPages(t *testing.T) {
 		}
 		same(t, "page", first, want)
 		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
-		if err != nil || second.NextCursor != nil || second.Items[0].Name != "b" {
-			t.Errorf("got %+v, %v", second, err)
-		}
+		wrong(t, err != nil || second.NextCursor != nil || second.Items[0].Name != "b", "got %+v, %v", second, err)
 		time.Sleep(time.Second)
 		_, err = mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: ") {
-			t.Errorf("got %v", err)
-		}
+		e := wantError[*mcp.RPCError](t, err)
+		wrong(t, e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: "), "got %v", err)
 		if again, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil); err != nil || again.Items[0].Name != "new" {
 			t.Errorf("got %+v, %v", again, err)
 		}

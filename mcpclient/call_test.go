@@ -23,9 +23,7 @@ func TestProgress(t *testing.T) {
 			mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p) }))
 		three := 3.0
 		want := []mcp.Progress{{Progress: 1, Total: &three, Message: "one"}, {Progress: 2.5}, {Progress: 3}}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		wrong(t, !reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)
 		callText(t, ctx, c, "slow", "done", mcpclient.WithProgress(func(p mcp.Progress) { t.Errorf("got %+v of a call that is over", p) }))
 	}}))
 }
@@ -34,9 +32,7 @@ func TestCustomMessages(t *testing.T) {
 	do := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		params := json.RawMessage(`{"x": [1], "_meta": {"a": 1, "b": 0}}`)
 		raw, err := c.Call(ctx, "acme/do", params, mcpclient.WithMeta("b", json.RawMessage("2")), mcpclient.WithProgress(func(mcp.Progress) {}))
-		if err != nil || string(raw) != `{"y":1}` {
-			t.Errorf("got %s, %v", raw, err)
-		}
+		wrong(t, err != nil || string(raw) != `{"y":1}`, "got %s, %v", raw, err)
 		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo", "com.mcp.tools/x", "a b", "example-/x"} {
 			if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1"))); err == nil || !strings.Contains(err.Error(), key) {
 				t.Errorf("WithMeta(%q): got %v", key, err)
@@ -46,9 +42,8 @@ func TestCustomMessages(t *testing.T) {
 			}
 		}
 		for name, params := range map[string]any{"_meta that is not an object": map[string]any{"_meta": 1}, "array": []int{1}, "broken": json.RawMessage("{")} {
-			if _, err := c.Call(ctx, "acme/do", params); err == nil {
-				t.Errorf("%s: got no error", name)
-			}
+			_, err := c.Call(ctx, "acme/do", params)
+			wrong(t, err == nil, "%s: got no error", name)
 		}
 		if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{"))); err == nil {
 			t.Error("broken value of WithMeta: got no error")
@@ -58,9 +53,8 @@ func TestCustomMessages(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "custom", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			do(t, ctx, c)
-			if raw, err := c.Call(ctx, "acme/do", nil); err != nil || string(raw) != "true" {
-				t.Errorf("got %s, %v", raw, err)
-			}
+			raw, err := c.Call(ctx, "acme/do", nil)
+			wrong(t, err != nil || string(raw) != "true", "got %s, %v", raw, err)
 			noError(t, c.Notify(ctx, "acme/happened", map[string]any{"z": nil}))
 			noError(t, errOf(c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n")))))
 		}},
@@ -87,9 +81,7 @@ func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		}
 		start := time.Now()
 		err := <-returned
-		if !errors.Is(err, want) || !strings.HasPrefix(err.Error(), `call tool "slow": `) {
-			t.Errorf("got %v, want %v", err, want)
-		}
+		wrong(t, !errors.Is(err, want) || !strings.HasPrefix(err.Error(), `call tool "slow": `), "got %v, want %v", err, want)
 		equal(t, "the call returned after", time.Since(start), time.Duration(i)*3*time.Second)
 		cancel()
 		synctest.Wait()
@@ -132,9 +124,8 @@ func TestModernRefusals(t *testing.T) {
 		} {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, code, data)
 			_, err := c.CallTool(t.Context(), "a", nil)
-			if e := wantError[*mcp.RPCError](t, err); e.Code != code || string(e.Data) != data {
-				t.Errorf("got %v with %s, want code %d with %s", e, e.Data, code, data)
-			}
+			e := wantError[*mcp.RPCError](t, err)
+			wrong(t, e.Code != code || string(e.Data) != data, "got %v with %s, want code %d with %s", e, e.Data, code, data)
 			p.quiet()
 		}
 	})
@@ -152,9 +143,8 @@ func TestNilArguments(t *testing.T) {
 		} {
 			wantText(t, call(), want+" (nil)")
 		}
-		if _, err := c.CallTool(t.Context(), "a", nil, nil); err != nil {
-			t.Errorf("an option that is nil: got %v", err)
-		}
+		_, err := c.CallTool(t.Context(), "a", nil, nil)
+		wrong(t, err != nil, "an option that is nil: got %v", err)
 	})
 }
 

@@ -120,18 +120,15 @@ func TestServerStopsReading(t *testing.T) {
 				start := time.Now()
 				_, err := c.CallTool(ctx, "a", args)
 				cancel()
-				if !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("call %d: got %v, want %v", i, err, context.DeadlineExceeded)
-				}
+				wrong(t, !errors.Is(err, context.DeadlineExceeded), "call %d: got %v, want %v", i, err, context.DeadlineExceeded)
 				within(t, "the call", start, time.Second)
 			}
 			pending := goCall(t.Context(), c, "b")
 			synctest.Wait()
 			start := time.Now()
 			noError(t, c.Close())
-			if got := <-pending; !errors.Is(got.err, mcpclient.ErrClosed) {
-				t.Errorf("a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
-			}
+			got := <-pending
+			wrong(t, !errors.Is(got.err, mcpclient.ErrClosed), "a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
 			within(t, "Close", start, time.Second)
 		})
 	})
@@ -147,9 +144,8 @@ func TestLateAnswers(t *testing.T) {
 			defer cancel()
 			wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 			m := p.next()
-			if notice := p.next(); notice.Method != "notifications/cancelled" {
-				t.Errorf("got %s, want the notice that the call is cancelled", notice.Method)
-			}
+			notice := p.next()
+			wrong(t, notice.Method != "notifications/cancelled", "got %s, want the notice that the call is cancelled", notice.Method)
 			if answered {
 				p.answer(m)
 			}
@@ -159,9 +155,8 @@ func TestLateAnswers(t *testing.T) {
 		for i := range calls {
 			giveUp(i%2 == 0)
 		}
-		if got := inUse() - before; got > 64<<10 {
-			t.Errorf("%d calls that were given up keep %d bytes, want at most 64 KiB", calls, got)
-		}
+		got := inUse() - before
+		wrong(t, got > 64<<10, "%d calls that were given up keep %d bytes, want at most 64 KiB", calls, got)
 		go p.echo()
 		callText(t, t.Context(), c, "b", "b")
 	})
@@ -174,13 +169,11 @@ func TestFloodOfCancellations(t *testing.T) {
 		for i := range 50_000 {
 			p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%d-%s"}}`, i, "an id that nobody knows")
 		}
-		if got := inUse() - before; got > 64<<10 {
-			t.Errorf("the notices keep %d bytes, want at most 64 KiB", got)
-		}
+		got := inUse() - before
+		wrong(t, got > 64<<10, "the notices keep %d bytes, want at most 64 KiB", got)
 		p.ask("7") // also if it was cancelled before it was sent
-		if m := p.next(); string(m.ID) != "7" || m.Error != nil {
-			t.Errorf("got %+v, want an answer", m)
-		}
+		m := p.next()
+		wrong(t, string(m.ID) != "7" || m.Error != nil, "got %+v, want an answer", m)
 	})
 }
 
@@ -290,9 +283,7 @@ func TestExactIntegers(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, m.ID, exact)
 			}()
 			res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
-			if err != nil || string(res.StructuredContent) != exact {
-				t.Errorf("got %+v, %v, want %s", res, err, exact)
-			}
+			wrong(t, err != nil || string(res.StructuredContent) != exact, "got %+v, %v, want %s", res, err, exact)
 		})
 	})
 }

@@ -22,9 +22,8 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		_, task := c.StartTask(ctx, &mcp.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
 		for name, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
 			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcp.LogInfo), "subscribe": subscribe, "skills/list": skills} {
-			if e := wantError[*mcpclient.CapabilityError](t, err); !strings.HasPrefix(e.Error(), "the server does not offer ") {
-				t.Errorf("%s: got %v", name, e)
-			}
+			e := wantError[*mcpclient.CapabilityError](t, err)
+			wrong(t, !strings.HasPrefix(e.Error(), "the server does not offer "), "%s: got %v", name, e)
 		}
 		wantError[*mcpclient.CapabilityError](t, task)
 		ping(t, ctx, c)

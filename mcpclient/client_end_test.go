@@ -142,9 +142,8 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 			synctest.Wait()
 			start := time.Now()
 			_ = p.conn.Close()
-			if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
-				t.Errorf("late %t: got %v, want ErrClosed", late, err)
-			}
+			err := <-waiting
+			wrong(t, !errors.Is(err, mcpclient.ErrClosed), "late %t: got %v, want ErrClosed", late, err)
 			within(t, "the wait", start, 0)
 		})
 	}
@@ -244,8 +243,6 @@ func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 		}
 		defer func() { _ = c.Close() }()
 		time.Sleep(time.Minute)
-		if c.Err() == nil {
-			t.Error("the connection has ended, and the client has not")
-		}
+		wrong(t, c.Err() == nil, "the connection has ended, and the client has not")
 	})
 }

@@ -140,9 +140,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 
 func TestConnectionDies(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
-		if c.Err() != nil {
-			t.Errorf("got Err %v of a connection that works", c.Err())
-		}
+		wrong(t, c.Err() != nil, "got Err %v of a connection that works", c.Err())
 		failed := make(chan error, 10)
 		for range cap(failed) {
 			go func() {
@@ -208,9 +206,8 @@ func TestConnectGivesUp(t *testing.T) {
 		transport, _ := mcpclient.Pipe() // with nothing at the other end
 		ctx := withTimeout(t, 3*time.Second)
 		start := time.Now()
-		if c, err := mcpclient.Connect(ctx, transport, &opts); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, %v", c, err)
-		}
+		c, err := mcpclient.Connect(ctx, transport, &opts)
+		wrong(t, !errors.Is(err, context.DeadlineExceeded), "got %v, %v", c, err)
 		within(t, "Connect", start, 3*time.Second)
 	})
 }
@@ -386,9 +383,7 @@ func TestAfterEnd(t *testing.T) {
 			if <-c.Done(); ended != mcpclient.ErrClosed {
 				t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
 			}
-			if c.AfterEnd(func(error) { t.Error("called after the end") }) {
-				t.Error("got true after the end")
-			}
+			wrong(t, c.AfterEnd(func(error) { t.Error("called after the end") }), "got true after the end")
 		})
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			told := make(chan error, 1)
@@ -430,9 +425,8 @@ func TestConnectWithoutTransport(t *testing.T) {
 			want = "connect: no transport (nil)"
 		}
 		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "era cache": {Protocol: mcpclient.Protocol{EraCache: &mcpclient.EraCache{}}}} {
-			if _, err := mcpclient.Connect(t.Context(), transport, opts); err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%T, %s: got %v, want %q", transport, name, err, want)
-			}
+			_, err := mcpclient.Connect(t.Context(), transport, opts)
+			wrong(t, err == nil || !strings.HasPrefix(err.Error(), want), "%T, %s: got %v, want %q", transport, name, err, want)
 		}
 		if transport == nil {
 			continue
@@ -477,9 +471,8 @@ func TestServerIsKeptWhole(t *testing.T) {
 		if string(got.Meta) != `{"k":1}` || string(got.Capabilities.Others["com.example/x"]) != `{"y":1}` {
 			t.Errorf("%s: got %+v, want _meta and the unknown capability", revision, got)
 		}
-		if modern := revision == mcp.Revision20260728; modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}) {
-			t.Errorf("%s: got the revisions %q", revision, got.Revisions)
-		}
+		modern := revision == mcp.Revision20260728
+		wrong(t, modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}), "%s: got the revisions %q", revision, got.Revisions)
 		_ = c.Close()
 	}
 }

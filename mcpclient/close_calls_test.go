@@ -36,9 +36,8 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	start := time.Now()
 	noError(t, c.Close())
 	e := <-ended
-	if took := e.at.Sub(start); took != 0 || !errors.Is(e.err, mcpclient.ErrClosed) {
-		t.Errorf("got %v after %v, want ErrClosed at once", e.err, took)
-	}
+	took := e.at.Sub(start)
+	wrong(t, took != 0 || !errors.Is(e.err, mcpclient.ErrClosed), "got %v after %v, want ErrClosed at once", e.err, took)
 }
 
 // Waiting for a task, a retry or a deferred request involves no pending request: Close ends
@@ -86,21 +85,18 @@ func TestMiddlewareCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		took := make(chan time.Duration, 1)
 		o := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
-		o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
-			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-				if r.Method == "subscriptions/listen" {
-					start := time.Now()
-					_ = r.Client.Close()
-					took <- time.Since(start)
-				}
-				return next(ctx, r)
+		o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			if r.Method == "subscriptions/listen" {
+				start := time.Now()
+				_ = r.Client.Close()
+				took <- time.Since(start)
 			}
-		}}
+			return next(ctx, r)
+		})}
 		c, _ := connectedPeer(t, o)
 		_, _ = c.Subscribe(t.Context(), onTools)
-		if d := <-took; d > time.Second {
-			t.Errorf("Close took %v", d)
-		}
+		d := <-took
+		wrong(t, d > time.Second, "Close took %v", d)
 	})
 }
 
@@ -134,9 +130,8 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		go func() { _ = c.Close() }()
-		if d := (<-failed).Sub(start); d > 0 {
-			t.Errorf("the call failed after %v, want at once", d)
-		}
+		d := (<-failed).Sub(start)
+		wrong(t, d > 0, "the call failed after %v, want at once", d)
 		go func() {
 			for range p.inbox {
 			}

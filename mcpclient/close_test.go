@@ -114,9 +114,8 @@ func TestHandlerCloses(t *testing.T) {
 			p := <-transport.peers
 			synctest.Wait()
 			test.provoke(c, p)
-			if err := <-called; !errors.Is(err, mcpclient.ErrClosed) && !errors.Is(err, mcpclient.ErrConnectionLost) {
-				t.Errorf("the call under way: got %v", err)
-			}
+			err := <-called
+			wrong(t, !errors.Is(err, mcpclient.ErrClosed) && !errors.Is(err, mcpclient.ErrConnectionLost), "the call under way: got %v", err)
 			within(t, "the call under way", start, 0)
 			k.ended(c, true, 0)
 		})

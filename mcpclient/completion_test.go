@@ -37,9 +37,8 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("no completion in the result: got %v, want ErrInvalidResult", err)
 		}
 		_, err = c.Complete(ctx, any)
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), `argument "a" of "p"`) {
-			t.Errorf("refused: got %v", err)
-		}
+		e := wantError[*mcp.RPCError](t, err)
+		wrong(t, e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), `argument "a" of "p"`), "refused: got %v", err)
 		if _, err = c.Complete(ctx, &mcp.CompleteParams{Argument: "a"}); err == nil || !strings.Contains(err.Error(), "Prompt or Template") {
 			t.Errorf("no reference: got %v", err)
 		}
@@ -49,15 +48,13 @@ func TestCompletion(t *testing.T) {
 			p := *language
 			p.Filled = map[string]string{"style": "terse"}
 			got, err := c.Complete(ctx, &p)
-			if diff := cmp.Diff(&mcp.Completion{Values: []string{"python"}}, got); diff != "" || err != nil {
-				t.Errorf("got +, want -:\n%s%v", diff, err)
-			}
+			diff := cmp.Diff(&mcp.Completion{Values: []string{"python"}}, got)
+			wrong(t, diff != "" || err != nil, "got +, want -:\n%s%v", diff, err)
 		}},
 		{name: "completion_undeclared", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Complete(ctx, language)
-			if e := wantError[*mcpclient.CapabilityError](t, err); e.Capability != "completions" {
-				t.Errorf("got %v, want the capability completions", err)
-			}
+			e := wantError[*mcpclient.CapabilityError](t, err)
+			wrong(t, e.Capability != "completions", "got %v, want the capability completions", err)
 		}},
 	})
 }

@@ -84,9 +84,8 @@ func TestURLElicitationError(t *testing.T) {
 	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
 	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.CallTool(ctx, "t", nil)
-		if visits, ok := errors.AsType[*mcpclient.URLElicitationError](err); ok {
-			t.Errorf("got %v, want the server's error alone", visits)
-		}
+		visits, ok := errors.AsType[*mcpclient.URLElicitationError](err)
+		wrong(t, ok, "got %v, want the server's error alone", visits)
 		wantError[*mcp.RPCError](t, err)
 	}
 	playAll(t, []conversation{
@@ -118,9 +117,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 				t.Errorf("%q: by hand: got %+v, want none", url, params)
 			}
 		})
-		if len(person.seen) > 0 {
-			t.Errorf("%q: the person was asked about %q", url, person.seen)
-		}
+		wrong(t, len(person.seen) > 0, "%q: the person was asked about %q", url, person.seen)
 	}
 }
 
@@ -129,9 +126,7 @@ func TestElicitationDone(t *testing.T) {
 	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "t", "done")
 	}}})
-	if mcpclient.ElicitationDone(t.Context()) != nil {
-		t.Error("outside a handler: got a channel, want nil")
-	}
+	wrong(t, mcpclient.ElicitationDone(t.Context()) != nil, "outside a handler: got a channel, want nil")
 	person := new(visitor)
 	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
@@ -139,9 +134,7 @@ func TestElicitationDone(t *testing.T) {
 			p.echo()
 		}()
 		callText(t, t.Context(), c, "t", "t")
-		if len(person.done) != 1 || person.done[0] != nil {
-			t.Errorf("in the modern era: got %v, want nil once", person.done)
-		}
+		wrong(t, len(person.done) != 1 || person.done[0] != nil, "in the modern era: got %v, want nil once", person.done)
 	})
 }
 
@@ -182,9 +175,7 @@ func TestVisitsBound(t *testing.T) {
 				return false
 			}
 		}
-		if isDone(0) || !isDone(1) || isDone(2) {
-			t.Errorf("got %v, %v, %v, want the second alone to be done", isDone(0), isDone(1), isDone(2))
-		}
+		wrong(t, isDone(0) || !isDone(1) || isDone(2), "got %v, %v, %v, want the second alone to be done", isDone(0), isDone(1), isDone(2))
 	})
 }
 
@@ -204,8 +195,6 @@ func TestVisitsWithoutAWait(t *testing.T) {
 		within(t, "the call", start, 0)
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","elicitationId":"%s","url":"https://example.com","message":"m"}}`, strings.Repeat("x", 1<<10+1))
 		p.next()
-		if len(person.done) != 2 || person.done[0] == nil || person.done[1] != nil {
-			t.Errorf("got %v, want a channel for the first only", person.done)
-		}
+		wrong(t, len(person.done) != 2 || person.done[0] == nil || person.done[1] != nil, "got %v, want a channel for the first only", person.done)
 	})
 }

@@ -66,9 +66,8 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 	t.Helper()
 	c := connected(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 	_ = c.Close()
-	if legacy := c.Server().Revision != mcp.Revision20260728; legacy != (s.era == "legacy") {
-		t.Errorf("got revision %s of a %s server", c.Server().Revision, s.era)
-	}
+	legacy := c.Server().Revision != mcp.Revision20260728
+	wrong(t, legacy != (s.era == "legacy"), "got revision %s of a %s server", c.Server().Revision, s.era)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	same(t, "asked", s.asked, want)
@@ -136,14 +135,11 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 			}
 			must(t, connect())
 			s.broken = status
-			if e := wantError[*transport.HTTPError](t, connect()); e.Status != status {
-				t.Errorf("got %v, want status %d", e, status)
-			}
+			e := wantError[*transport.HTTPError](t, connect())
+			wrong(t, e.Status != status, "got %v, want status %d", e, status)
 			s.broken = 0
 			noError(t, connect())
-			if !slices.Equal(asked, []string{discover}) {
-				t.Errorf("status %d: asked %q, want one server/discover", status, asked)
-			}
+			wrong(t, !slices.Equal(asked, []string{discover}), "status %d: asked %q, want one server/discover", status, asked)
 		})
 	}
 }
@@ -172,9 +168,8 @@ func TestEraCacheAreBounded(t *testing.T) {
 		newChangeable(t, "1029", "legacy").connects(t, v, initialize)
 		newChangeable(t, "5", "legacy").connects(t, v, discover, initialize)
 		var kept map[string]json.RawMessage
-		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
-			t.Errorf("got %d entries, %v, want 1,024", len(kept), err)
-		}
+		data, err := json.Marshal(v)
+		wrong(t, err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024, "got %d entries, %v, want 1,024", len(kept), err)
 	})
 }
 
@@ -293,9 +288,7 @@ func TestEraCacheReadMany(t *testing.T) {
 			t.Fatalf("got %d entries, %v, want 1,024", len(kept), err)
 		}
 		for key := range kept {
-			if key < fmt.Sprintf("%032d", stored-1024) {
-				t.Errorf("kept %s, which is among the oldest", key)
-			}
+			wrong(t, key < fmt.Sprintf("%032d", stored-1024), "kept %s, which is among the oldest", key)
 		}
 	})
 }

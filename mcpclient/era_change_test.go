@@ -162,9 +162,8 @@ func wantUse(t *testing.T, c *mcpclient.Client, a *changingServer, revision stri
 	callText(t, t.Context(), c, "a", "a")
 	wantTools(t, t.Context(), c, revision)
 	ping(t, t.Context(), c)
-	if _, all := a.seen(""); all != ran || c.Server().Revision != revision {
-		t.Errorf("%d calls ran, by %s; want %d by %s", all, c.Server().Revision, ran, revision)
-	}
+	_, all := a.seen("")
+	wrong(t, all != ran || c.Server().Revision != revision, "%d calls ran, by %s; want %d by %s", all, c.Server().Revision, ran, revision)
 }
 
 // A server that was rolled back is probed again, once, however it refuses; then the call that
@@ -179,12 +178,10 @@ func TestRolledBackServer(t *testing.T) {
 				wantUse(t, c, a, mcp.Revision20260728, 1)
 				a.become(mcp.Revision20251125)
 				wantUse(t, c, a, mcp.Revision20251125, 2)
-				if asked, _ := a.seen("initialize"); asked != 1 || c.SessionID() != "s-1" {
-					t.Errorf("initialized %d times, the session is %q", asked, c.SessionID())
-				}
-				if raw, err := eras.MarshalJSON(); err != nil || !strings.Contains(string(raw), mcp.Revision20251125) {
-					t.Errorf("got the cache %s, %v", raw, err)
-				}
+				asked, _ := a.seen("initialize")
+				wrong(t, asked != 1 || c.SessionID() != "s-1", "initialized %d times, the session is %q", asked, c.SessionID())
+				raw, err := eras.MarshalJSON()
+				wrong(t, err != nil || !strings.Contains(string(raw), mcp.Revision20251125), "got the cache %s, %v", raw, err)
 			})
 		})
 	}
@@ -244,15 +241,12 @@ func TestServerThatChangesOften(t *testing.T) {
 			}
 			wantUse(t, c, a, now, i+1)
 			for change, err := range s.Changes(t.Context()) {
-				if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-					t.Errorf("%d: got %v, %v, want the end of the subscription", i, change, err)
-				}
+				wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "%d: got %v, %v, want the end of the subscription", i, change, err)
 			}
 			synctest.Wait()
 			mu.Lock()
-			if want := "notifications/tools/list_changed"; len(notices) != 3 || notices[0] != want {
-				t.Errorf("%d: got the notifications %v, want %s first of three", i, notices, want)
-			}
+			want := "notifications/tools/list_changed"
+			wrong(t, len(notices) != 3 || notices[0] != want, "%d: got the notifications %v, want %s first of three", i, notices, want)
 			mu.Unlock()
 			time.Sleep(10 * time.Second)
 		}
@@ -318,9 +312,8 @@ func TestNotRolledBack(t *testing.T) {
 		odd := func() {
 			for range 10 {
 				_, err := c.CallTool(t.Context(), "odd", nil)
-				if e := wantError[*mcp.RPCError](t, err); e.Message != "odd" {
-					t.Errorf("got %v", err)
-				}
+				e := wantError[*mcp.RPCError](t, err)
+				wrong(t, e.Message != "odd", "got %v", err)
 			}
 		}
 		odd()
@@ -330,9 +323,8 @@ func TestNotRolledBack(t *testing.T) {
 		broken = false
 		wantUse(t, c, a, mcp.Revision20260728, 1)
 		initialized, _ := a.seen("initialize")
-		if discovered, _ := a.seen("server/discover"); initialized != 0 || discovered > 6 {
-			t.Errorf("initialized %d times, discovered %d times", initialized, discovered)
-		}
+		discovered, _ := a.seen("server/discover")
+		wrong(t, initialized != 0 || discovered > 6, "initialized %d times, discovered %d times", initialized, discovered)
 	})
 }
 
@@ -341,9 +333,8 @@ func TestRolledBackFromAForcedRevision(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, modern(), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
 		fails(t, errOf(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
-		if asked, _ := a.seen("initialize"); asked != 0 {
-			t.Errorf("initialized %d times", asked)
-		}
+		asked, _ := a.seen("initialize")
+		wrong(t, asked != 0, "initialized %d times", asked)
 	})
 }
 

@@ -51,9 +51,8 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 		s.mu.Unlock()
 		s.seen()
 		fails(t, errOf(c.Subscribe(t.Context(), onResources("file:///a"))), "")
-		if got := s.seen(); len(got) > 12 {
-			t.Errorf("got %d requests: %q", len(got), got)
-		}
+		got := s.seen()
+		wrong(t, len(got) > 12, "got %d requests: %q", len(got), got)
 	})
 }
 
@@ -65,9 +64,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 		_ = p.conn.Close()
 		p = <-transport.peers
 		m := p.next()
-		if m.Method != "resources/subscribe" {
-			t.Errorf("on the next connection: got %+v", m)
-		}
+		wrong(t, m.Method != "resources/subscribe", "on the next connection: got %+v", m)
 		p.answer(m)
 		noError(t, <-subscribed)
 		p.quiet()
@@ -91,9 +88,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 		if m.Method == "notifications/cancelled" { // sent while the test continues
 			m = p.next()
 		}
-		if m.Method != "resources/subscribe" {
-			t.Errorf("of the second: got %+v", m)
-		}
+		wrong(t, m.Method != "resources/subscribe", "of the second: got %+v", m)
 		p.answer(m)
 		calls.Wait()
 	})
@@ -106,9 +101,8 @@ func TestNewSessionWatches(t *testing.T) {
 		s.forget()
 		s.seen()
 		ping(t, t.Context(), c)
-		if got := s.seen(); !slices.Contains(got, "resources/subscribe s-2 2025-11-25") {
-			t.Errorf("got %q, want the resource watched in the new session", got)
-		}
+		got := s.seen()
+		wrong(t, !slices.Contains(got, "resources/subscribe s-2 2025-11-25"), "got %q, want the resource watched in the new session", got)
 		wantChanges(t, sub, stale)
 	})
 }

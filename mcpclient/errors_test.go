@@ -43,9 +43,8 @@ func TestErrorTexts(t *testing.T) {
 		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
 		&transport.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{Server: []string{long}},
 	} {
-		if got := err.Error(); len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got) {
-			t.Errorf("%T: got %d bytes", err, len(got))
-		}
+		got := err.Error()
+		wrong(t, len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got), "%T: got %d bytes", err, len(got))
 	}
 }
 
@@ -89,13 +88,10 @@ func TestErrorsSayItOnce(t *testing.T) {
 			failed++
 			parts := strings.Split(err.Error(), ": ")
 			slices.Sort(parts)
-			if n := len(parts); len(slices.Compact(parts)) < n {
-				t.Errorf("%s: got %q, which says a thing twice", name, err)
-			}
+			n := len(parts)
+			wrong(t, len(slices.Compact(parts)) < n, "%s: got %q, which says a thing twice", name, err)
 		}
-		if failed < 19 {
-			t.Errorf("got %d errors, want them of nearly all requests", failed)
-		}
+		wrong(t, failed < 19, "got %d errors, want them of nearly all requests", failed)
 	}
 	for era, o := range eras() {
 		for _, undeclared := range []bool{false, true} {

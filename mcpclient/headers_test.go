@@ -97,15 +97,13 @@ func TestParamHeaders(t *testing.T) {
 			`{"n":-9007199254740991}`:                              {"N": "-9007199254740991"},
 			`{}`:                                                   {},
 		} {
-			if err := call(args); err != nil {
-				t.Errorf("%s: %v", args, err)
-			}
+			err := call(args)
+			wrong(t, err != nil, "%s: %v", args, err)
 			same(t, args, got, want)
 		}
 		for _, n := range []string{"9007199254740992", "-9007199254740992", "1e400", "9007199254740993.0", "99999999999999999999"} {
-			if err := call(`{"n":` + n + `}`); err == nil || !strings.Contains(err.Error(), "2^53-1") || got != nil {
-				t.Errorf("%s: got %v, and the server %v", n, err, got)
-			}
+			err := call(`{"n":` + n + `}`)
+			wrong(t, err == nil || !strings.Contains(err.Error(), "2^53-1") || got != nil, "%s: got %v, and the server %v", n, err, got)
 		}
 		if _, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`)); err != nil || got["S"] != "custom" {
 			t.Errorf("custom request: got %v, %v", got, err)
@@ -123,9 +121,7 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	o := modern()
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	o.Schemas.OnInvalidTool = func(tool *mcp.Tool, reason error) {
-		if !errors.Is(reason, mcp.ErrInvalidResult) {
-			t.Errorf("got reason %v", reason)
-		}
+		wrong(t, !errors.Is(reason, mcp.ErrInvalidResult), "got reason %v", reason)
 		left = append(left, tool.Name)
 	}
 	play := func(invalid, listed []string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -178,9 +174,8 @@ func TestListsTeachHeaders(t *testing.T) {
 			})
 			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
 			got, err := test.list(t.Context(), c)
-			if diff := cmp.Diff(test.listed, got); err != nil || diff != "" {
-				t.Errorf("%v; got +, want -:\n%s", err, diff)
-			}
+			diff := cmp.Diff(test.listed, got)
+			wrong(t, err != nil || diff != "", "%v; got +, want -:\n%s", err, diff)
 			noError(t, errOf(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
 		})
 	}
@@ -200,9 +195,8 @@ func TestHeaderMismatch(t *testing.T) {
 		}
 		for i, want := range []string{"-32020", "the server does not list the tool", "not a header name"} {
 			_, err := c.CallTool(ctx, "t", args)
-			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want) {
-				t.Errorf("call %d: got %v, want %q", i, err, want)
-			}
+			e := wantError[*mcp.RPCError](t, err)
+			wrong(t, e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want), "call %d: got %v, want %q", i, err, want)
 		}
 		_, err := c.GetPrompt(ctx, "p", nil)
 		wantError[*mcp.RPCError](t, err)
@@ -235,12 +229,10 @@ func TestParamHeadersForgotten(t *testing.T) {
 		for i := range all {
 			_, _ = c.CallTool(t.Context(), fmt.Sprint("t", i), map[string]string{"s": "v"})
 		}
-		if known := all - missing; known > 1024 || known < 1000 {
-			t.Errorf("got %d tools remembered, want 1,024 at most", known)
-		}
-		if _, err := c.CallTool(t.Context(), "t1", map[string]string{"s": "v"}); err != nil || lists == 0 {
-			t.Errorf("got %v after %d lists", err, lists)
-		}
+		known := all - missing
+		wrong(t, known > 1024 || known < 1000, "got %d tools remembered, want 1,024 at most", known)
+		_, err := c.CallTool(t.Context(), "t1", map[string]string{"s": "v"})
+		wrong(t, err != nil || lists == 0, "got %v after %d lists", err, lists)
 	})
 }
 
@@ -260,9 +252,7 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 			must(t, c.RegisterTools(tool("t", schema)))
 			must(t, errOf(c.CallTool(t.Context(), "t", json.RawMessage(args))))
 		})
-		if got != "123" {
-			t.Errorf("at depth %d: got %q, want 123", depth, got)
-		}
+		wrong(t, got != "123", "at depth %d: got %q, want 123", depth, got)
 	}
 }
 

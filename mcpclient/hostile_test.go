@@ -224,9 +224,8 @@ func millionVisits(t *testing.T) {
 	metBy(t, opts, func(c *mcpclient.Client, p *peer) {
 		call := goCall(t.Context(), c, "a")
 		p.send("%s", `{"id":`+string(p.next().ID)+`,"error":{"code":-32042,"message":"visit","data":{"elicitations":[`+strings.Repeat("{},", 4e6)+`{}]}}}`)
-		if got := <-call; got.err == nil {
-			t.Error("got no error")
-		}
+		got := <-call
+		wrong(t, got.err == nil, "got no error")
 	})
 }
 
@@ -241,9 +240,8 @@ func otherRevision(t *testing.T) {
 	}()
 	opts := legacy()
 	c, err := mcpclient.Connect(t.Context(), transport, &opts)
-	if e := wantError[*mcpclient.RevisionError](t, err); c != nil || !slices.Equal(e.Client, []string{mcp.Revision20251125}) {
-		t.Errorf("got %v, %v, want an error that names the revision", c, err)
-	}
+	e := wantError[*mcpclient.RevisionError](t, err)
+	wrong(t, c != nil || !slices.Equal(e.Client, []string{mcp.Revision20251125}), "got %v, %v, want an error that names the revision", c, err)
 }
 
 // Each call ends when its answer arrives; no deadline is needed.
@@ -276,9 +274,8 @@ func listsWithHoles(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		for _, page := range []string{`{"tools":[null,{"name":"a","inputSchema":{}}]}`, `{}`} {
 			go p.reply(`{"id":%s,"result":%s}`, page)
-			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-				t.Errorf("%s: got %v", page, err)
-			}
+			_, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
+			wrong(t, err != nil, "%s: got %v", page, err)
 		}
 	})
 }

@@ -55,9 +55,7 @@ func TestCookies(t *testing.T) {
 		c := connectedBy(t, s.URL(), client, modern())
 		callText(t, t.Context(), c, "a", "a")
 		callText(t, t.Context(), c, "b", "b")
-		if len(got) != 2 || got[0] != "" || got[1] != "replica=7" {
-			t.Errorf("got cookies %q, want that of the first answer in the second request", got)
-		}
+		wrong(t, len(got) != 2 || got[0] != "" || got[1] != "replica=7", "got cookies %q, want that of the first answer in the second request", got)
 	})
 }
 
@@ -71,9 +69,7 @@ func TestClientTimeout(t *testing.T) {
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "a", nil)
 		var timeout net.Error
-		if !errors.As(err, &timeout) || !timeout.Timeout() {
-			t.Errorf("got %v, want a timeout", err)
-		}
+		wrong(t, !errors.As(err, &timeout) || !timeout.Timeout(), "got %v, want a timeout", err)
 		within(t, "the call", start, 3*time.Second)
 	})
 }
@@ -134,9 +130,8 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	must(t, err)
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
 	_, err = connectBy(t, "http://a.test", client, legacy())
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); !ok || errors.Is(err, http.ErrSchemeMismatch) {
-		t.Errorf("got %v, want the error of the proxy", err)
-	}
+	_, ok := errors.AsType[tls.RecordHeaderError](err)
+	wrong(t, !ok || errors.Is(err, http.ErrSchemeMismatch), "got %v, want the error of the proxy", err)
 }
 
 // A replaced http.DefaultTransport is used.
@@ -155,9 +150,7 @@ func TestDefaultTransport(t *testing.T) {
 			return s.Transport().RoundTrip(r)
 		})
 		callText(t, t.Context(), c, "a", "a")
-		if !called {
-			t.Error("the new default transport was not used")
-		}
+		wrong(t, !called, "the new default transport was not used")
 	})
 }
 
@@ -261,9 +254,8 @@ func TestCompressedAnswers(t *testing.T) {
 			conn := connectedBy(t, s.URL(), s.Client(), modern())
 			callText(t, t.Context(), conn, "a", "a")
 			callText(t, t.Context(), conn, "moved", "moved")
-			if want := "gzip gzip"; strings.Join(asked, " ") != want {
-				t.Errorf("got requests that accept %q, want %q", asked, want)
-			}
+			want := "gzip gzip"
+			wrong(t, strings.Join(asked, " ") != want, "got requests that accept %q, want %q", asked, want)
 		})
 	}
 }
@@ -419,9 +411,7 @@ func TestGoAway(t *testing.T) {
 			})
 			_, err = connectBy(t, "https://"+l.Addr().String(), tlsOnly.Client(), modern())
 			wantError[*transport.BrokenError](t, err)
-			if mcpclient.Unsent(err) {
-				t.Errorf("got %v as of a request that was not sent", err)
-			}
+			wrong(t, mcpclient.Unsent(err), "got %v as of a request that was not sent", err)
 		})
 	}
 }

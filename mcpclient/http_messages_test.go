@@ -57,9 +57,8 @@ func TestNameHeader(t *testing.T) {
 			"tasks/get": {"=?base64?w6Q=?="}, "tasks/update": {"=?base64?w6Q=?="}, "tasks/cancel": {"=?base64?w6Q=?="},
 			"tools/list": nil, "completion/complete": nil, "resources/subscribe": nil,
 		} {
-			if _, err := c.Call(t.Context(), method, params); err != nil {
-				t.Errorf("%s: %v", method, err)
-			}
+			_, err := c.Call(t.Context(), method, params)
+			wrong(t, err != nil, "%s: %v", method, err)
 			same(t, method, got, want)
 		}
 	})
@@ -117,9 +116,8 @@ func TestHTTPResume(t *testing.T) {
 			start := time.Now()
 			callText(t, ctx, c, "slow", "done")
 			// 1.5 s, then 2 s after an event, 2 s after the failure, and 2 s as requested.
-			if waited, want := time.Since(start), 1500*time.Millisecond+2*time.Second+2*time.Second+2*time.Second; waited != want {
-				t.Errorf("got waits of %v, want %v", waited, want)
-			}
+			waited, want := time.Since(start), 1500*time.Millisecond+2*time.Second+2*time.Second+2*time.Second
+			wrong(t, waited != want, "got waits of %v, want %v", waited, want)
 		}},
 		{name: "http_resume_fails", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "the event stream broke", "the event stream ended"} {
@@ -151,21 +149,17 @@ func TestHTTPBodies(t *testing.T) {
 			mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult,
 			mcp.ErrInvalidResult, mcp.ErrInvalidResult,
 		} {
-			if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, want) {
-				t.Errorf("call %d: got %v, want %v", i, err, want)
-			}
+			_, err := c.CallTool(ctx, "a", nil)
+			wrong(t, !errors.Is(err, want), "call %d: got %v, want %v", i, err, want)
 		}
 		wantText(t, errOf(c.CallTool(ctx, "a", nil)), "the event stream ended", "stream with the answer to another request")
 		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 			_, err := c.CallTool(ctx, "a", nil)
 			e := wantError[*transport.HTTPError](t, err)
-			if e.Status != status {
-				t.Errorf("got %v, want status %d", err, status)
-			}
+			wrong(t, e.Status != status, "got %v, want status %d", err, status)
 			if status == http.StatusServiceUnavailable {
-				if rpc := wantError[*mcp.RPCError](t, err); e.RetryAfter != 7*time.Second || rpc.Message != "overloaded" {
-					t.Errorf("got %v", err)
-				}
+				rpc := wantError[*mcp.RPCError](t, err)
+				wrong(t, e.RetryAfter != 7*time.Second || rpc.Message != "overloaded", "got %v", err)
 			}
 		}
 		callText(t, ctx, c, "a", "done")
@@ -204,9 +198,8 @@ func TestHTTPConn(t *testing.T) {
 		conn, err := (&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context())
 		must(t, err)
 		noError(t, conn.Send(t.Context(), []byte(`{"method":"taken"}`)))
-		if e := wantError[*transport.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`))); e.Status != http.StatusBadRequest {
-			t.Errorf("got %v", e)
-		}
+		e := wantError[*transport.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`)))
+		wrong(t, e.Status != http.StatusBadRequest, "got %v", e)
 		received := make(chan error)
 		go func() {
 			_, err := conn.Recv()
@@ -253,9 +246,7 @@ func TestConnectFailsInSession(t *testing.T) {
 			equal(t, "Connect took", time.Since(start), test.want)
 			select {
 			case id := <-ended:
-				if id != "s-1" || len(ended) > 0 {
-					t.Errorf("the session %q was ended, want s-1, once", id)
-				}
+				wrong(t, id != "s-1" || len(ended) > 0, "the session %q was ended, want s-1, once", id)
 			default:
 				t.Error("the session was not ended")
 			}
@@ -292,9 +283,8 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 				} else {
 					standalone <- notice
 				}
-				if got := <-told; got != float64(i) {
-					t.Errorf("got progress %v, want %d before the answer", got, i)
-				}
+				got := <-told
+				wrong(t, got != float64(i), "got progress %v, want %d before the answer", got, i)
 			}
 			for i := 7; i <= 9; i++ { // after everything that the call waits for
 				say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i))
@@ -308,9 +298,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 		var got []float64
 		callHere(t, c, func(p mcp.Progress, stack string) {
 			got = append(got, p.Progress)
-			if !strings.Contains(stack, "callHere") {
-				t.Errorf("told on another goroutine:\n%s", stack)
-			}
+			wrong(t, !strings.Contains(stack, "callHere"), "told on another goroutine:\n%s", stack)
 			if p.Progress <= 6 {
 				told <- p.Progress
 			}

@@ -80,9 +80,8 @@ func TestAcceptOfTheHost(t *testing.T) {
 			})
 			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, modern())
 			for range 2 {
-				if _, err := c.CallTool(t.Context(), "a", nil); (err != nil) != (takes == "nothing") {
-					t.Errorf("%q: got %v", takes, err)
-				}
+				_, err := c.CallTool(t.Context(), "a", nil)
+				wrong(t, (err != nil) != (takes == "nothing"), "%q: got %v", takes, err)
 			}
 			same(t, takes, got, want)
 		})
@@ -125,9 +124,7 @@ func TestHTTPHooks(t *testing.T) {
 					return transport.Token{Value: "first"}, nil
 				}
 				asked++
-				if r.Token != "first" || r.Status != http.StatusUnauthorized || r.Header.Get("Www-Authenticate") == "" {
-					t.Errorf("got %+v", r)
-				}
+				wrong(t, r.Token != "first" || r.Status != http.StatusUnauthorized || r.Header.Get("Www-Authenticate") == "", "got %+v", r)
 				return transport.Token{Value: "second"}, nil
 			}),
 		}, modern())
@@ -135,9 +132,8 @@ func TestHTTPHooks(t *testing.T) {
 		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
 		_, err := c.CallTool(t.Context(), "private", nil)
-		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
-			t.Errorf("got %v", err)
-		}
+		e := wantError[*transport.HTTPError](t, err)
+		wrong(t, e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?", "got %v", err)
 		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		want := []string{
 			"POST tools/call", "tools/call 200",
@@ -145,12 +141,9 @@ func TestHTTPHooks(t *testing.T) {
 			"POST tools/call", "tools/call 401", "POST tools/call", "tools/call 401",
 			"POST notifications/acme", "notifications/acme 202",
 		}
-		if diff := cmp.Diff(want, log); diff != "" || asked != 1 {
-			t.Errorf("asked %d times; got +, want -:\n%s", asked, diff)
-		}
-		if !strings.HasPrefix(agent, "mcpchain") {
-			t.Errorf("got user agent %q", agent)
-		}
+		diff := cmp.Diff(want, log)
+		wrong(t, diff != "" || asked != 1, "asked %d times; got +, want -:\n%s", asked, diff)
+		wrong(t, !strings.HasPrefix(agent, "mcpchain"), "got user agent %q", agent)
 	})
 }
 
@@ -171,9 +164,8 @@ func TestTokenRefusedInRenewal(t *testing.T) {
 		c := connectWith(t, serve(t, s), token, legacy())
 		s.forget()
 		valid = "Bearer new"
-		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
-			t.Errorf("got %q, %v", names, err)
-		}
+		names, err := collect(c.Tools(t.Context()), toolName)
+		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
 	})
 }
 
@@ -218,9 +210,8 @@ func TestResponseWithoutRequest(t *testing.T) {
 		}}, legacy())
 		callText(t, t.Context(), c, "a", "a")
 		_, err := c.CallTool(t.Context(), "missing", nil)
-		if e := wantError[*transport.HTTPError](t, err); e.Method != http.MethodPost || e.Status != http.StatusNotFound {
-			t.Errorf("got %v", err)
-		}
+		e := wantError[*transport.HTTPError](t, err)
+		wrong(t, e.Method != http.MethodPost || e.Status != http.StatusNotFound, "got %v", err)
 	})
 }
 
@@ -248,9 +239,7 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 		}, modern())
 		_, err := c.CallTool(t.Context(), "a", nil)
 		equal(t, "", wantError[*dialError](t, err), cause)
-		if !strings.Contains(err.Error(), "the proxy refused [secret]") {
-			t.Errorf("got %v, want its text without the secret", err)
-		}
+		wrong(t, !strings.Contains(err.Error(), "the proxy refused [secret]"), "got %v, want its text without the secret", err)
 	})
 }
 

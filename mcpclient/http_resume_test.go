@@ -50,9 +50,8 @@ func TestHTTPPolling(t *testing.T) {
 	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, t.Context(), c, "a", "a")
-		if got, least := time.Since(start), polls*3*time.Second; got < least || got > least+polls*time.Second {
-			t.Errorf("got the answer after %v, want about %v", got, least)
-		}
+		got, least := time.Since(start), polls*3*time.Second
+		wrong(t, got < least || got > least+polls*time.Second, "got the answer after %v, want about %v", got, least)
 	})
 }
 
@@ -87,9 +86,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 		wantText(t, err, "an event is over 1000 bytes")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if len(resumed) != 2 {
-			t.Errorf("got connections after %q: the call was resumed", resumed)
-		}
+		wrong(t, len(resumed) != 2, "got connections after %q: the call was resumed", resumed)
 	})
 }
 
@@ -152,9 +149,8 @@ func TestHTTPResumeGivesUp(t *testing.T) {
 			t.Fatalf("got %d connections, want 6", len(opened))
 		}
 		for i, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
-			if got := opened[i+1].Sub(opened[i]); got < least || got > 2*least {
-				t.Errorf("wait %d: got %v, want %v to %v", i, got, least, 2*least)
-			}
+			got := opened[i+1].Sub(opened[i])
+			wrong(t, got < least || got > 2*least, "wait %d: got %v, want %v to %v", i, got, least, 2*least)
 		}
 	})
 }
@@ -239,8 +235,7 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 		streaming.Wait()
 		want := slices.Repeat([]string{"session-1"}, calls)
 		same(t, "sessions of resumed streams", resumed, want)
-		if got := c.SessionID(); sessions != 2 || got != "session-2" {
-			t.Errorf("got %d sessions, now %q, want a second one only", sessions, got)
-		}
+		got := c.SessionID()
+		wrong(t, sessions != 2 || got != "session-2", "got %d sessions, now %q, want a second one only", sessions, got)
 	})
 }

@@ -55,12 +55,10 @@ func TestProbeStatus(t *testing.T) {
 			if err == nil {
 				t.Fatal("got a connection")
 			}
-			if legacy := len(methods) > 1; legacy != test.legacy {
-				t.Errorf("got requests %q and %v", methods, err)
-			}
-			if status, ok := errors.AsType[*transport.HTTPError](err); test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status) {
-				t.Errorf("got %v, want the status", err)
-			}
+			legacy := len(methods) > 1
+			wrong(t, legacy != test.legacy, "got requests %q and %v", methods, err)
+			status, ok := errors.AsType[*transport.HTTPError](err)
+			wrong(t, test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status), "got %v, want the status", err)
 		})
 	}
 }
@@ -107,12 +105,8 @@ func TestRedirects(t *testing.T) {
 			case c != nil:
 				_ = c.Close()
 			}
-			if len(hosts) != 1 {
-				t.Errorf("the request reached %v", hosts)
-			}
-			if h.Client.CheckRedirect != nil {
-				t.Error("the caller's client was changed")
-			}
+			wrong(t, len(hosts) != 1, "the request reached %v", hosts)
+			wrong(t, h.Client.CheckRedirect != nil, "the caller's client was changed")
 		})
 	}
 }
@@ -195,9 +189,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 				text += "\n" + rpc.Message + string(rpc.Data)
 			}
 			for _, secret := range secrets {
-				if strings.Contains(text, secret) {
-					t.Errorf("%q is in:\n%s", secret, text)
-				}
+				wrong(t, strings.Contains(text, secret), "%q is in:\n%s", secret, text)
 			}
 		})
 	}
@@ -255,9 +247,8 @@ func TestRetryAfter(t *testing.T) {
 		} {
 			after = value
 			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
-			if e := wantError[*transport.HTTPError](t, err); e.RetryAfter != want {
-				t.Errorf("%q: got %v, want %v", value, e.RetryAfter, want)
-			}
+			e := wantError[*transport.HTTPError](t, err)
+			wrong(t, e.RetryAfter != want, "%q: got %v, want %v", value, e.RetryAfter, want)
 		}
 	})
 }
@@ -277,8 +268,7 @@ func TestShortSecretsStay(t *testing.T) {
 			must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
 		_, err := c.CallTool(t.Context(), "a", nil)
-		if e := wantError[*mcp.RPCError](t, err); e.Message != "1 name" || string(e.Data) != data {
-			t.Errorf("got %q with %s, want it as the server sent it", e.Message, e.Data)
-		}
+		e := wantError[*mcp.RPCError](t, err)
+		wrong(t, e.Message != "1 name" || string(e.Data) != data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
 	})
 }

@@ -132,17 +132,13 @@ func TestStrangeResponses(t *testing.T) {
 				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 					t.Errorf("got %v, want %q in it", err, test.want)
 				case test.status != 0:
-					if e := wantError[*transport.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
-						t.Errorf("got %+v", e)
-					}
+					e := wantError[*transport.HTTPError](t, err)
+					wrong(t, e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason", "got %+v", e)
 				}
-				if errors.Is(err, mcpclient.ErrClosed) {
-					t.Errorf("the session ended: %v", err)
-				}
+				wrong(t, errors.Is(err, mcpclient.ErrClosed), "the session ended: %v", err)
 				within(t, "the call", start, 0)
-				if n := strange.Load(); n != 1 || elsewhere.Load() != 0 {
-					t.Errorf("got %d calls, and %d elsewhere", n, elsewhere.Load())
-				}
+				n := strange.Load()
+				wrong(t, n != 1 || elsewhere.Load() != 0, "got %d calls, and %d elsewhere", n, elsewhere.Load())
 				callText(t, t.Context(), c, "next", "next")
 			})
 		}
@@ -212,9 +208,7 @@ func TestBlackHole(t *testing.T) {
 		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 		within(t, "the call", start, time.Second)
 		synctest.Wait()
-		if ended.Load() == 0 {
-			t.Error("the request continues")
-		}
+		wrong(t, ended.Load() == 0, "the request continues")
 		_ = c.Close()
 
 		all := served(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
@@ -347,9 +341,8 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 				default:
 					say := stream(w)
 					say(question)
-					if got := <-answered; !strings.Contains(got, "tea") {
-						t.Errorf("got the answer %s", got)
-					}
+					got := <-answered
+					wrong(t, !strings.Contains(got, "tea"), "got the answer %s", got)
 					say(answerTo(m))
 				}
 			})
@@ -403,9 +396,8 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 func TestRoundTripperChangesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			if got := r.Header.Values("X-Key"); len(got) != 2 || r.URL.RawQuery != "a=b&c=d" {
-				t.Errorf("got X-Key %q and query %q", got, r.URL.RawQuery)
-			}
+			got := r.Header.Values("X-Key")
+			wrong(t, len(got) != 2 || r.URL.RawQuery != "a=b&c=d", "got X-Key %q and query %q", got, r.URL.RawQuery)
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		client := s.Client()

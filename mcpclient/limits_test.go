@@ -69,9 +69,8 @@ func TestCallLimits(t *testing.T) {
 					err := limited(t, c, tt.want, tt.opts...)
 					close(ended)
 					advancing.Wait()
-					if text := strings.ReplaceAll(tt.text, "%v", tt.want.String()); !strings.Contains(fmt.Sprint(err), text) {
-						t.Errorf("got %v, want %q", err, text)
-					}
+					text := strings.ReplaceAll(tt.text, "%v", tt.want.String())
+					wrong(t, !strings.Contains(fmt.Sprint(err), text), "got %v, want %q", err, text)
 				})
 			})
 		}
@@ -86,9 +85,8 @@ func TestLimitInAPause(t *testing.T) {
 			"tools/call":      `{"resultType":"input_required","requestState":"busy"}`,
 		}), mcpclient.Options{})
 		err := limited(t, c, time.Second, mcpclient.WithTimeout(time.Second))
-		if limit, ok := errors.AsType[*mcpclient.TimeoutError](err); !ok || limit.Limit != time.Second {
-			t.Errorf("got %v, want a TimeoutError of 1 s", err)
-		}
+		limit, ok := errors.AsType[*mcpclient.TimeoutError](err)
+		wrong(t, !ok || limit.Limit != time.Second, "got %v, want a TimeoutError of 1 s", err)
 	})
 }
 
@@ -98,9 +96,8 @@ func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpc
 	ctx := withTimeout(t, 99*time.Hour)
 	start := time.Now()
 	_, err := c.CallTool(ctx, "silent", nil, opts...)
-	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != want {
-		t.Errorf("got %v after %v, want the deadline after %v", err, took, want)
-	}
+	took := time.Since(start)
+	wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != want, "got %v after %v, want the deadline after %v", err, took, want)
 	return err
 }
 
@@ -136,9 +133,8 @@ func TestProgressIsAskedFor(t *testing.T) {
 			inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 				go func() {
 					m := p.next()
-					if got := strings.Contains(string(m.Params.Meta), `"progressToken":`+string(m.ID)); got != tt.want {
-						t.Errorf("got _meta %s, want a token: %v", m.Params.Meta, tt.want)
-					}
+					got := strings.Contains(string(m.Params.Meta), `"progressToken":`+string(m.ID))
+					wrong(t, got != tt.want, "got _meta %s, want a token: %v", m.Params.Meta, tt.want)
 					p.answer(m)
 				}()
 				var err error
@@ -159,9 +155,7 @@ func TestIdleTimeoutCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := c.CallTool(ctx, "silent", nil, mcpclient.WithIdleTimeout(time.Minute))
-		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want that the context was canceled", err)
-		}
+		wrong(t, !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded), "got %v, want that the context was canceled", err)
 	})
 }
 
@@ -215,9 +209,8 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 			first, second := p.next(), p.next()
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, askedForm)
 			start := time.Now()
-			if m := p.next(); string(m.ID) != "1" || time.Since(start) != 2*time.Hour {
-				t.Errorf("got %+v after %v, want the answer", m, time.Since(start))
-			}
+			m := p.next()
+			wrong(t, string(m.ID) != "1" || time.Since(start) != 2*time.Hour, "got %+v after %v, want the answer", m, time.Since(start))
 			time.Sleep(59 * time.Second)
 			p.answer(first)
 			p.answer(second)
@@ -263,16 +256,14 @@ func TestQuestionEndsSilence(t *testing.T) {
 func TestPauseIdleTimeout(t *testing.T) {
 	opts := modern()
 	opts.Timeouts.Idle = time.Minute
-	opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
-		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			if r.Name == "asks" {
-				resume := bound.From(ctx).Hold()
-				time.Sleep(30 * time.Minute)
-				resume()
-			}
-			return next(ctx, r)
+	opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		if r.Name == "asks" {
+			resume := bound.From(ctx).Hold()
+			time.Sleep(30 * time.Minute)
+			resume()
 		}
-	}}
+		return next(ctx, r)
+	})}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() { p.answer(p.next()) }()
 		callText(t, t.Context(), c, "asks", "asks")

@@ -44,18 +44,16 @@ func (d *diary) read() []string {
 
 // middleware records requests and results.
 func (d *diary) middleware(name string) mcpclient.Middleware {
-	return func(next mcpclient.Handler) mcpclient.Handler {
-		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			d.write("%s > %s", name, strings.TrimSpace(r.Method+" "+r.Name))
-			raw, err := next(ctx, r)
-			if err != nil {
-				d.write("%s < %v", name, err)
-			} else {
-				d.write("%s < %s", name, r.Method)
-			}
-			return raw, err
+	return handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		d.write("%s > %s", name, strings.TrimSpace(r.Method+" "+r.Name))
+		raw, err := next(ctx, r)
+		if err != nil {
+			d.write("%s < %v", name, err)
+		} else {
+			d.write("%s < %s", name, r.Method)
 		}
-	}
+		return raw, err
+	})
 }
 
 // handlerOf returns middleware that consists of one function.
@@ -137,9 +135,7 @@ func TestMiddlewareRequest(t *testing.T) {
 		var result string
 		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			equal(t, "id before it was sent", r.ID(), 0)
-			if r.Client.SessionID() != "" || r.Client.Transport() == nil {
-				t.Error("got a session or no transport over a pipe")
-			}
+			wrong(t, r.Client.SessionID() != "" || r.Client.Transport() == nil, "got a session or no transport over a pipe")
 			again := *r
 			raw, err := next(ctx, &again)
 			if r.Method == "tools/call" {
@@ -162,9 +158,7 @@ func TestMiddlewareRequest(t *testing.T) {
 			if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds
 				t.Errorf("got id %d, want %d", call.ID(), wantID)
 			}
-			if !strings.Contains(result, `"text":"ask"`) {
-				t.Errorf("got result %s", result)
-			}
+			wrong(t, !strings.Contains(result, `"text":"ask"`), "got result %s", result)
 			if asked.Client != c || asked.Call == 0 || asked.Call != call.Call || origin.Call.ID != call.Call || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
 				t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.Call)
 			}
@@ -324,9 +318,8 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 		for range 2 {
 			noError(t, errOf(collect(c.Tools(t.Context()), toolName)))
 		}
-		if diff := cmp.Diff(d.read(), []string{"m > tools/list", "m < tools/list"}); diff != "" || n != 2 {
-			t.Errorf("after %d requests: got -, want +:\n%s", n, diff)
-		}
+		diff := cmp.Diff(d.read(), []string{"m > tools/list", "m < tools/list"})
+		wrong(t, diff != "" || n != 2, "after %d requests: got -, want +:\n%s", n, diff)
 	})
 }
 
@@ -518,9 +511,8 @@ func TestHTTPRoundTripper(t *testing.T) {
 		&mcpclient.HTTP{URL: "http://example.com", RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
 		&mcpclient.HTTP{URL: "http://example.com", SSE: true, RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
 	} {
-		if _, err := transport.Dial(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ".RoundTripper returned nil") {
-			t.Errorf("got %v", err)
-		}
+		_, err := transport.Dial(t.Context())
+		wrong(t, err == nil || !strings.HasSuffix(err.Error(), ".RoundTripper returned nil"), "got %v", err)
 	}
 }
 

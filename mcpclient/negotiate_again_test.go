@@ -72,9 +72,8 @@ func TestSilentServerThatDies(t *testing.T) {
 			}
 			_ = p.conn.Close()
 		}
-		if _, err := mcpclient.Connect(t.Context(), transport, nil); err == nil || transport.dialed() != 1 {
-			t.Errorf("got %v after %d dials, want an error after 1", err, transport.dialed())
-		}
+		_, err := mcpclient.Connect(t.Context(), transport, nil)
+		wrong(t, err == nil || transport.dialed() != 1, "got %v after %d dials, want an error after 1", err, transport.dialed())
 	})
 }
 
@@ -97,9 +96,7 @@ func TestSecondServerThatRefuses(t *testing.T) {
 			}
 			_, err := mcpclient.Connect(t.Context(), way, nil)
 			want := "connect: initialize: server error -32000: another one is running (and before that, " + want + "transport: connection closed: the server closed the connection)"
-			if fmt.Sprint(err) != want {
-				t.Errorf("got %v\nwant %s", err, want)
-			}
+			wrong(t, fmt.Sprint(err) != want, "got %v\nwant %s", err, want)
 		})
 	}
 }
@@ -124,9 +121,8 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 		}
 		_, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
 		for _, want := range []string{"no such program (and before that, initialize: ", "the licence is over"} {
-			if got := fmt.Sprint(err); !strings.Contains(got, want) {
-				t.Errorf("got %q, want %q in it", got, want)
-			}
+			got := fmt.Sprint(err)
+			wrong(t, !strings.Contains(got, want), "got %q, want %q in it", got, want)
 		}
 	})
 }
@@ -207,8 +203,7 @@ func TestEraCacheOfSSEFallback(t *testing.T) {
 			_ = c.Close()
 			server.Close()
 		}
-		if i := slices.Index(probes, "server/discover"); i < 0 || slices.Contains(probes[i+1:], "server/discover") {
-			t.Errorf("got %q posted to the URL, want one server/discover", probes)
-		}
+		i := slices.Index(probes, "server/discover")
+		wrong(t, i < 0 || slices.Contains(probes[i+1:], "server/discover"), "got %q posted to the URL, want one server/discover", probes)
 	})
 }

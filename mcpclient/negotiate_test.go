@@ -30,9 +30,7 @@ func TestProbe(t *testing.T) {
 		}},
 		{name: "probe_method_not_found", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			s := c.Server()
-			if s.Revision != mcp.Revision20251125 || s.Info.Name != "scripted" || s.Instructions != "be kind" {
-				t.Errorf("got server %+v", s)
-			}
+			wrong(t, s.Revision != mcp.Revision20251125 || s.Info.Name != "scripted" || s.Instructions != "be kind", "got server %+v", s)
 			ping(t, ctx, c)
 		}},
 		{name: "probe_invalid_params", play: speaks(mcp.Revision20251125)},
@@ -76,9 +74,8 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 			transport.greet = func(p *peer) { p.reply(`{"jsonrpc":"2.0","id":%s,"result":%s}`, tt.result) }
 			_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
 			e := wantError[*mcpclient.RevisionError](t, err)
-			if diff := cmp.Diff(&mcpclient.RevisionError{Client: []string{forced}, Server: []string{tt.server}}, e); diff != "" {
-				t.Errorf("got %v, -want +got\n%s", err, diff)
-			}
+			diff := cmp.Diff(&mcpclient.RevisionError{Client: []string{forced}, Server: []string{tt.server}}, e)
+			wrong(t, diff != "", "got %v, -want +got\n%s", err, diff)
 		})
 	}
 }
@@ -100,9 +97,7 @@ func TestForcedRevisionOfOlderServer(t *testing.T) {
 		}
 		opts := modern()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if !strings.Contains(fmt.Sprint(err), "leave Options.Protocol.Revision empty") {
-			t.Errorf("got %v, want advice", err)
-		}
+		wrong(t, !strings.Contains(fmt.Sprint(err), "leave Options.Protocol.Revision empty"), "got %v, want advice", err)
 	})
 }
 
@@ -128,9 +123,8 @@ func TestConnectTimeout(t *testing.T) {
 			}
 			start := time.Now()
 			_, err := mcpclient.Connect(ctx, transport, nil)
-			if took := time.Since(start); took < tt.want || took > tt.want+time.Second {
-				t.Errorf("gave up after %v, want %v", took, tt.want)
-			}
+			took := time.Since(start)
+			wrong(t, took < tt.want || took > tt.want+time.Second, "gave up after %v, want %v", took, tt.want)
 			wantBoth(t, err, context.DeadlineExceeded, tt.text)
 		})
 	}
@@ -145,9 +139,8 @@ func TestNothingAtTheURL(t *testing.T) {
 				server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 				for _, transport := range transportsTo(server) {
 					_, err := mcpclient.Connect(t.Context(), transport, &opts)
-					if n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?"); n != want {
-						t.Errorf("%T: got %v, want the hint %d times", transport, err, want)
-					}
+					n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?")
+					wrong(t, n != want, "%T: got %v, want the hint %d times", transport, err, want)
 				}
 			})
 		}
@@ -161,9 +154,8 @@ func noCommonRevision(server ...string) func(*testing.T, error) {
 		if !slices.Equal(e.Server, server) || !slices.Contains(e.Client, mcp.Revision20251125) {
 			t.Errorf("got %+v, want the server's to be %q", e, server)
 		}
-		if n := strings.Count(err.Error(), "no common protocol revision"); n != 1 && len(e.Server) > 0 {
-			t.Errorf("it says so %d times: %v", n, err)
-		}
+		n := strings.Count(err.Error(), "no common protocol revision")
+		wrong(t, n != 1 && len(e.Server) > 0, "it says so %d times: %v", n, err)
 	}
 }
 
@@ -171,21 +163,18 @@ func TestForcedRevision(t *testing.T) {
 	all := []conversation{
 		{name: "forced_2026-07-28", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}, refused: refusedWith(mcp.CodeMethodNotFound)},
 		{name: "initialize_unsupported", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}, refused: func(t *testing.T, err error) {
-			if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2026-07-28"}) {
-				t.Errorf("got %+v", e)
-			}
+			e := wantError[*mcpclient.RevisionError](t, err)
+			wrong(t, !slices.Equal(e.Server, []string{"2026-07-28"}), "got %+v", e)
 		}},
 	}
 	all = append(all, conversation{name: "initialize_refused", opts: legacy(), refused: func(t *testing.T, err error) {
 		refusedWith(mcp.CodeUnsupportedRevision)(t, err)
-		if want := "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01"; !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q in it", err, want)
-		}
+		want := "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01"
+		wrong(t, !strings.Contains(err.Error(), want), "got %v, want %q in it", err, want)
 	}})
 	all = append(all, conversation{name: "initialize_unknown", opts: legacy(), refused: func(t *testing.T, err error) {
-		if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2024-10-07"}) {
-			t.Errorf("got %+v", e)
-		}
+		e := wantError[*mcpclient.RevisionError](t, err)
+		wrong(t, !slices.Equal(e.Server, []string{"2024-10-07"}), "got %+v", e)
 	}})
 	for _, r := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105} {
 		all = append(all,
@@ -224,9 +213,8 @@ func TestProbeCannotBeSent(t *testing.T) {
 			}
 			return transport.Dial(ctx)
 		}), mcpclient.Options{})
-		if got := c.Server().Revision; got != mcp.Revision20251125 || dials != 2 {
-			t.Errorf("got revision %s after %d dials", got, dials)
-		}
+		got := c.Server().Revision
+		wrong(t, got != mcp.Revision20251125 || dials != 2, "got revision %s after %d dials", got, dials)
 		<-first.closed
 		_ = c.Close()
 	})
@@ -321,12 +309,10 @@ func TestNotAnMCPServer(t *testing.T) {
 // An echo is recognized at once, by the request that returns, whatever middleware has added to
 // it.
 func TestConnectToEcho(t *testing.T) {
-	meta := func(next mcpclient.Handler) mcpclient.Handler {
-		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			r.Meta["traceparent"] = json.RawMessage(`"00-1"`)
-			return next(ctx, r)
-		}
-	}
+	meta := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		r.Meta["traceparent"] = json.RawMessage(`"00-1"`)
+		return next(ctx, r)
+	})
 	for _, revision := range []string{"", mcp.Revision20260728, mcp.Revision20251125} {
 		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {meta}} {
 			for end, line := range map[string]string{"": "%s", "blanks": " %s\r"} {
@@ -343,9 +329,7 @@ func TestConnectToEcho(t *testing.T) {
 					}()
 					start := time.Now()
 					c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Middleware: middleware})
-					if err == nil || !strings.Contains(err.Error(), "echoes its input") {
-						t.Errorf("got %v, %v, want an error that it echoes", c, err)
-					}
+					wrong(t, err == nil || !strings.Contains(err.Error(), "echoes its input"), "got %v, %v, want an error that it echoes", c, err)
 					within(t, "Connect", start, 0)
 					_ = conn.Close()
 				})

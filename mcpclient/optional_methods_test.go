@@ -207,9 +207,8 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 				client, err := pipe.Dial(t.Context())
 				must(t, err)
 				inner := test.conn(plain{client})
-				if got, want := test.used(a, wrap(inner), inner), form != "none"; got != want {
-					t.Errorf("used: got %t, want %t", got, want)
-				}
+				got, want := test.used(a, wrap(inner), inner), form != "none"
+				wrong(t, got != want, "used: got %t, want %t", got, want)
 			})
 		}
 	}

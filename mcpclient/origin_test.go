@@ -52,9 +52,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 			synctest.Wait()
 			p.ask(`1`)
 			a := <-seen
-			if a.values["same"] != "s" {
-				t.Errorf("%s: got %+v, want the value that the calls share", tool, a.values)
-			}
+			wrong(t, a.values["same"] != "s", "%s: got %+v, want the value that the calls share", tool, a.values)
 			switch {
 			case tool == "one" && (a.origin.Call == nil || a.origin.Call.ID == 0 || a.origin.Call.Method != "tools/call" || a.origin.Call.Name != "one" || a.values["different"] != "one"):
 				t.Errorf("one call: got %+v, %+v", a.origin.Call, a.values)
@@ -179,9 +177,7 @@ func TestOriginInResponse(t *testing.T) {
 			}
 			names[a.origin.Call.Name], ids[a.origin.Call.ID] = true, true
 		}
-		if len(names) != 2 || len(ids) != 2 || ids[0] {
-			t.Errorf("got calls %v with the ids %v, want both", names, ids)
-		}
+		wrong(t, len(names) != 2 || len(ids) != 2 || ids[0], "got calls %v with the ids %v, want both", names, ids)
 	})
 }
 
@@ -217,9 +213,8 @@ func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 			cancel()
 			call.Wait()
 			synctest.Wait()
-			if over := len(ended) == 1; over != gaveUp {
-				t.Errorf("call given up: %v, handler ended: %v", gaveUp, over)
-			}
+			over := len(ended) == 1
+			wrong(t, over != gaveUp, "call given up: %v, handler ended: %v", gaveUp, over)
 		})
 	}
 }

@@ -78,9 +78,8 @@ func TestCheckOutputs(t *testing.T) {
 			held := func(when string, tool string, fits bool) {
 				t.Helper()
 				res, err := c.CallTool(t.Context(), tool, nil)
-				if bad, ok := errors.AsType[*mcpclient.OutputError](err); fits != (err == nil) || !fits && (!ok || bad.Result == nil) {
-					t.Errorf("%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
-				}
+				bad, ok := errors.AsType[*mcpclient.OutputError](err)
+				wrong(t, fits != (err == nil) || !fits && (!ok || bad.Result == nil), "%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
 			}
 			held("unknown", "forecast", true)
 			must(t, errOf(collect(c.Tools(t.Context()), toolName)))
@@ -90,9 +89,8 @@ func TestCheckOutputs(t *testing.T) {
 			held("registered without", "forecast", true)
 			must(t, c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
 			held("registered", "forecast", test.fits)
-			if unusable := strings.HasPrefix(name, "no "); unusable != strings.Contains(log.String(), "is not checked") {
-				t.Errorf("got the log %q, want a warning: %t", &log, unusable)
-			}
+			unusable := strings.HasPrefix(name, "no ")
+			wrong(t, unusable != strings.Contains(log.String(), "is not checked"), "got the log %q, want a warning: %t", &log, unusable)
 		})
 	}
 }
@@ -103,9 +101,8 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	opts.Schemas = mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`)
-		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
-			t.Errorf("got the tools %q, %v, want the one that there is", names, err)
-		}
+		names, err := collect(c.Tools(t.Context()), toolName)
+		wrong(t, err != nil || len(names) != 1, "got the tools %q, %v, want the one that there is", names, err)
 	})
 }
 
@@ -125,9 +122,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	own := []byte(`{}`)
 	register("own", own)
 	own[0] = 'x'
-	if !held("own") || validator.compiled[0] != `{}` {
-		t.Errorf("got the schema %q, want the one that was registered", validator.compiled)
-	}
+	wrong(t, !held("own") || validator.compiled[0] != `{}`, "got the schema %q, want the one that was registered", validator.compiled)
 	large := fmt.Appendf(nil, `{"description":"%s"}`, strings.Repeat("a", 4<<20))
 	known := 0
 	for i := range 10 {
@@ -139,9 +134,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 			known++
 		}
 	}
-	if known != 7 || !held("9") {
-		t.Errorf("got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
-	}
+	wrong(t, known != 7 || !held("9"), "got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
 }
 
 // By default results are not checked.
@@ -166,9 +159,8 @@ func TestValidatorOfOutputs(t *testing.T) {
 	c := connected(t, weather(degrees, `{"content":[],"structuredContent":1}`), mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
 	for _, v := range []mcpclient.Validator{nil, second} {
 		_, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(schema), v))
-		if want := `call tool "forecast": output of tool "forecast": at "/x": never`; fmt.Sprint(err) != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		want := `call tool "forecast": output of tool "forecast": at "/x": never`
+		wrong(t, fmt.Sprint(err) != want, "got %v, want %s", err, want)
 	}
 	for _, v := range []*strict{first, second} {
 		same(t, "schemas", v.compiled, []string{schema})

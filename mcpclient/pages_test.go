@@ -45,16 +45,13 @@ func TestLists(t *testing.T) {
 		if len(tools) != 3 || tools[0].Name != "a" || string(tools[0].InputSchema) != `{"type":"object"}` && string(tools[0].InputSchema) != `{"type": "object"}` {
 			t.Errorf("got tools %+v", tools)
 		}
-		if last := tools[2]; last.DisplayName() != "The C" || last.OutputSchema == nil || !*last.Annotations.ReadOnlyHint {
-			t.Errorf("got tool %+v", last)
-		}
+		last := tools[2]
+		wrong(t, last.DisplayName() != "The C" || last.OutputSchema == nil || !*last.Annotations.ReadOnlyHint, "got tool %+v", last)
 		if got, err := collect(c.Prompts(ctx), promptName); err != nil || !slices.Equal(got, []string{"p"}) {
 			t.Errorf("got prompts %q, %v", got, err)
 		}
 		for r, err := range c.Resources(ctx) {
-			if err != nil || r.URI != "file:///r" || *r.Size != 1<<53+1 {
-				t.Errorf("got resource %+v, %v", r, err)
-			}
+			wrong(t, err != nil || r.URI != "file:///r" || *r.Size != 1<<53+1, "got resource %+v, %v", r, err)
 		}
 		if got, err := collect(c.ResourceTemplates(ctx), templateURI); err != nil || !slices.Equal(got, []string{"file:///{path}"}) {
 			t.Errorf("got templates %q, %v", got, err)
@@ -62,9 +59,7 @@ func TestLists(t *testing.T) {
 	}
 	broken := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		names, err := collect(c.Tools(ctx), toolName)
-		if !errors.Is(err, mcpclient.ErrTooManyPages) || !slices.Equal(names, []string{"a", "b"}) {
-			t.Errorf("repeated cursor: got %q, %v", names, err)
-		}
+		wrong(t, !errors.Is(err, mcpclient.ErrTooManyPages) || !slices.Equal(names, []string{"a", "b"}), "repeated cursor: got %q, %v", names, err)
 		if names, err := collect(c.Prompts(ctx), promptName); err != nil || !slices.Equal(names, []string{"p"}) {
 			t.Errorf("null for an item: got %q, %v, want the others", names, err)
 		}
@@ -77,9 +72,7 @@ func TestLists(t *testing.T) {
 	}
 	endless := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		names, err := collect(c.Tools(ctx), toolName)
-		if !errors.Is(err, mcpclient.ErrTooManyPages) || len(names) != 3 {
-			t.Errorf("got %q, %v, want 3 tools and the bound", names, err)
-		}
+		wrong(t, !errors.Is(err, mcpclient.ErrTooManyPages) || len(names) != 3, "got %q, %v, want 3 tools and the bound", names, err)
 	}
 	playAll(t, bothEras(
 		conversation{name: "lists", play: play},
@@ -101,12 +94,10 @@ func TestListsWarn(t *testing.T) {
 		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"id":%s,"result":%s}`, page)
-			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-				t.Errorf("%s: got %v", page, err)
-			}
-			if text := log.String(); (text == "") != (want == "") || !strings.Contains(text, want) {
-				t.Errorf("%s: got the log %q, want %q", page, text, want)
-			}
+			_, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
+			wrong(t, err != nil, "%s: got %v", page, err)
+			text := log.String()
+			wrong(t, (text == "") != (want == "") || !strings.Contains(text, want), "%s: got the log %q, want %q", page, text, want)
 		})
 	}
 }
@@ -117,9 +108,7 @@ func TestListIsLazy(t *testing.T) {
 		tools := c.Tools(ctx)
 		for range 2 {
 			for tool, err := range tools {
-				if err != nil || tool.Name != "a" {
-					t.Errorf("got %+v, %v", tool, err)
-				}
+				wrong(t, err != nil || tool.Name != "a", "got %+v, %v", tool, err)
 				break
 			}
 		}
@@ -149,9 +138,7 @@ func TestCursorsOfSessions(t *testing.T) {
 						go p.reply(page, "b", "")
 					}
 				}
-				if name == "modern" && (last != nil || !slices.Equal(names, []string{"a", "b"})) {
-					t.Errorf("got %q, %v, want both pages", names, last)
-				}
+				wrong(t, name == "modern" && (last != nil || !slices.Equal(names, []string{"a", "b"})), "got %q, %v, want both pages", names, last)
 				if name == "legacy" && (!errors.Is(last, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"})) {
 					t.Errorf("got %q, %v, want the first page and a lost session", names, last)
 				}
@@ -234,9 +221,7 @@ func TestCursorOfNextSession(t *testing.T) {
 		c := connectTo(t, server, legacy())
 		s.forget()
 		names, err := collect(c.Tools(t.Context()), toolName)
-		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
-			t.Errorf("got %q, %v, want both pages", names, err)
-		}
+		wrong(t, err != nil || !slices.Equal(names, []string{"a", "b"}), "got %q, %v, want both pages", names, err)
 	})
 }
 
@@ -303,9 +288,8 @@ func TestCursorOfForgottenSession(t *testing.T) {
 		c = connected(t, h, legacy())
 		s.forget()
 		s.seen()
-		if err := c.Ping(t.Context()); err != nil || !errors.Is(got, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v, and %v of the page, want a lost session", err, got)
-		}
+		err := c.Ping(t.Context())
+		wrong(t, err != nil || !errors.Is(got, mcpclient.ErrSessionLost), "got %v, and %v of the page, want a lost session", err, got)
 		wantSeen(t, s, "ping s-1 2025-11-25", "initialize", "notifications/initialized s-2 2025-11-25", "ping s-2 2025-11-25")
 	})
 }

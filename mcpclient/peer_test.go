@@ -174,9 +174,7 @@ func (p *peer) quiet() {
 	synctest.Wait()
 	select {
 	case m, ok := <-p.inbox:
-		if ok {
-			p.t.Errorf("the client sent %+v", m)
-		}
+		wrong(p.t, ok, "the client sent %+v", m)
 	default:
 	}
 }
@@ -184,9 +182,8 @@ func (p *peer) quiet() {
 // refused checks that the next message refuses a request.
 func (p *peer) refused(code int) {
 	p.t.Helper()
-	if m := p.next(); m.Error == nil || m.Error.Code != code {
-		p.t.Errorf("got %+v, want a refusal with code %d", m, code)
-	}
+	m := p.next()
+	wrong(p.t, m.Error == nil || m.Error.Code != code, "got %+v, want a refusal with code %d", m, code)
 }
 
 // expect checks the method of the next message.
@@ -316,7 +313,6 @@ func stream(w http.ResponseWriter) func(data string) {
 // within checks how much time has passed.
 func within(t *testing.T, what string, start time.Time, want time.Duration) {
 	t.Helper()
-	if got := time.Since(start); got > want {
-		t.Errorf("%s took %v, want at most %v", what, got, want)
-	}
+	got := time.Since(start)
+	wrong(t, got > want, "%s took %v, want at most %v", what, got, want)
 }

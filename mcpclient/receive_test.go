@@ -49,9 +49,7 @@ func TestLogging(t *testing.T) {
 			seen.methods, seen.logs = nil, nil
 			callText(t, ctx, c, "talk", "done")
 			seen.check(t, "notifications/message", "notifications/tools/list_changed")
-			if len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db" {
-				t.Errorf("got logs %+v", seen.logs)
-			}
+			wrong(t, len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db", "got logs %+v", seen.logs)
 			fails(t, c.SetLogLevel(ctx, "loud"), "unknown level")
 			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
 				noError(t, c.SetLogLevel(ctx, level))
@@ -239,9 +237,7 @@ func TestNotificationParamsAreJSON(t *testing.T) {
 	opts := legacy()
 	var seen observed
 	opts.OnNotification = func(n *mcp.Notification) {
-		if n.Params != nil && !json.Valid(n.Params) {
-			t.Errorf("got params %q, want JSON", n.Params)
-		}
+		wrong(t, n.Params != nil && !json.Valid(n.Params), "got params %q, want JSON", n.Params)
 		seen.add(n)
 	}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -268,9 +264,8 @@ func TestRequestsOnALine(t *testing.T) {
 		}
 		seen.check(t)
 		p.send("%s", note+asks)
-		if m := p.next(); string(m.ID) != "5" || m.Result == nil {
-			t.Errorf("got %+v, want the answer to the ping", m)
-		}
+		m := p.next()
+		wrong(t, string(m.ID) != "5" || m.Result == nil, "got %+v, want the answer to the ping", m)
 		seen.check(t, "notifications/x")
 	})
 }

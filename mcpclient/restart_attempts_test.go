@@ -63,9 +63,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 		fails(t, c.Ping(withinMinute(t)), "nobody answered, and the ping succeeded")
 		select {
 		case _, more := <-(<-refused).inbox:
-			if more {
-				t.Error("the client kept talking on the connection that failed")
-			}
+			wrong(t, more, "the client kept talking on the connection that failed")
 		case <-time.After(time.Hour):
 			t.Error("the connection that failed continues")
 		}
@@ -259,9 +257,8 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 			callText(t, t.Context(), c, "a", "a")
 			equal(t, "speaks", c.Server().Revision, []string{mcp.Revision20260728, mcp.Revision20251125}[i%2])
 			transport.become([]string{"legacy", "modern"}[i%2])
-			if _, err := c.CallTool(t.Context(), "die", nil); !errors.Is(err, mcpclient.ErrConnectionLost) || mcpclient.Unsent(err) {
-				t.Errorf("got %v, want %v", err, mcpclient.ErrConnectionLost)
-			}
+			_, err := c.CallTool(t.Context(), "die", nil)
+			wrong(t, !errors.Is(err, mcpclient.ErrConnectionLost) || mcpclient.Unsent(err), "got %v, want %v", err, mcpclient.ErrConnectionLost)
 			<-died
 		}
 		equal(t, "calls ran", ran, 8)

@@ -126,21 +126,16 @@ func TestRestart(t *testing.T) {
 			})
 			calls.Go(func() {
 				names, err := collect(c.Tools(t.Context()), toolName)
-				if err != nil || len(names) != 1 {
-					t.Errorf("list under way: got %q, %v", names, err)
-				}
+				wrong(t, err != nil || len(names) != 1, "list under way: got %q, %v", names, err)
 			})
 			synctest.Wait()
 			_ = p.conn.Close()
 			synctest.Wait()
-			if c.Err() != nil {
-				t.Errorf("got Err %v of a client that continues", c.Err())
-			}
+			wrong(t, c.Err() != nil, "got Err %v of a client that continues", c.Err())
 			calls.Go(func() {
 				callText(t, t.Context(), c, "b", "b")
-				if took := time.Since(start); took < 250*time.Millisecond || took > 500*time.Millisecond {
-					t.Errorf("the restart took %v, want 250 ms to 500 ms", took)
-				}
+				took := time.Since(start)
+				wrong(t, took < 250*time.Millisecond || took > 500*time.Millisecond, "the restart took %v, want 250 ms to 500 ms", took)
 			})
 			calls.Go(func() {
 				noError(t, c.Notify(t.Context(), "acme/later", nil), "notification")
@@ -161,9 +156,7 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			calls.Wait()
-			if got["tools/list"] != 1 || got["tools/call"] != 1 || got["acme/later"] != 1 {
-				t.Errorf("the new connection got %v", got)
-			}
+			wrong(t, got["tools/list"] != 1 || got["tools/call"] != 1 || got["acme/later"] != 1, "the new connection got %v", got)
 			p.quiet()
 			wantEvents(t, &told, "1", "1+")
 		})
@@ -185,9 +178,8 @@ func TestRestartGivesUp(t *testing.T) {
 		go func() { waiting <- c.Ping(t.Context()) }()
 		go func() { _, err := c.CallTool(t.Context(), "a", nil); waiting <- err }()
 		<-c.Done()
-		if took, longest := time.Since(start), (1+2+3+3)*time.Second; took < longest/2 || took > longest {
-			t.Errorf("gave up after %v, want %v to %v", took, longest/2, longest)
-		}
+		took, longest := time.Since(start), (1+2+3+3)*time.Second
+		wrong(t, took < longest/2 || took > longest, "gave up after %v, want %v to %v", took, longest/2, longest)
 		for _, err := range []error{<-waiting, <-waiting, c.Err(), c.Ping(t.Context())} {
 			if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection; restarted 4 times in a row") ||
 				!strings.Contains(err.Error(), "dial 5: no such server") {
@@ -213,9 +205,8 @@ func TestRestartCountsShortLives(t *testing.T) {
 		}
 		_ = p.conn.Close()
 		<-c.Done()
-		if err := c.Err(); !strings.Contains(err.Error(), "it did not last after 2 restarts in a row") {
-			t.Errorf("got %v", err)
-		}
+		err := c.Err()
+		wrong(t, !strings.Contains(err.Error(), "it did not last after 2 restarts in a row"), "got %v", err)
 		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+")
 	})
 }
@@ -238,9 +229,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 				for _, level := range regexp.MustCompile(`level=(\w+)`).FindAllStringSubmatch(log.String(), -1) {
 					logged = append(logged, level[1])
 				}
-				if notify == nil && !slices.Equal(logged, records) || notify != nil && logged != nil {
-					t.Errorf("%s: the log has\n%s", name, log.String())
-				}
+				wrong(t, notify == nil && !slices.Equal(logged, records) || notify != nil && logged != nil, "%s: the log has\n%s", name, log.String())
 			})
 		}
 		equal(t, name, len(told.all), len(records))
@@ -306,9 +295,8 @@ func TestMuteServer(t *testing.T) {
 		c := connected(t, wordy{transport}, o)
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
-		if err := c.Err(); !strings.Contains(err.Error(), said) {
-			t.Errorf("got %v, want %s", err, said)
-		}
+		err := c.Err()
+		wrong(t, !strings.Contains(err.Error(), said), "got %v, want %s", err, said)
 	})
 }
 
@@ -476,9 +464,8 @@ func TestRestartRestores(t *testing.T) {
 			s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
 			read := func(want string) {
 				t.Helper()
-				if got, err := c.ReadResource(t.Context(), "file:///a"); err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want {
-					t.Errorf("got %+v, %v, want %q", got, err, want)
-				}
+				got, err := c.ReadResource(t.Context(), "file:///a")
+				wrong(t, err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want, "got %+v, %v, want %q", got, err, want)
 			}
 			read("one")
 			wantIs(t, errOf(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
@@ -499,9 +486,8 @@ func TestRestartOverSSE(t *testing.T) {
 			current.Store(first)
 			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				s := current.Load()
-				if got := r.Header.Get("Authorization"); s == second && got != "Bearer token" {
-					t.Errorf("%s %s: got authorization %q", r.Method, r.URL.Path, got)
-				}
+				got := r.Header.Get("Authorization")
+				wrong(t, s == second && got != "Bearer token", "%s %s: got authorization %q", r.Method, r.URL.Path, got)
 				s.ServeHTTP(w, r)
 			})
 			go first.shake()

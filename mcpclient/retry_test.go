@@ -106,16 +106,12 @@ func TestRetries(t *testing.T) {
 			}
 			start := time.Now()
 			_, err := c.Call(ctx, test.method, nil)
-			if ok := err == nil; ok != test.ok {
-				t.Errorf("got %v", err)
-			}
-			if err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)) {
-				t.Errorf("got %v, want the status", err)
-			}
+			ok := err == nil
+			wrong(t, ok != test.ok, "got %v", err)
+			wrong(t, err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)), "got %v, want the status", err)
 			equal(t, "requests", test.busy.got, test.requests)
-			if took := time.Since(start); took < test.from || took > test.upTo {
-				t.Errorf("it took %v, want %v to %v", took, test.from, test.upTo)
-			}
+			took := time.Since(start)
+			wrong(t, took < test.from || took > test.upTo, "it took %v, want %v to %v", took, test.from, test.upTo)
 		})
 	}
 }
@@ -137,9 +133,8 @@ func TestRetriesInNextSession(t *testing.T) {
 		o.Limits.Retries = 1
 		c := connectTo(t, serve(t, sessions), o)
 		sessions.forget()
-		if _, err := collect(c.Tools(t.Context()), toolName); err != nil || busy {
-			t.Errorf("got %v, busy %t, want the list after one refusal in the next session", err, busy)
-		}
+		_, err := collect(c.Tools(t.Context()), toolName)
+		wrong(t, err != nil || busy, "got %v, busy %t, want the list after one refusal in the next session", err, busy)
 	})
 }
 
@@ -187,9 +182,8 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 				if len(tries) < refused+2 {
 					t.Fatalf("got %d tries", len(tries))
 				}
-				if got := tries[refused+1].Sub(tries[refused]); got < want || got > want+5*time.Second {
-					t.Errorf("came again after %v, want %v and up to 5 s more", got, want)
-				}
+				got := tries[refused+1].Sub(tries[refused])
+				wrong(t, got < want || got > want+5*time.Second, "came again after %v, want %v and up to 5 s more", got, want)
 			})
 		}
 	}
@@ -303,15 +297,11 @@ func TestCutConnections(t *testing.T) {
 			c := connectTo(t, s, o)
 			start := time.Now()
 			_, err := c.Call(t.Context(), test.method, nil)
-			if ok := err == nil; ok != test.ok {
-				t.Errorf("got %v", err)
-			}
-			if got := time.Since(start); got < test.from || got > test.upTo {
-				t.Errorf("got the end after %v, want %v to %v", got, test.from, test.upTo)
-			}
-			if len(server.got) != test.got {
-				t.Errorf("got the requests %q, want %d", server.got, test.got)
-			}
+			ok := err == nil
+			wrong(t, ok != test.ok, "got %v", err)
+			got := time.Since(start)
+			wrong(t, got < test.from || got > test.upTo, "got the end after %v, want %v to %v", got, test.from, test.upTo)
+			wrong(t, len(server.got) != test.got, "got the requests %q, want %d", server.got, test.got)
 		})
 	}
 }

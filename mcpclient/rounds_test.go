@@ -47,14 +47,10 @@ func TestManualInput(t *testing.T) {
 		first := connected(t, transport, opts)
 		_, err := first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
 		r := round(t, err)
-		if !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`) {
-			t.Errorf("got %v", err)
-		}
+		wrong(t, !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`), "got %v", err)
 		who, llm := r.Requests["who"], r.Requests["llm"]
 		form, ok := inquiry.Elicitation(&who)
-		if !ok || form.Message != "Name?" || form.Mode != mcp.ElicitForm {
-			t.Errorf("elicitation: got %+v, %v", form, ok)
-		}
+		wrong(t, !ok || form.Message != "Name?" || form.Mode != mcp.ElicitForm, "elicitation: got %+v, %v", form, ok)
 		if p, ok := inquiry.Sampling(&llm); !ok || p.MaxTokens != 50 {
 			t.Errorf("sampling: got %+v, %v", p, ok)
 		}
@@ -95,9 +91,8 @@ func TestAnswerLater(t *testing.T) {
 			t.Fatalf("got %s, %v, want two answers", stored, err)
 		}
 		for key, want := range r.Answers {
-			if got, err := mcpclient.AnswerInput(ctx, c, r, key); err != nil || string(got) != string(want) {
-				t.Errorf("the handlers answer %s: got %s, %v, want %s", key, got, err, want)
-			}
+			got, err := mcpclient.AnswerInput(ctx, c, r, key)
+			wrong(t, err != nil || string(got) != string(want), "the handlers answer %s: got %s, %v, want %s", key, got, err, want)
 		}
 		wantIs(t, errOf(mcpclient.AnswerInput(ctx, c, r, "who")), mcp.ErrAnswerLater, "a handler puts its answer off again")
 		wantText(t, errOf(mcpclient.AnswerInput(ctx, c, r, "nothing")), "nothing is asked", "an unknown key")
@@ -122,19 +117,15 @@ func TestManualInputOfOthers(t *testing.T) {
 			"no answer":   nil,
 			"nil pointer": {"who": (*mcp.ElicitResult)(nil)},
 		} {
-			if _, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, answers); err == nil {
-				t.Errorf("%s: got no error", name)
-			}
+			_, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, answers)
+			wrong(t, err == nil, "%s: got no error", name)
 		}
 		prompt, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}})
-		if err != nil || prompt.Description != "d" {
-			t.Errorf("prompt: got %+v, %v", prompt, err)
-		}
+		wrong(t, err != nil || prompt.Description != "d", "prompt: got %+v, %v", prompt, err)
 
 		_, err = c.ReadResource(ctx, "file:///r", manual)
-		if r = round(t, err); r.Requests != nil {
-			t.Errorf("got %+v, want no requests", r)
-		}
+		r = round(t, err)
+		wrong(t, r.Requests != nil, "got %+v, want no requests", r)
 		noError(t, errOf(mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil)))
 		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
 			t.Error(err)
@@ -190,9 +181,8 @@ func TestDeferredCall(t *testing.T) {
 	playAll(t, []conversation{{name: "put_off_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, ctx, c, "t", "done")
-		if waited, want := time.Since(start), (250+500+1000)*time.Millisecond; waited != want {
-			t.Errorf("got waits of %v, want %v", waited, want)
-		}
+		waited, want := time.Since(start), (250+500+1000)*time.Millisecond
+		wrong(t, waited != want, "got waits of %v, want %v", waited, want)
 	}}})
 }
 
@@ -249,9 +239,7 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 			if again.Params.Name != tool || again.Params.State != tool || string(again.Params.Answers) != want {
 				t.Errorf("got %+v, want the state and the answers of %s", again, tool)
 			}
-			if string(again.ID) == string(first["a"].ID) || string(again.ID) == string(first["b"].ID) {
-				t.Errorf("got id %s again", again.ID)
-			}
+			wrong(t, string(again.ID) == string(first["a"].ID) || string(again.ID) == string(first["b"].ID), "got id %s again", again.ID)
 			var meta map[string]json.RawMessage
 			if err := json.Unmarshal(again.Params.Meta, &meta); err != nil || string(meta["progressToken"]) != string(again.ID) || string(meta["k"]) != `"v"` {
 				t.Errorf("got _meta %s, want the progress token %s and what the caller added", again.Params.Meta, again.ID)
@@ -315,9 +303,8 @@ func TestUninstalledHandlersAreNamed(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")
 			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"%s","params":{}}}}}`, method)
-			if got := <-call; got.err == nil || !strings.HasSuffix(got.err.Error(), want) {
-				t.Errorf("%s: got %v, want %q", method, got.err, want)
-			}
+			got := <-call
+			wrong(t, got.err == nil || !strings.HasSuffix(got.err.Error(), want), "%s: got %v, want %q", method, got.err, want)
 			p.quiet()
 		})
 	}
@@ -333,9 +320,8 @@ func TestWordsAboutResults(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")
 			p.reply(`{"id":%s,"result":%s}`, result)
-			if got := <-call; got.err == nil || !strings.Contains(got.err.Error(), want) {
-				t.Errorf("%s: got %v, want %q in it", result, got.err, want)
-			}
+			got := <-call
+			wrong(t, got.err == nil || !strings.Contains(got.err.Error(), want), "%s: got %v, want %q in it", result, got.err, want)
 		})
 	}
 }

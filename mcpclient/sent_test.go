@@ -75,9 +75,7 @@ func TestUnsent(t *testing.T) {
 				failure = tt.err
 			}
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))
-			if err == nil || mcpclient.Unsent(err) != tt.want {
-				t.Errorf("got %v, unsent %v, want %v", err, !tt.want, tt.want)
-			}
+			wrong(t, err == nil || mcpclient.Unsent(err) != tt.want, "got %v, unsent %v, want %v", err, !tt.want, tt.want)
 		})
 	}
 }
@@ -101,9 +99,8 @@ func TestResumptionIsRefused(t *testing.T) {
 				}
 			})
 			c := connectedBy(t, s.URL(), s.Client(), legacy())
-			if _, err := c.CallTool(t.Context(), "a", nil); err == nil || mcpclient.Unsent(err) {
-				t.Errorf("status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
-			}
+			_, err := c.CallTool(t.Context(), "a", nil)
+			wrong(t, err == nil || mcpclient.Unsent(err), "status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
 		})
 	}
 }
@@ -112,9 +109,8 @@ func TestResumptionIsRefused(t *testing.T) {
 func TestUnsentAfterTheEnd(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, _ *peer) {
 		must(t, c.Close())
-		if _, err := c.CallTool(t.Context(), "a", nil); !mcpclient.Unsent(err) {
-			t.Errorf("got %v, want that it was not sent", err)
-		}
+		_, err := c.CallTool(t.Context(), "a", nil)
+		wrong(t, !mcpclient.Unsent(err), "got %v, want that it was not sent", err)
 	})
 }
 
@@ -160,9 +156,7 @@ func TestUnsentToADyingServer(t *testing.T) {
 				result, err := c.CallTool(t.Context(), "a", nil)
 				switch {
 				case test.unsent && restart != nil:
-					if err != nil || result.Text() != "a" {
-						t.Errorf("got %v, %v, want the answer of the next server", result, err)
-					}
+					wrong(t, err != nil || result.Text() != "a", "got %v, %v, want the answer of the next server", result, err)
 				case err == nil || mcpclient.Unsent(err) != test.unsent:
 					t.Errorf("got %v, unsent %t, want %t", err, mcpclient.Unsent(err), test.unsent)
 				}
@@ -338,14 +332,10 @@ func TestSendingAnAnswerIsBounded(t *testing.T) {
 		p.ask("1")
 		time.Sleep(30*time.Second - time.Millisecond)
 		synctest.Wait()
-		if lost() {
-			p.t.Error("the answer was given up before 30 s")
-		}
+		wrong(p.t, lost(), "the answer was given up before 30 s")
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if !lost() {
-			p.t.Error("the answer was not given up after 30 s")
-		}
+		wrong(p.t, !lost(), "the answer was not given up after 30 s")
 	})
 }
 

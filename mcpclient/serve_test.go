@@ -84,9 +84,7 @@ func TestServerCancelsItsRequest(t *testing.T) {
 	playAll(t, []conversation{{name: "cancelled_by_server", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
 		synctest.Wait()
-		if !strings.Contains(log.String(), `reason="too slow"`) {
-			t.Errorf("the log does not have the reason: %s", log.String())
-		}
+		wrong(t, !strings.Contains(log.String(), `reason="too slow"`), "the log does not have the reason: %s", log.String())
 		select {
 		case err := <-ended:
 			equal(t, "", err, context.Canceled)
@@ -138,9 +136,7 @@ func TestInputRounds(t *testing.T) {
 					_, err = c.CallTool(ctx, "t", nil)
 				}
 				var rpc *mcp.RPCError
-				if !errors.Is(err, mcp.ErrInvalidResult) || errors.As(err, &rpc) {
-					t.Errorf("request %d: got %v", i, err)
-				}
+				wrong(t, !errors.Is(err, mcp.ErrInvalidResult) || errors.As(err, &rpc), "request %d: got %v", i, err)
 			}
 		}},
 		{name: "ask_endless_modern", opts: endless, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -234,9 +230,8 @@ func TestModernServerSendsRequests(t *testing.T) {
 		}
 		for _, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list", "tasks/list", "acme/do"} {
 			p.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, samplingParams)
-			if m := p.next(); string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcp.CodeMethodNotFound {
-				t.Errorf("%s: got %+v, want it refused", method, m)
-			}
+			m := p.next()
+			wrong(t, string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcp.CodeMethodNotFound, "%s: got %+v, want it refused", method, m)
 		}
 		p.answer(call)
 		<-done
@@ -271,12 +266,10 @@ func inMind() map[string]mcpclient.Handler {
 }
 
 func TestHandlers(t *testing.T) {
-	through := func(next mcpclient.Handler) mcpclient.Handler {
-		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			same := *r
-			return next(ctx, &same)
-		}
-	}
+	through := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		same := *r
+		return next(ctx, &same)
+	})
 	for _, around := range [][]mcpclient.Middleware{nil, {through}} {
 		opts := legacy()
 		opts.Handlers, opts.ServerMiddleware = inMind(), around
@@ -313,9 +306,8 @@ func TestHandlersInRounds(t *testing.T) {
 		go func() {
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"com.example/echo","params":{"_meta":{"k":1}}}}}}`)
 			m := p.next()
-			if want := `{"a":{"roots":[{"uri":"file:///now"}]},"b":{"_meta":{"k":1}}}`; string(m.Params.Answers) != want {
-				t.Errorf("got the answers %s, want %s", m.Params.Answers, want)
-			}
+			want := `{"a":{"roots":[{"uri":"file:///now"}]},"b":{"_meta":{"k":1}}}`
+			wrong(t, string(m.Params.Answers) != want, "got the answers %s, want %s", m.Params.Answers, want)
 			p.answer(m)
 		}()
 		callText(t, t.Context(), c, "x", "x")
@@ -329,9 +321,8 @@ func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 			var sent string
 			opts.Handlers = handlers
 			_ = connectError(t, spying(&sent), opts)
-			if got := strings.Contains(sent, `"roots":{`); got != (handlers != nil) {
-				t.Errorf("%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
-			}
+			got := strings.Contains(sent, `"roots":{`)
+			wrong(t, got != (handlers != nil), "%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
 		}
 	}
 }

@@ -103,9 +103,8 @@ func TestWaitingNotificationsAreSmall(t *testing.T) {
 		for range n {
 			p.send(`[{"method":"notifications/x","params":{}},"` + strings.Repeat("x", size) + `"]`)
 		}
-		if got := inUse() - before; got > 2*size {
-			t.Errorf("got %d bytes for %d notifications, want less than that of two batches, %d", got, n, 2*size)
-		}
+		got := inUse() - before
+		wrong(t, got > 2*size, "got %d bytes for %d notifications, want less than that of two batches, %d", got, n, 2*size)
 	})
 }
 
@@ -123,21 +122,17 @@ func TestFloodOfRequests(t *testing.T) {
 		}
 		p.answer(m)
 		call.Wait()
-		if n := runtime.NumGoroutine() - before; n > 100 {
-			t.Errorf("got %d more goroutines", n)
-		}
+		n := runtime.NumGoroutine() - before
+		wrong(t, n > 100, "got %d more goroutines", n)
 		synctest.Wait()
 		equal(t, "handlers", running.Load(), 16)
 		refused := 0
 		for len(p.inbox) > 0 {
-			if m := p.next(); m.Error == nil {
-				t.Errorf("got %+v, want a refusal", m)
-			}
+			m := p.next()
+			wrong(t, m.Error == nil, "got %+v, want a refusal", m)
 			refused++
 		}
-		if refused == 0 || refused > flood-16 {
-			t.Errorf("got %d refusals of %d requests", refused, flood)
-		}
+		wrong(t, refused == 0 || refused > flood-16, "got %d refusals of %d requests", refused, flood)
 	})
 }
 
@@ -170,9 +165,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
 			t.Errorf("got %d more goroutines", n)
 		}
-		if refused.Load() == 0 {
-			t.Errorf("got no refusal of %d requests", flood)
-		}
+		wrong(t, refused.Load() == 0, "got no refusal of %d requests", flood)
 	})
 }
 
@@ -191,9 +184,8 @@ func TestServerThatDoesNotRead(t *testing.T) {
 			must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)))
 		}
 		synctest.Wait()
-		if n := runtime.NumGoroutine() - before; n > 50 {
-			t.Errorf("got %d more goroutines", n)
-		}
+		n := runtime.NumGoroutine() - before
+		wrong(t, n > 50, "got %d more goroutines", n)
 		short := withTimeout(t, time.Second)
 		start := time.Now()
 		fails(t, c.Ping(short), "ping")
@@ -231,9 +223,7 @@ func TestMaxNotifications(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if fmt.Sprint(got) != want {
-				t.Errorf("messages of %d bytes: got %v, want %v", size, got, want)
-			}
+			wrong(t, fmt.Sprint(got) != want, "messages of %d bytes: got %v, want %v", size, got, want)
 		})
 	}
 }
@@ -260,9 +250,7 @@ func TestProgressIsBounded(t *testing.T) {
 		p.answer(m)
 		close(release)
 		call.Wait()
-		if fmt.Sprint(got) != "[0 3 4]" {
-			t.Errorf("got progress %v, want the first and the last two", got)
-		}
+		wrong(t, fmt.Sprint(got) != "[0 3 4]", "got progress %v, want the first and the last two", got)
 	})
 }
 
@@ -433,14 +421,12 @@ func TestWaitsForStream(t *testing.T) {
 		noError(t, s.Close())
 		longest := time.Second
 		for i := 1; i < len(tries); i++ {
-			if wait := tries[i].Sub(tries[i-1]); wait < longest/2 || wait > longest {
-				t.Errorf("try %d came after %v, want half of %v to all of it", i, wait, longest)
-			}
+			wait := tries[i].Sub(tries[i-1])
+			wrong(t, wait < longest/2 || wait > longest, "try %d came after %v, want half of %v to all of it", i, wait, longest)
 			longest = min(2*longest, 30*time.Second)
 		}
-		if n := len(tries); n < 20 || n > 50 {
-			t.Errorf("got %d tries in 10 min", n)
-		}
+		n := len(tries)
+		wrong(t, n < 20 || n > 50, "got %d tries in 10 min", n)
 	})
 }
 
@@ -543,9 +529,8 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		o := undeclared(modern())
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		c := connectTo(t, s, o)
-		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 0 {
-			t.Errorf("got %d tools, %v", len(names), err)
-		}
+		names, err := collect(c.Tools(t.Context()), toolName)
+		wrong(t, err != nil || len(names) != 0, "got %d tools, %v", len(names), err)
 		equal(t, "lines about 1,000 tools", strings.Count(log.String(), "\n"), 100)
 	})
 }
@@ -563,9 +548,7 @@ func TestSessionIDIsBounded(t *testing.T) {
 				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 			})
 			err := connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, legacy())
-			if fits && err != nil || !fits && !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("an id of %d bytes: got %v", size, err)
-			}
+			wrong(t, fits && err != nil || !fits && !errors.Is(err, mcp.ErrInvalidResult), "an id of %d bytes: got %v", size, err)
 		})
 	}
 }
@@ -580,9 +563,7 @@ func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testi
 		breaches(t, c, p)
 		synctest.Wait()
 		equal(t, "lines about 1,000 messages", strings.Count(log.String(), "\n"), 100)
-		if !strings.Contains(log.String(), "later ones are not logged") {
-			t.Error("the log does not say that it ends")
-		}
+		wrong(t, !strings.Contains(log.String(), "later ones are not logged"), "the log does not say that it ends")
 	})
 }
 

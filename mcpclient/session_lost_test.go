@@ -62,9 +62,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 		})
 		s.forget()
 		must(t, listOnce(t.Context(), c))
-		if !stopped {
-			t.Error("the handler continued while the next session began")
-		}
+		wrong(t, !stopped, "the handler continued while the next session began")
 		equal(t, "answers", s.times("POST"), 0)
 	})
 }
@@ -203,8 +201,7 @@ func TestCancellationInLostSession(t *testing.T) {
 		for what, want := range map[string]int{"notifications/cancelled s-1": 1, "initialize": 1, "notifications/cancelled s-2": 0} {
 			equal(t, what, s.times(what), want)
 		}
-		if err := listOnce(t.Context(), c); err != nil || s.times("tools/list s-1") > 0 {
-			t.Errorf("got %v, and %d requests in the session before", err, s.times("tools/list s-1"))
-		}
+		err := listOnce(t.Context(), c)
+		wrong(t, err != nil || s.times("tools/list s-1") > 0, "got %v, and %d requests in the session before", err, s.times("tools/list s-1"))
 	})
 }

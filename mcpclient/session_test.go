@@ -190,9 +190,7 @@ func TestSessionLost(t *testing.T) {
 		s.seen()
 		s.forget()
 		names, err := collect(c.Tools(t.Context()), toolName)
-		if err != nil || len(names) != 1 {
-			t.Errorf("got %q, %v", names, err)
-		}
+		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
 		equal(t, "session", c.SessionID(), "s-2")
 		got := s.seen()
 		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
@@ -225,9 +223,8 @@ func TestSessionLostVaguely(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.vague = true
 		s.forget()
-		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
-			t.Errorf("got %q, %v", names, err)
-		}
+		names, err := collect(c.Tools(t.Context()), toolName)
+		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
 		s.forget()
 		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrSessionLost)
 		equal(t, "session", c.SessionID(), "s-3")
@@ -300,9 +297,8 @@ func TestSessionLostAgain(t *testing.T) {
 		s.mu.Unlock()
 		_, err := collect(c.Tools(t.Context()), toolName)
 		wantIs(t, err, mcpclient.ErrSessionLost)
-		if got := s.seen(); len(got) > 10 {
-			t.Errorf("got %d requests: %q", len(got), got)
-		}
+		got := s.seen()
+		wrong(t, len(got) > 10, "got %d requests: %q", len(got), got)
 	})
 }
 
@@ -312,9 +308,8 @@ func TestSessionLostWhileIdle(t *testing.T) {
 		s.forget()
 		close(s.says("s-1"))
 		time.Sleep(10 * time.Second)
-		if got := c.SessionID(); got != "s-2" {
-			t.Errorf("got session %q and requests %q", got, s.seen())
-		}
+		got := c.SessionID()
+		wrong(t, got != "s-2", "got session %q and requests %q", got, s.seen())
 	})
 }
 
@@ -334,8 +329,7 @@ func TestSessionRenewalOutlivesCall(t *testing.T) {
 		slow = true
 		ctx := withTimeout(t, time.Second)
 		wantIs(t, c.Ping(ctx), context.DeadlineExceeded)
-		if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
-			t.Errorf("a call that waited for the new session: %v", err)
-		}
+		_, err := c.CallTool(t.Context(), "a", nil)
+		wrong(t, err != nil, "a call that waited for the new session: %v", err)
 	})
 }

@@ -106,9 +106,8 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // has checks whether one is among the requests.
 func has(t *testing.T, seen []string, one string, want bool) {
 	t.Helper()
-	if got := indexOf(seen, one) >= 0; got != want {
-		t.Errorf("%q seen is %t, want %t: %q", one, got, want, seen)
-	}
+	got := indexOf(seen, one) >= 0
+	wrong(t, got != want, "%q seen is %t, want %t: %q", one, got, want, seen)
 }
 
 // withDiplomat runs f with a client that has the token "one". sample answers its questions.
@@ -150,9 +149,8 @@ func TestCallOutlivesToken(t *testing.T) {
 		d.asks <- struct{}{}
 		has(t, d.read(), "answer 1 s-1 Bearer one", true)
 		close(d.asks)
-		if got := <-call; got.err != nil || got.text != "ask" {
-			t.Errorf("the call of the old session: got %+v, want its result", got)
-		}
+		got := <-call
+		wrong(t, got.err != nil || got.text != "ask", "the call of the old session: got %+v, want its result", got)
 		same(t, "after that", d.read(), []string{"DELETE s-1 Bearer one"})
 	})
 }
@@ -165,9 +163,8 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 		for _, token := range []string{"two", "three"} {
 			_ = source.Set(token)
 			setting.Go(func() {
-				if err := c.Ping(t.Context()); err != nil {
-					t.Errorf("%s: %v", token, err)
-				}
+				err := c.Ping(t.Context())
+				wrong(t, err != nil, "%s: %v", token, err)
 			})
 			synctest.Wait()
 		}
@@ -245,9 +242,7 @@ func TestAnswerToEndedSession(t *testing.T) {
 		has(t, d.read(), "DELETE s-1 Bearer one", true)
 		time.Sleep(time.Hour)
 		for _, what := range d.read() {
-			if strings.HasPrefix(what, "answer") {
-				t.Errorf("got %q, want no answer", what)
-			}
+			wrong(t, strings.HasPrefix(what, "answer"), "got %q, want no answer", what)
 		}
 		if text := log.String(); strings.Count(text, `level=DEBUG msg="answer to the server dropped"`) != 1 || strings.Contains(text, "level=WARN") {
 			t.Errorf("the log has no Debug of the answer, or a warning:\n%s", text)
@@ -265,9 +260,8 @@ func TestCloseEndsAllSessions(t *testing.T) {
 		start := time.Now()
 		noError(t, c.Close())
 		within(t, "Close", start, 0)
-		if got := <-call; got.err == nil {
-			t.Error("the call continued")
-		}
+		got := <-call
+		wrong(t, got.err == nil, "the call continued")
 		seen := d.read()
 		has(t, seen, "DELETE s-1 Bearer one", true)
 		has(t, seen, "DELETE s-2 Bearer two", true)
@@ -348,9 +342,8 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			_ = token.Set("two")
 			fails(t, c.Ping(ctx), "it did not wait for the session")
 			time.Sleep(time.Minute)
-			if err := c.Ping(t.Context()); (err != nil) != refused {
-				t.Errorf("got %v, want an error: %t", err, refused)
-			}
+			err := c.Ping(t.Context())
+			wrong(t, (err != nil) != refused, "got %v, want an error: %t", err, refused)
 			seen := got.read()
 			has(t, seen, "DELETE s-1", !refused)
 			has(t, seen, "POST s-1 Bearer two", false)

@@ -63,9 +63,8 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		_ = (<-greeting.ends)()
 		synctest.Wait()
 		noError(t, c.Ping(t.Context()))
-		if got := strings.Count(log.String(), "hello count=1\n"); got != 2 {
-			t.Errorf("got %d greetings, want one from each connection:\n%s", got, log.String())
-		}
+		got := strings.Count(log.String(), "hello count=1\n")
+		wrong(t, got != 2, "got %d greetings, want one from each connection:\n%s", got, log.String())
 	})
 }
 
@@ -100,13 +99,11 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		in := "not ready\nready\n{}\n" // the whole input
 		fails(t, errOf(mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)), "")
-		if text := log.String(); !strings.Contains(text, `text=ready count=1`) {
-			t.Errorf("got the log %q, want what the server said last", text)
-		}
+		text := log.String()
+		wrong(t, !strings.Contains(text, `text=ready count=1`), "got the log %q, want what the server said last", text)
 		in = "not ready\n"
-		if _, err := mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o); err == nil || !strings.HasSuffix(err.Error(), `the last: "not ready"`) {
-			t.Errorf("got %v, want what the server said", err)
-		}
+		_, err := mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)
+		wrong(t, err == nil || !strings.HasSuffix(err.Error(), `the last: "not ready"`), "got %v, want what the server said", err)
 	})
 }
 

@@ -128,22 +128,19 @@ func TestSSE(t *testing.T) {
 				s := newOldServer(t)
 				s.posted = posted
 				withOldServer(t, s, recipeOf, func(t *testing.T, c *mcpclient.Client) {
-					if got := c.Server(); got.Revision != mcp.Revision20241105 || c.SessionID() != "" {
-						t.Errorf("got %+v", got)
-					}
+					got := c.Server()
+					wrong(t, got.Revision != mcp.Revision20241105 || c.SessionID() != "", "got %+v", got)
 					go func() {
 						call := <-s.got
 						s.say <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
-						if answer := <-s.got; string(answer.ID) != "7" || !strings.Contains(string(answer.Result), "tea") {
-							t.Errorf("got %+v", answer)
-						}
+						answer := <-s.got
+						wrong(t, string(answer.ID) != "7" || !strings.Contains(string(answer.Result), "tea"), "got %+v", answer)
 						s.say <- answerTo(call)
 					}()
 					callText(t, t.Context(), c, "a", "a")
 					_, err := c.CallTool(t.Context(), "refused", nil)
-					if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
-						t.Errorf("got %v", err)
-					}
+					e := wantError[*transport.HTTPError](t, err)
+					wrong(t, e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session"), "got %v", err)
 					noError(t, c.Close())
 					<-s.left
 				})
@@ -186,9 +183,8 @@ func TestSSECancel(t *testing.T) {
 				ctx := withTimeout(t, time.Second)
 				wantIs(t, errOf(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
 				<-s.got
-				if m := <-s.got; m.Method != "notifications/cancelled" {
-					t.Errorf("got %+v, want the notice that the call is cancelled", m)
-				}
+				m := <-s.got
+				wrong(t, m.Method != "notifications/cancelled", "got %+v, want the notice that the call is cancelled", m)
 			})
 		})
 	}
@@ -240,9 +236,8 @@ func TestSSEEndpoint(t *testing.T) {
 			}
 			must(t, err)
 			noError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
-			if m := <-s.got; m.Method != "a" {
-				t.Errorf("got %+v", m)
-			}
+			m := <-s.got
+			wrong(t, m.Method != "a", "got %+v", m)
 			_ = c.Close()
 		})
 	}
@@ -276,9 +271,7 @@ func TestSSEFallback(t *testing.T) {
 			if fell := len(got) == 2; err == nil || fell != test.falls || fell && got[1] != http.MethodGet {
 				t.Errorf("%d, %d: got %v after %q, want a fallback: %t", test.status, test.code, err, got, test.falls)
 			}
-			if test.code != 0 && wantError[*mcp.RPCError](t, err).Code != test.code {
-				t.Errorf("%d: got %v, want code %d", test.status, err, test.code)
-			}
+			wrong(t, test.code != 0 && wantError[*mcp.RPCError](t, err).Code != test.code, "%d: got %v, want code %d", test.status, err, test.code)
 		})
 	}
 }

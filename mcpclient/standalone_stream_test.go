@@ -71,12 +71,8 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 			overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				if opened < test.least || opened > test.most {
-					t.Errorf("got %d connections, want %d to %d", opened, test.least, test.most)
-				}
-				if len(waits) < 10 {
-					t.Errorf("got %d different waits, want them to differ", len(waits))
-				}
+				wrong(t, opened < test.least || opened > test.most, "got %d connections, want %d to %d", opened, test.least, test.most)
+				wrong(t, len(waits) < 10, "got %d different waits, want them to differ", len(waits))
 			})
 		})
 	}

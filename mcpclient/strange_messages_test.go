@@ -213,9 +213,8 @@ func TestStrangeMessages(t *testing.T) {
 					probe.want.check(t, <-first)
 					p.answer(other)
 					go p.echo()
-					if got := <-second; got.err != nil || got.text != "second" {
-						t.Errorf("another call: got %q, %v", got.text, got.err)
-					}
+					got := <-second
+					wrong(t, got.err != nil || got.text != "second", "another call: got %q, %v", got.text, got.err)
 					callText(t, t.Context(), c, "third", "third")
 					noError(t, c.Err(), "the connection ended")
 				})
@@ -227,12 +226,8 @@ func TestStrangeMessages(t *testing.T) {
 func (v verdict) check(t *testing.T, got outcome) {
 	t.Helper()
 	want := map[verdict]error{invalid: mcp.ErrInvalidResult, tooLarge: transport.ErrMessageTooLarge}[v]
-	if !errors.Is(got.err, want) {
-		t.Errorf("got %.300v, want %v", got.err, want)
-	}
-	if want == nil && got.text != "first" {
-		t.Errorf("got the answer %q, want the first", got.text)
-	}
+	wrong(t, !errors.Is(got.err, want), "got %.300v, want %v", got.err, want)
+	wrong(t, want == nil && got.text != "first", "got the answer %q, want the first", got.text)
 	if got.err != nil && len(got.err.Error()) > 4<<10 {
 		t.Errorf("got an error of %d bytes", len(got.err.Error()))
 	}

@@ -90,9 +90,7 @@ func TestNotificationOfAnotherStream(t *testing.T) {
 		for _, sub := range all {
 			wantNoChange(t, sub)
 		}
-		if !strings.Contains(log.String(), "level=WARN") {
-			t.Errorf("the log has no warning:\n%s", log.String())
-		}
+		wrong(t, !strings.Contains(log.String(), "level=WARN"), "the log has no warning:\n%s", log.String())
 		changed(ids[0], ids[0])
 		changed(ids[1], ids[1])
 		for _, sub := range all {
@@ -199,9 +197,7 @@ func TestSilentSubscription(t *testing.T) {
 			if test.after == 0 {
 				time.Sleep(time.Hour)
 				wantNoChange(t, s)
-				if len(opened) > 0 {
-					t.Error("the stream was opened again")
-				}
+				wrong(t, len(opened) > 0, "the stream was opened again")
 				return
 			}
 			wantChanges(t, s, stale)
@@ -273,9 +269,8 @@ func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
 		p = <-transport.peers
 		start := time.Now()
 		m := p.next()
-		if took := time.Since(start); m.Method != "subscriptions/listen" || took != 0 {
-			t.Errorf("got %+v after %v, want the subscription at once", m, took)
-		}
+		took := time.Since(start)
+		wrong(t, m.Method != "subscriptions/listen" || took != 0, "got %+v after %v, want the subscription at once", m, took)
 		p.send("%s", acknowledgement(m, ""))
 		wantChanges(t, s, stale)
 	})
@@ -293,9 +288,8 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no more"}}`, m.ID)
 				return
 			}
-			if wait := time.Since(ended); opened > 1 && wait > time.Second {
-				t.Errorf("opened the %d. time after %v, want at most 1 s", opened, wait)
-			}
+			wait := time.Since(ended)
+			wrong(t, opened > 1 && wait > time.Second, "opened the %d. time after %v, want at most 1 s", opened, wait)
 			stream(w)(acknowledgement(m, ""))
 			time.Sleep(31 * time.Second)
 			ended = time.Now()

@@ -45,9 +45,7 @@ func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
 	t.Helper()
 	ctx := withTimeout(t, time.Millisecond)
 	for change, err := range s.Changes(ctx) {
-		if err == nil {
-			t.Errorf("got %v, %v, want nothing", change, err)
-		}
+		wrong(t, err == nil, "got %v, %v, want nothing", change, err)
 	}
 }
 
@@ -95,9 +93,7 @@ func TestSubscribeModern(t *testing.T) {
 		wantIs(t, end(s), mcpclient.ErrSubscriptionEnded)
 		mu.Lock()
 		defer mu.Unlock()
-		if len(observed) != 6 || observed[1] != "notifications/tools/list_changed" {
-			t.Errorf("OnNotification: got %v, want all six", observed)
-		}
+		wrong(t, len(observed) != 6 || observed[1] != "notifications/tools/list_changed", "OnNotification: got %v, want all six", observed)
 		ping(t, ctx, c)
 	}}})
 }
@@ -234,9 +230,8 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()
-			if meta := string(m.Params.Meta); strings.Contains(meta, "logLevel") || strings.Contains(meta, "progressToken") {
-				t.Errorf("got %s", meta)
-			}
+			meta := string(m.Params.Meta)
+			wrong(t, strings.Contains(meta, "logLevel") || strings.Contains(meta, "progressToken"), "got %s", meta)
 			p.send("%s", acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
 		}()
 		subscribed(t, t.Context(), c, onTools, mcpclient.WithProgress(func(mcp.Progress) {}))
@@ -284,9 +279,8 @@ func TestChangesInASelect(t *testing.T) {
 				got = append(got, change)
 			}
 		}
-		if diff := cmp.Diff([]mcp.Change{updated("a"), updated("b")}, got); diff != "" || !errors.Is(last, mcpclient.ErrSubscriptionEnded) {
-			t.Errorf("got %v at the end; changes: got +, want -:\n%s", last, diff)
-		}
+		diff := cmp.Diff([]mcp.Change{updated("a"), updated("b")}, got)
+		wrong(t, diff != "" || !errors.Is(last, mcpclient.ErrSubscriptionEnded), "got %v at the end; changes: got +, want -:\n%s", last, diff)
 	})
 }
 

@@ -84,9 +84,7 @@ func (w *worker) cancelled(t *testing.T, want bool) {
 	t.Helper()
 	synctest.Wait()
 	got := slices.ContainsFunc(w.seen, func(m message) bool { return m.Method == "tasks/cancel" && m.Params.TaskID == "k" })
-	if got != want {
-		t.Errorf("got the requests %q, want tasks/cancel %v", w.methods(), want)
-	}
+	wrong(t, got != want, "got the requests %q, want tasks/cancel %v", w.methods(), want)
 }
 
 // working runs f in both eras with a client of a worker.
@@ -117,9 +115,8 @@ func TestWithTask(t *testing.T) {
 		if err != nil || res.Text() != "done" || time.Since(start) != 3*time.Second {
 			t.Errorf("got %+v, %v after %v, want the task's result after 3s", res, err, time.Since(start))
 		}
-		if want := []float64{1, 2, 3, 4}; len(heard) < len(want) || !slices.Equal(heard[:len(want)], want) {
-			t.Errorf("got the progress %v, want at least %v", heard, want)
-		}
+		want := []float64{1, 2, 3, 4}
+		wrong(t, len(heard) < len(want) || !slices.Equal(heard[:len(want)], want), "got the progress %v, want at least %v", heard, want)
 		synctest.Wait()
 		for _, m := range w.seen[1:] {
 			if strings.Contains(string(m.Params.Meta), "progressToken") {
@@ -130,9 +127,7 @@ func TestWithTask(t *testing.T) {
 
 		w.polls, w.progress = 0, false
 		out, err := mcpclient.CallToolAs[struct{ N int }](t.Context(), c, "slow", nil, mcpclient.WithTask(slow))
-		if err != nil || out.N != 1 {
-			t.Errorf("got %+v, %v, want the task's structured content", out, err)
-		}
+		wrong(t, err != nil || out.N != 1, "got %+v, %v, want the task's structured content", out, err)
 	})
 }
 
@@ -145,9 +140,8 @@ func TestWithTaskLimits(t *testing.T) {
 		t.Helper()
 		start := time.Now()
 		err := call()
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != want {
-			t.Errorf("got %v after %v, want the deadline after %v", err, took, want)
-		}
+		took := time.Since(start)
+		wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != want, "got %v after %v, want the deadline after %v", err, took, want)
 		w.cancelled(t, true)
 	}
 	for name, with := range map[string][]mcpclient.CallOption{"": nil, " with progress": {progress}} {
@@ -180,9 +174,8 @@ func TestWithTaskLimits(t *testing.T) {
 			w.polls = -2
 			start := time.Now()
 			_, err := c.Task("k", "slow").Wait(t.Context(), mcpclient.WithTimeout(limit))
-			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != limit {
-				t.Errorf("got %v after %v, want the deadline after %v", err, took, limit)
-			}
+			took := time.Since(start)
+			wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != limit, "got %v after %v, want the deadline after %v", err, took, limit)
 			w.cancelled(t, false)
 		})
 	})
@@ -277,9 +270,8 @@ func TestWithTaskOutputCheck(t *testing.T) {
 		w.output = `{}`
 		called, waited := call()
 		for _, err := range []error{called, waited} {
-			if e := wantError[*mcpclient.OutputError](t, err); e.Result.Text() != "done" {
-				t.Errorf("got the result %+v, want the task's", e.Result)
-			}
+			e := wantError[*mcpclient.OutputError](t, err)
+			wrong(t, e.Result.Text() != "done", "got the result %+v, want the task's", e.Result)
 		}
 		synctest.Wait()
 		w.seen = nil
@@ -329,9 +321,7 @@ func TestWithTaskElsewhere(t *testing.T) {
 			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 				go func() {
 					m := p.next()
-					if strings.Contains(string(m.Params.Meta), "tasks") {
-						t.Errorf("got the _meta %s, want no word of tasks", m.Params.Meta)
-					}
+					wrong(t, strings.Contains(string(m.Params.Meta), "tasks"), "got the _meta %s, want no word of tasks", m.Params.Meta)
 					p.answer(m)
 				}()
 				callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTask(tt.tool))
@@ -363,9 +353,8 @@ func TestTaskIsCancelledBeforeClose(t *testing.T) {
 		w.silent = true
 		ctx := withTimeout(t, 1500*time.Millisecond)
 		_, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow))
-		if closed := c.Close(); closed != nil || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, and %v of Close, want the deadline", err, closed)
-		}
+		closed := c.Close()
+		wrong(t, closed != nil || !errors.Is(err, context.DeadlineExceeded), "got %v, and %v of Close, want the deadline", err, closed)
 		w.cancelled(t, true)
 	})
 }
@@ -400,9 +389,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 		wantIs(t, errOf(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		got := <-cancelled
 		for name, want := range map[string]string{"Mcp-Method": "tasks/cancel", "Mcp-Name": "k", "User": "eve"} {
-			if got.Get(name) != want {
-				t.Errorf("got %s %q, want %q", name, got.Get(name), want)
-			}
+			wrong(t, got.Get(name) != want, "got %s %q, want %q", name, got.Get(name), want)
 		}
 	})
 }
@@ -595,15 +582,12 @@ func TestTaskThatIsLeft(t *testing.T) {
 					_, err = c.Task("k", "slow").Wait(ctx, mcpclient.WithTask(slow))
 				} else {
 					_, err = c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTaskStarted(func(s mcp.TaskState) error {
-						if s.ID != "k" || len(w.seen) != 1 {
-							t.Errorf("told of %q after %q", s.ID, w.methods())
-						}
+						wrong(t, s.ID != "k" || len(w.seen) != 1, "told of %q after %q", s.ID, w.methods())
 						return tt.refuse
 					}))
 				}
-				if want := cmp.Or(tt.refuse, context.Canceled); !errors.Is(err, want) {
-					t.Errorf("got %v, want %v", err, want)
-				}
+				want := cmp.Or(tt.refuse, context.Canceled)
+				wrong(t, !errors.Is(err, want), "got %v, want %v", err, want)
 				w.cancelled(t, tt.cancels)
 			})
 		})

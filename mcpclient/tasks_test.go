@@ -39,25 +39,21 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		ID: "k1", Status: mcp.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
 		CreatedAt: "2026-01-01T00:00:00Z", UpdatedAt: "2026-01-01T00:00:01Z",
 	}
-	if diff := cmp.Diff(want, task.State()); diff != "" || task.ID() != "k1" {
-		t.Errorf("state: got +, want -:\n%s", diff)
-	}
+	diff := cmp.Diff(want, task.State())
+	wrong(t, diff != "" || task.ID() != "k1", "state: got +, want -:\n%s", diff)
 	res, err := task.Wait(ctx)
 	if err != nil || res.Text() != "done" {
 		t.Fatalf("got %+v, %v", res, err)
 	}
-	if took := time.Since(start); took%(5*time.Second) != 0 || took == 0 {
-		t.Errorf("polled for %v, want a multiple of 5 s", took)
-	}
+	took := time.Since(start)
+	wrong(t, took%(5*time.Second) != 0 || took == 0, "polled for %v, want a multiple of 5 s", took)
 
 	old := c.Task("old", "slow") // like another process
 	_, err = old.Wait(ctx)
-	if e := wantError[*mcp.RPCError](t, err); e.Message != "broken" {
-		t.Errorf("failed: got %v", err)
-	}
-	if ttl := old.State().TTL; ttl != nil {
-		t.Errorf("forever: got %v, want nil", *ttl)
-	}
+	e := wantError[*mcp.RPCError](t, err)
+	wrong(t, e.Message != "broken", "failed: got %v", err)
+	ttl := old.State().TTL
+	wrong(t, ttl != nil, "forever: got %v, want nil", ttl)
 	noError(t, old.Cancel(ctx))
 	if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrTaskCancelled) || !old.State().Status.Final() {
 		t.Errorf("cancelled: got %v", err)
@@ -130,9 +126,8 @@ func TestListTasks(t *testing.T) {
 			return fmt.Sprint(s.ID, " ", s.Status, " ", s.PollInterval, " ", s.TTL != nil && *s.TTL == time.Minute)
 		}
 		got, err := collect(c.Tasks(ctx), describe)
-		if want := []string{"a working 5s true", "b completed 0s false"}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
+		want := []string{"a working 5s true", "b completed 0s false"}
+		wrong(t, err != nil || !slices.Equal(got, want), "got %q, %v, want %q", got, err, want)
 		if got, err := collect(c.Tasks(ctx), describe); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("unknown status: got %q, %v, want ErrInvalidResult", got, err)
 		}
@@ -211,9 +206,8 @@ func TestTaskIsReadOnce(t *testing.T) {
 		waited := allocated(func() {
 			noError(t, errOf(task.Wait(t.Context())))
 		})
-		if more := float64(waited-polled) / size; more > 1.5 {
-			t.Errorf("a wait takes %.1f times its result more than a poll, want room for the result alone", more)
-		}
+		more := float64(waited-polled) / size
+		wrong(t, more > 1.5, "a wait takes %.1f times its result more than a poll, want room for the result alone", more)
 	})
 }
 
@@ -305,9 +299,7 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 			"no question":  other.Answer(t.Context(), r, map[string]any{"z": tea()}),
 			"no id":        c.Task("", "slow").Answer(t.Context(), r, answer),
 		} {
-			if err == nil {
-				t.Errorf("%s is answered", name)
-			}
+			wrong(t, err == nil, "%s is answered", name)
 		}
 		for range 2 { // the second time after the end of the task
 			must(t, other.Answer(t.Context(), r, answer))
@@ -427,9 +419,7 @@ func TestResumeNoTask(t *testing.T) {
 		for _, err := range []error{err, pollErr, task.Cancel(t.Context())} {
 			wantText(t, err, "no id")
 		}
-		if result != nil {
-			t.Errorf("got %+v, want no result", result)
-		}
+		wrong(t, result != nil, "got %+v, want no result", result)
 		p.quiet()
 	})
 }
@@ -452,9 +442,8 @@ func TestTaskStateAfterResult(t *testing.T) {
 			}()
 			task := c.Task("k", "slow")
 			must(t, errOf(task.Wait(t.Context())))
-			if got := task.State(); got.Status != want || got.Message != "" {
-				t.Errorf("%s: got the state %v, want %s", result, got, want)
-			}
+			got := task.State()
+			wrong(t, got.Status != want || got.Message != "", "%s: got the state %v, want %s", result, got, want)
 		})
 	}
 }
@@ -485,9 +474,8 @@ func TestTaskResultTakesItsTime(t *testing.T) {
 				}()
 				start := time.Now()
 				_, err := c.Task("k", "slow").Wait(t.Context(), tt.opts...)
-				if took := time.Since(start); took != tt.want || (err == nil) != (tt.want == late) {
-					t.Errorf("got %v after %v, want the end after %v", err, took, tt.want)
-				}
+				took := time.Since(start)
+				wrong(t, took != tt.want || (err == nil) != (tt.want == late), "got %v after %v, want the end after %v", err, took, tt.want)
 				time.Sleep(late)
 			})
 		})
@@ -516,8 +504,7 @@ func TestTaskAnswerThatFailed(t *testing.T) {
 		}
 		ctx := withTimeout(t, time.Minute)
 		_, err = task.Wait(ctx)
-		if r := round(t, err); len(r.Requests) != 1 {
-			t.Errorf("got %+v, want the question again", r)
-		}
+		r := round(t, err)
+		wrong(t, len(r.Requests) != 1, "got %+v, want the question again", r)
 	})
 }

@@ -48,9 +48,7 @@ func TestBearerToken(t *testing.T) {
 		change(token.Set, "", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
 		for _, bad := range []string{"with space", "line\nbreak", "ünïcode", "Bearer s3cret"} {
 			for _, err := range []error{token.Set(bad), token.Renew(bad)} {
-				if err == nil || strings.Contains(err.Error(), bad) {
-					t.Errorf("%q: got %v", bad, err)
-				}
+				wrong(t, err == nil || strings.Contains(err.Error(), bad), "%q: got %v", bad, err)
 			}
 		}
 	})
@@ -199,9 +197,8 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		asked := 0
 		token := new(transport.Bearer)
 		token.Refused = func(_ context.Context, r *transport.Refusal) error {
-			if asked++; r.Token != "old-token" || r.Status != http.StatusUnauthorized {
-				t.Errorf("asked about %+v", r)
-			}
+			asked++
+			wrong(t, r.Token != "old-token" || r.Status != http.StatusUnauthorized, "asked about %+v", r)
 			return token.Renew("new-token")
 		}
 		recipe.Token = token
@@ -218,9 +215,8 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			second.say <- answerTo(<-second.got)
 		}()
 		synctest.Wait()
-		if _, err := c.CallTool(t.Context(), "a", nil); err != nil || asked != 1 {
-			t.Errorf("got %v after %d questions, want the result after 1", err, asked)
-		}
+		_, err := c.CallTool(t.Context(), "a", nil)
+		wrong(t, err != nil || asked != 1, "got %v after %d questions, want the result after 1", err, asked)
 	})
 }
 

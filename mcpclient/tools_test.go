@@ -17,9 +17,7 @@ func TestCallTool(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "tools", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		type sum struct{ Sum int }
 		got, err := mcpclient.CallToolAs[sum](ctx, c, "add", map[string]int{"a": 1, "b": 2})
-		if err != nil || got.Sum != 3 {
-			t.Errorf("add: got %+v, %v", got, err)
-		}
+		wrong(t, err != nil || got.Sum != 3, "add: got %+v, %v", got, err)
 		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
 		if e := wantError[*mcp.ToolError](t, err); e.Result.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
 			t.Errorf("add without arguments: got %v", e)
@@ -29,13 +27,10 @@ func TestCallTool(t *testing.T) {
 			t.Errorf("nope: got %v with data %s", e, e.Data)
 		}
 		res, err := c.CallTool(ctx, "add", json.RawMessage(`{"n":9007199254740993}`))
-		if err != nil || !strings.Contains(string(res.StructuredContent), "9007199254740993") {
-			t.Errorf("large number: got %+v, %v", res, err)
-		}
+		wrong(t, err != nil || !strings.Contains(string(res.StructuredContent), "9007199254740993"), "large number: got %+v, %v", res, err)
 		for _, broken := range []string{"content", "array", "null"} {
-			if res, err := c.CallTool(ctx, "add", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("broken %s: got %+v, %v", broken, res, err)
-			}
+			res, err := c.CallTool(ctx, "add", nil)
+			wrong(t, !errors.Is(err, mcp.ErrInvalidResult), "broken %s: got %+v, %v", broken, res, err)
 		}
 	}}))
 }
@@ -57,9 +52,8 @@ func TestUnusableSchemas(t *testing.T) {
 					t.Fatalf("%s: got %+v, %v, want both tools", test, p, err)
 				}
 				odd := p.Items[0]
-				if got := string(odd.InputSchema) + string(odd.OutputSchema); strings.Contains(test, schema) && !strings.Contains(got, schema) {
-					t.Errorf("got the schemas %s, want %s", got, schema)
-				}
+				got := string(odd.InputSchema) + string(odd.OutputSchema)
+				wrong(t, strings.Contains(test, schema) && !strings.Contains(got, schema), "got the schemas %s, want %s", got, schema)
 			})
 		}
 	}
@@ -79,9 +73,7 @@ func TestBadArguments(t *testing.T) {
 func TestPromptsAndResources(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "prompts_resources", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		p, err := c.GetPrompt(ctx, "greet", map[string]string{"who": "Ada"})
-		if err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada" {
-			t.Errorf("got prompt %+v, %v", p, err)
-		}
+		wrong(t, err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada", "got prompt %+v, %v", p, err)
 		_, err = c.GetPrompt(ctx, "greet", nil)
 		wantError[*mcp.RPCError](t, err)
 		r, err := c.ReadResource(ctx, "file:///a")
@@ -113,22 +105,18 @@ func TestPromptArguments(t *testing.T) {
 	} {
 		var sent json.RawMessage
 		opts := legacy()
-		opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
-			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-				if r.Method != "prompts/get" {
-					return next(ctx, r)
-				}
-				sent = r.Params
-				return json.RawMessage(`{"messages":[]}`), nil
+		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			if r.Method != "prompts/get" {
+				return next(ctx, r)
 			}
-		}}
+			sent = r.Params
+			return json.RawMessage(`{"messages":[]}`), nil
+		})}
 		opts.Protocol.AllowUndeclared = true
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, _ *peer) {
 			_, err := c.GetPrompt(t.Context(), "p", args)
-			if wrong, ok := strings.CutPrefix(want, "error: "); ok {
-				if err == nil || err.Error() != `get prompt "p": arguments: `+wrong {
-					t.Errorf("got %v, want %s", err, wrong)
-				}
+			if problem, ok := strings.CutPrefix(want, "error: "); ok {
+				wrong(t, err == nil || err.Error() != `get prompt "p": arguments: `+problem, "got %v, want %s", err, problem)
 			} else if err != nil || string(sent) != want {
 				t.Errorf("got %s, %v, want %s", sent, err, want)
 			}
@@ -197,9 +185,7 @@ func TestExpand(t *testing.T) {
 		{"file:///fixed", map[string]string{"unused": "x"}, "file:///fixed"},
 	} {
 		got, err := (&mcp.ResourceTemplate{URITemplate: test.template}).Expand(test.values)
-		if err != nil || got != test.want {
-			t.Errorf("%s: got %q, %v, want %q", test.template, got, err, test.want)
-		}
+		wrong(t, err != nil || got != test.want, "%s: got %q, %v, want %q", test.template, got, err, test.want)
 	}
 	if _, err := (&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil); err == nil || !strings.Contains(err.Error(), `"{broken"`) {
 		t.Errorf("got %v, want an error with the template", err)

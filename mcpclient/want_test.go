@@ -126,3 +126,11 @@ func background(f func() error) <-chan error {
 	go func() { done <- f() }()
 	return done
 }
+
+// wrong reports a failure, if it is one.
+func wrong(t testing.TB, bad bool, format string, args ...any) {
+	t.Helper()
+	if bad {
+		t.Errorf(format, args...)
+	}
+}
