@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"runtime"
 	"strings"
 	"sync"
@@ -15,6 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -285,5 +289,307 @@ func TestExactIntegers(t *testing.T) {
 			res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
 			wrong(t, err != nil || string(res.StructuredContent) != exact, "got %+v, %v, want %s", res, err, exact)
 		})
+	})
+}
+
+func TestCheckMessages(t *testing.T) {
+	text := &mcp.TextContent{Text: "t"}
+	use := func(id string) mcp.Content { return &mcp.ToolUseContent{ID: id, Name: "n"} }
+	result := func(id string) mcp.Content { return &mcp.ToolResultContent{ToolUseID: id} }
+	user := func(c ...mcp.Content) mcp.SamplingMessage {
+		return mcp.SamplingMessage{Role: "user", Content: c}
+	}
+	model := func(c ...mcp.Content) mcp.SamplingMessage {
+		return mcp.SamplingMessage{Role: "assistant", Content: c}
+	}
+	for _, test := range []struct {
+		name     string
+		messages []mcp.SamplingMessage
+		want     string // "" when the messages are in order
+	}{
+		{"none", nil, ""},
+		{"text", []mcp.SamplingMessage{user(text), model(text, text), user(text)}, ""},
+		{"a use and its result", []mcp.SamplingMessage{user(text), model(text, use("a")), user(result("a"))}, ""},
+		{"two uses", []mcp.SamplingMessage{model(use("a"), use("b")), user(result("b"), result("a")), model(text)}, ""},
+		{"the same id later", []mcp.SamplingMessage{model(use("a")), user(result("a")), model(use("a")), user(result("a"))}, ""},
+		{"unknown role", []mcp.SamplingMessage{{Role: "system"}}, `message 0: role "system"`},
+		{"result for nothing", []mcp.SamplingMessage{user(result("a"))}, `message 0: tool result for "a"`},
+		{"result twice", []mcp.SamplingMessage{model(use("a")), user(result("a"), result("a"))}, `message 1: tool result for "a"`},
+		{"result of the model", []mcp.SamplingMessage{model(use("a")), model(result("a"))}, "message 1: tool result in an assistant message"},
+		{"use of the user", []mcp.SamplingMessage{user(use("a"))}, "message 0: tool use in a user message"},
+		{"use twice", []mcp.SamplingMessage{model(use("a"), use("a"))}, `message 0: tool use id "a" twice`},
+		{"mixed", []mcp.SamplingMessage{model(use("a")), user(result("a"), text)}, "message 1: tool results are mixed"},
+		{"result missing", []mcp.SamplingMessage{model(use("a"), use("b")), user(result("a"))}, "message 1: 1 tool uses before it have no result"},
+		{"text between", []mcp.SamplingMessage{model(use("a")), user(text), user(result("a"))}, "message 1: 1 tool uses before it have no result"},
+		{"no result at the end", []mcp.SamplingMessage{model(use("a"))}, "1 tool uses have no result"},
+	} {
+		err := inquiry.CheckMessages(test.messages)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// An encoded message can be decoded again, and a single block is not in an array.
+func TestMessagesRoundTrip(t *testing.T) {
+	one, two := 1.0, &mcp.TextContent{Text: "<b>"}
+	for _, test := range []struct {
+		value, into any
+		want        string
+	}{
+		{&mcp.SamplingMessage{Role: "user", Content: []mcp.Content{two}}, new(mcp.SamplingMessage), `{"role":"user","content":{"type":"text","text":"<b>"}}`},
+		{&mcp.SamplingMessage{Role: "user", Content: []mcp.Content{two, two}, Meta: json.RawMessage(`{"m":1}`)}, new(mcp.SamplingMessage),
+			`{"role":"user","content":[{"type":"text","text":"<b>"},{"type":"text","text":"<b>"}],"_meta":{"m":1}}`},
+		{&mcp.PromptMessage{Role: "user", Content: two}, new(mcp.PromptMessage), `{"role":"user","content":{"type":"text","text":"<b>"}}`},
+		{&mcp.CallToolResult{Content: []mcp.Content{}}, new(mcp.CallToolResult), `{"content":[]}`},
+		{&mcp.CallToolResult{Content: []mcp.Content{two}, IsError: true, StructuredContent: json.RawMessage(`{"a":9007199254740993}`), Meta: json.RawMessage(`{}`)},
+			new(mcp.CallToolResult), `{"content":[{"type":"text","text":"<b>"}],"structuredContent":{"a":9007199254740993},"isError":true,"_meta":{}}`},
+		{&mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "h"}}, CostPriority: &one}, new(mcp.ModelPreferences), `{"hints":[{"name":"h"}],"costPriority":1}`},
+	} {
+		var raw strings.Builder
+		e := json.NewEncoder(&raw)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(test.value); err != nil || strings.TrimSpace(raw.String()) != test.want {
+			t.Errorf("got %s, %v, want %s", raw.String(), err, test.want)
+		}
+		if err := json.Unmarshal([]byte(test.want), test.into); err != nil {
+			t.Errorf("%s: %v", test.want, err)
+		}
+		same(t, test.want, test.into, test.value, cmpopts.IgnoreUnexported(mcp.CallToolResult{}))
+	}
+}
+
+// The server gets content that its revision allows; other content is an error.
+func TestAnswersOfRevisions(t *testing.T) {
+	text, other := &mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}
+	image, audio := &mcp.ImageContent{MIMEType: "image/png"}, &mcp.AudioContent{MIMEType: "audio/wav"}
+	use := &mcp.ToolUseContent{ID: "1", Name: "n"}
+	const (
+		one, two   = `"content":{"type":"text","text":"a"}`, `"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]`
+		joined     = `"content":{"type":"text","text":"a\nb"}`
+		asImage    = `"content":{"type":"image","data":"","mimeType":"image/png"}`
+		asAudio    = `"content":{"type":"audio","data":"","mimeType":"audio/wav"}`
+		asUse      = `"content":{"type":"tool_use","id":"1","name":"n","input":{}}`
+		unreadable = ""
+	)
+	for _, test := range []struct {
+		content []mcp.Content
+		want    [4]string // for the legacy revisions, oldest first
+	}{
+		{nil, [4]string{`"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`}},
+		{[]mcp.Content{text}, [4]string{one, one, one, one}},
+		{[]mcp.Content{text, other}, [4]string{joined, joined, joined, two}},
+		{[]mcp.Content{text, image}, [4]string{unreadable, unreadable, unreadable, `"content":[{"type":"text","text":"a"},{"type":"image","data":"","mimeType":"image/png"}]`}},
+		{[]mcp.Content{image}, [4]string{asImage, asImage, asImage, asImage}},
+		{[]mcp.Content{audio}, [4]string{unreadable, asAudio, asAudio, asAudio}},
+		{[]mcp.Content{use}, [4]string{unreadable, unreadable, unreadable, asUse}},
+	} {
+		for i, revision := range []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125} {
+			synctest.Test(t, func(t *testing.T) {
+				transport := newPeerTransport(t)
+				transport.greet = func(p *peer) {
+					p.send("%s", strings.Replace(handshakeAnswer(p.next()), mcp.Revision20251125, revision, 1))
+					p.next()
+				}
+				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+					return &mcp.CreateMessageResult{Content: test.content}, nil
+				})
+				connected(t, transport, o)
+				p := <-transport.peers
+				p.ask("1")
+				m := p.next()
+				want := ""
+				if test.want[i] != unreadable {
+					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
+				}
+				if string(m.Result) != want || (want == "") != (m.Error != nil && m.Error.Code == mcp.CodeInternalError) {
+					t.Errorf("%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
+				}
+			})
+		}
+	}
+}
+
+// visitor handles URLs. It accepts all except those that end in "decline".
+type visitor struct {
+	seen []string
+	wait bool // for the completion
+	done []<-chan struct{}
+}
+
+func (v *visitor) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{URL: true}
+}
+
+func (v *visitor) Elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	v.seen = append(v.seen, p.URL)
+	v.done = append(v.done, mcpclient.ElicitationDone(ctx))
+	if v.wait {
+		select {
+		case <-mcpclient.ElicitationDone(ctx):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	action := mcp.ElicitAccept
+	if path.Base(p.URL) == "decline" {
+		action = mcp.ElicitDecline
+	}
+	return &mcp.ElicitResult{Action: action}, nil
+}
+
+func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
+	o.Elicitation = v
+	return o
+}
+
+// wantVisits checks the error of a call that requires visits.
+func wantVisits(t *testing.T, err error, action string, urls int) {
+	t.Helper()
+	e := wantError[*mcpclient.URLElicitationError](t, err)
+	rpc := wantError[*mcp.RPCError](t, err)
+	if e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcp.CodeURLElicitationNeeded {
+		t.Errorf("got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
+	}
+}
+
+func TestURLElicitationError(t *testing.T) {
+	person := new(visitor)
+	playAll(t, []conversation{{name: "url_legacy", way: "pipe", opts: visiting(legacy(), person), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		start := time.Now()
+		callText(t, ctx, c, "t", "done")
+		equal(t, "completed visits: took", time.Since(start), 2*time.Second)
+		_, err := c.CallTool(ctx, "t", nil)
+		wantVisits(t, err, mcp.ElicitDecline, 2)
+		start = time.Now()
+		_, err = c.CallTool(ctx, "t", nil)
+		wantVisits(t, err, mcp.ElicitAccept, 1)
+		equal(t, "no word of completion: took", time.Since(start), 5*time.Minute)
+		_, err = c.CallTool(ctx, "t", nil)
+		wantVisits(t, err, "", 0)
+		callText(t, ctx, c, "t", "done")
+		want := []string{"one", "two", "decline", "silent", "one"}
+		for i := range person.seen {
+			person.seen[i] = path.Base(person.seen[i])
+		}
+		same(t, "visits", person.seen, want)
+	}}})
+	form := asks(legacy())
+	form.Sampling, form.Roots = nil, nil
+	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
+	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.CallTool(ctx, "t", nil)
+		visits, ok := errors.AsType[*mcpclient.URLElicitationError](err)
+		wrong(t, ok, "got %v, want the server's error alone", visits)
+		wantError[*mcp.RPCError](t, err)
+	}
+	playAll(t, []conversation{
+		{name: "url_unhandled_legacy", opts: form, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			_, err := c.CallTool(ctx, "t", nil)
+			wantVisits(t, err, "", 1)
+		}},
+		{name: "url_2025-06-18", opts: visiting(other, new(visitor)), play: plain},
+		{name: "url_modern", opts: visiting(modern(), new(visitor)), play: plain},
+	})
+}
+
+// A URL that runs code or reaches into the person's machine is never shown: the request is
+// refused.
+func TestURLsThatNobodyVisits(t *testing.T) {
+	for _, url := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "ssh://example.com", "https:", "//example.com", "http://[::1", ""} {
+		params := fmt.Sprintf(`{"mode":"url","elicitationId":"e","url":%q,"message":"m"}`, url)
+		person := new(visitor)
+		inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, params)
+			p.refused(mcp.CodeInvalidParams)
+		})
+		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, params)
+			wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
+			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
+			question := round(t, err).Requests["k"]
+			if params, ok := inquiry.Elicitation(&question); ok {
+				t.Errorf("%q: by hand: got %+v, want none", url, params)
+			}
+		})
+		wrong(t, len(person.seen) > 0, "%q: the person was asked about %q", url, person.seen)
+	}
+}
+
+// A handler can wait for the completion itself.
+func TestElicitationDone(t *testing.T) {
+	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		callText(t, ctx, c, "t", "done")
+	}}})
+	wrong(t, mcpclient.ElicitationDone(t.Context()) != nil, "outside a handler: got a channel, want nil")
+	person := new(visitor)
+	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://example.com","message":"m"}}}}}`)
+			p.echo()
+		}()
+		callText(t, t.Context(), c, "t", "t")
+		wrong(t, len(person.done) != 1 || person.done[0] != nil, "in the modern era: got %v, want nil once", person.done)
+	})
+}
+
+// A call that waits for a visit ends with its context and with the client.
+func TestVisitGivenUp(t *testing.T) {
+	const visit = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`
+	inBubble(t, visiting(legacy(), new(visitor)), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				if m.Method == "tools/call" {
+					p.send(visit, m.ID)
+				}
+			}
+		}()
+		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
+		time.AfterFunc(time.Second, func() { _ = c.Close() })
+		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcpclient.ErrClosed)
+	})
+}
+
+// The number of elicitations that the server may report as complete is bounded: the oldest is
+// forgotten.
+func TestVisitsBound(t *testing.T) {
+	person := new(visitor)
+	inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for i := range 257 {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","elicitationId":"%d","url":"https://example.com","message":"m"}}`, i)
+			p.next()
+		}
+		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"0"}}`)
+		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"1"}}`)
+		synctest.Wait()
+		isDone := func(i int) bool {
+			select {
+			case <-person.done[i]:
+				return true
+			default:
+				return false
+			}
+		}
+		wrong(t, isDone(0) || !isDone(1) || isDone(2), "got %v, %v, %v, want the second alone to be done", isDone(0), isDone(1), isDone(2))
+	})
+}
+
+// If the handler itself waits for completion, the call is repeated at once. A too long id is
+// not remembered, so completion is never reported.
+func TestVisitsWithoutAWait(t *testing.T) {
+	person := new(visitor)
+	opts := visiting(legacy(), person)
+	opts.Timeouts.ElicitationDone = -1
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`)
+			p.answer(p.next())
+		}()
+		start := time.Now()
+		callText(t, t.Context(), c, "t", "t")
+		within(t, "the call", start, 0)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","elicitationId":"%s","url":"https://example.com","message":"m"}}`, strings.Repeat("x", 1<<10+1))
+		p.next()
+		wrong(t, len(person.done) != 2 || person.done[0] == nil || person.done[1] != nil, "got %v, want a channel for the first only", person.done)
 	})
 }

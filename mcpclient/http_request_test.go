@@ -2,8 +2,12 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -302,5 +307,259 @@ func TestCloseWithEndlessBody(t *testing.T) {
 		start := time.Now()
 		noError(t, c.Close())
 		within(t, "Close", start, time.Second)
+	})
+}
+
+// Some responses to the probe mean that a server is legacy, and others mean nothing.
+func TestProbeStatus(t *testing.T) {
+	const rpc = `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`
+	const missing = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
+	const draftCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-3200%d,"message":"no meaning may be assumed"}}`
+	const modernCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"header"}}`
+	for _, test := range []struct {
+		status int
+		body   string
+		legacy bool
+	}{
+		{400, "", true}, {400, "Bad Request: Server not initialized", true}, {400, rpc, true},
+		{404, "", true}, {404, rpc, true}, {405, "", true}, {406, "", true}, {415, rpc, true}, {422, "{}", true},
+		{404, missing, true}, {200, missing, true},
+		{400, fmt.Sprintf(draftCode, 1), true}, {400, fmt.Sprintf(draftCode, 3), true}, {400, fmt.Sprintf(draftCode, 4), true},
+		{200, rpc, true}, {202, "", true}, {200, "<html>", true}, {501, "", false},
+		{400, modernCode, false}, {200, modernCode, false}, {500, modernCode, false},
+		{401, "", false}, {401, rpc, false}, {403, "", false}, {403, rpc, false},
+		{408, "", false}, {429, "", false}, {429, rpc, false}, {500, "", false}, {500, rpc, false}, {503, rpc, false},
+	} {
+		bubble(t, fmt.Sprint(test.status, test.body), func(t *testing.T) {
+			var methods []string
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				method := "initialize"
+				if strings.Contains(m.raw, "server/discover") {
+					method = "server/discover"
+				}
+				methods = append(methods, method)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			})
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
+			if err == nil {
+				t.Fatal("got a connection")
+			}
+			legacy := len(methods) > 1
+			wrong(t, legacy != test.legacy, "got requests %q and %v", methods, err)
+			status, ok := errors.AsType[*transport.HTTPError](err)
+			wrong(t, test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status), "got %v, want the status", err)
+		})
+	}
+}
+
+// A network failure means nothing about the server either.
+func TestProbeUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, http.NotFoundHandler())
+		s.Refuse(true)
+		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
+		wantText(t, err, "server/discover")
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	for location, want := range map[string]string{
+		"http://other.test/mcp":    "redirect to another origin refused: use the URL http://other.test/mcp",
+		"https://memhttp.test/mcp": "redirect to another origin",
+		"/loop":                    "more than 5 redirects",
+		"/moved":                   "",
+		"/found":                   "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
+	} {
+		bubble(t, location, func(t *testing.T) {
+			hosts := map[string]bool{}
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				hosts[r.Host] = true
+				if r.URL.Path == "/moved" {
+					equal(t, "after the redirect", m.Method, "server/discover")
+					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
+					return
+				}
+				status := http.StatusTemporaryRedirect
+				if location == "/found" {
+					status = http.StatusFound
+				}
+				http.Redirect(w, r, location, status)
+			})
+			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
+			opts := modern()
+			c, err := mcpclient.Connect(t.Context(), h, &opts)
+			switch {
+			case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("got %v, want %q", err, want)
+			case c != nil:
+				_ = c.Close()
+			}
+			wrong(t, len(hosts) != 1, "the request reached %v", hosts)
+			wrong(t, h.Client.CheckRedirect != nil, "the caller's client was changed")
+		})
+	}
+}
+
+func jsonWriter(w http.ResponseWriter) io.Writer {
+	w.Header().Set("Content-Type", "application/json")
+	return w
+}
+
+// Neither the caller's secrets nor the session appear in an error or the log, whatever the
+// server does.
+func TestErrorsHideSecrets(t *testing.T) {
+	secrets := []string{"user-token", "pass-word", "query-token", "header-key", "bearer-token", "session-id"}
+	echo := strings.Join(secrets, " ")
+	for name, answer := range map[string]http.HandlerFunc{
+		"401":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusUnauthorized) },
+		"404":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusNotFound) },
+		"html": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>"+echo) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://other.test/?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
+		},
+		"location": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "http://[::1/?"+r.URL.RawQuery)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
+		"cut":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"empty": func(http.ResponseWriter, *http.Request) {},
+		"echo": func(w http.ResponseWriter, r *http.Request) {
+			_ = json.NewEncoder(jsonWriter(w)).Encode(map[string]any{"headers": r.Header})
+		},
+		"no object": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%q}`, r.Header.Get("Test-Id"), echo)
+		},
+		"content": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"isError":%q}}`, r.Header.Get("Test-Id"), echo)
+		},
+		"error": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q,"data":{"echo":[%q],%q:1}}}`, r.Header.Get("Test-Id"), echo, echo, echo)
+		},
+		"error object": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":%q}`, r.Header.Get("Test-Id"), echo)
+		},
+		"error and status": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, r.Header.Get("Test-Id"), echo)
+		},
+		"other id": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%q,"result":{}}`, echo)
+		},
+		"stream": func(w http.ResponseWriter, _ *http.Request) { stream(w) },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				r.Header.Set("Test-Id", string(m.ID))
+				answer(w, r)
+			})
+			var log strings.Builder
+			o := legacy()
+			o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			client := s.Client()
+			client.Transport = sessionID(client.Transport, "session-id")
+			c := connected(t, &mcpclient.HTTP{
+				URL:    "http://user-token:pass-word@memhttp.test/mcp?token=query-token",
+				Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
+				Client: client,
+			}, o)
+			_, err := c.CallTool(t.Context(), "a", nil)
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			s.Drop()
+			s.Refuse(true)
+			_, refused := c.CallTool(t.Context(), "a", nil)
+			_ = c.Close()
+			text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
+			if status, ok := errors.AsType[*transport.HTTPError](err); ok {
+				text += fmt.Sprintf("\n%+v", status.Body+status.URL)
+			}
+			if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {
+				text += "\n" + rpc.Message + string(rpc.Data)
+			}
+			for _, secret := range secrets {
+				wrong(t, strings.Contains(text, secret), "%q is in:\n%s", secret, text)
+			}
+		})
+	}
+	for _, url := range []string{"http://u:pass-word@[::1/mcp", "ftp://u:pass-word@h/mcp?query-token", "pass-word"} {
+		_, err := (&mcpclient.HTTP{URL: url}).Dial(context.Background())
+		if err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token") {
+			t.Errorf("%s: got %v", url, err)
+		}
+	}
+}
+
+// The user name in a URL is a token at some hosts. Both halves of the user info may return in
+// the form of Basic authentication.
+func TestDiscoveryHidesSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			auth := r.Header.Get("Authorization")
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":[%q],"protocolVersion":%q}}`, m.ID, auth, auth)
+		})
+		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, nil)
+		encoded := base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))
+		if err == nil || strings.Contains(err.Error(), encoded) || !strings.Contains(err.Error(), "[secret]") {
+			t.Errorf("got %v, want an error without %s", err, encoded)
+		}
+	})
+}
+
+// sessionID adds a session to the responses of a transport.
+func sessionID(next http.RoundTripper, id string) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil {
+			resp.Header.Set("Mcp-Session-Id", id)
+		}
+		return resp, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Both forms of Retry-After are read, and invalid ones are ignored.
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := ""
+		s := served(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+			w.Header().Set("Retry-After", after)
+			w.WriteHeader(429)
+		})
+		for value, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "-1": 0, "999999999999": 24 * time.Hour, "soon": 0,
+			time.Now().Add(time.Minute).UTC().Format(http.TimeFormat): time.Minute,
+			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):  0,
+		} {
+			after = value
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
+			e := wantError[*transport.HTTPError](t, err)
+			wrong(t, e.RetryAfter != want, "%q: got %v, want %v", value, e.RetryAfter, want)
+		}
+	})
+}
+
+// Short session ids and tokens are not redacted, because that would spoil ordinary text.
+func TestShortSecretsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const data = `{"retryAfter":10,"fields":["a","name"]}`
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"1 name","data":%s}}`, m.ID, data)
+		})
+		client := s.Client()
+		client.Transport = sessionID(client.Transport, "1")
+		token := new(transport.Bearer)
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, legacy())
+		for _, next := range []string{"name", "a"} {
+			must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
+		}
+		_, err := c.CallTool(t.Context(), "a", nil)
+		e := wantError[*mcp.RPCError](t, err)
+		wrong(t, e.Message != "1 name" || string(e.Data) != data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
 	})
 }
