@@ -16,8 +16,6 @@ type pool struct {
 	changed chan struct{} // closed when a connection may have become free
 }
 
-func newPool() *pool { return &pool{changed: make(chan struct{})} }
-
 // wakeLocked wakes everyone who waits for a connection.
 func (p *pool) wakeLocked() {
 	if p != nil {
@@ -130,7 +128,7 @@ func (l *lender) chooseLocked(p *policy, user string, by *Caller) (s *server, be
 	}
 	u := l.pools[p]
 	if u == nil {
-		u = newPool()
+		u = &pool{changed: make(chan struct{})}
 		l.pools[p] = u
 	}
 	wait.changed = u.changed

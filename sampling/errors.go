@@ -78,11 +78,6 @@ func (s *Sampler) noModel(err error) error {
 	return s.unanswered("no_model", "the host has no model that can answer the request", err)
 }
 
-// badReply returns the error if the reviewer's edited reply breaks the protocol.
-func (s *Sampler) badReply(err error) error {
-	return s.unanswered("bad_reply", "the host has no reply that can be sent", err)
-}
-
 // unanswered returns the error of a request without an answer. Only the log has the cause.
 func (s *Sampler) unanswered(reason, message string, err error) error {
 	s.log.Warn("sampling: "+message, "error", err)

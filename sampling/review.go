@@ -99,7 +99,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 		return err
 	}
 	if err := checkReply(reply, r.request.Params); err != nil {
-		return s.badReply(err)
+		return s.unanswered("bad_reply", "the host has no reply that can be sent", err)
 	}
 	return nil
 }

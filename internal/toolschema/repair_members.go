@@ -84,8 +84,9 @@ func (r *repair) array(sub map[string]any, v []any) []any {
 			r.repairContained(sub, contains, out)
 		}
 	}
-	if sub["uniqueItems"] == true {
-		return distinct(out)
+	if sub["uniqueItems"] == true { // a list of unique items is a set
+		seen := tree.Set{}
+		out = slices.DeleteFunc(out, func(item any) bool { return !seen.Add(item) })
 	}
 	return out
 }
@@ -100,12 +101,6 @@ func (r *repair) repairContained(sub map[string]any, contains any, items []any) 
 			items[i] = w
 		}
 	}
-}
-
-// distinct removes repeated items: a list of unique items is a set.
-func distinct(items []any) []any {
-	seen := make(tree.Set, len(items))
-	return slices.DeleteFunc(items, func(item any) bool { return !seen.Add(item) })
 }
 
 // itemOf returns the subschema of the item at an index, or nil.

@@ -13,10 +13,8 @@ import (
 // merge returns one subschema for two that both apply, and lists the keywords of b that cannot be
 // added to a. Of two annotations, that of a is kept.
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
-	out = maps.Clone(a)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out = map[string]any{}
+	maps.Copy(out, a)
 	places := tree.HasAny(a, itemKeywords) && tree.HasAny(b, itemKeywords) && (tree.HasAny(a, positional) || tree.HasAny(b, positional))
 	for _, key := range tree.Keys(b) {
 		old, both := a[key]
@@ -128,10 +126,8 @@ func allOf(a, b any) any {
 
 // mergeMaps merges two maps. For a key in both, join merges the values.
 func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := map[string]any{}
+	maps.Copy(out, a)
 	for key, v := range b {
 		if old, ok := a[key]; ok {
 			v = join(old, v)

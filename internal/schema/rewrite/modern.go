@@ -73,7 +73,7 @@ func (m modernizer) schema(v any, at string) any {
 	})
 	m.updateReference(out)
 	m.upgradeKeywords(out, at)
-	if m.needsItems(out) {
+	if m.addItems && out["items"] == nil && slices.Contains(tree.Types(out), "array") {
 		m.writeItems(out, at)
 	}
 	if m.names != nil {
@@ -265,12 +265,6 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 		}
 	}
 	m.Note(at, "dependencies", profile.Same, "written as dependentRequired and dependentSchemas")
-}
-
-// needsItems reports whether a subschema is an array that must get items.
-func (m *modernizer) needsItems(s map[string]any) bool {
-	_, has := s["items"]
-	return m.addItems && !has && slices.Contains(tree.Types(s), "array")
 }
 
 // itemApplicators are the keywords beside prefixItems that evaluate items.

@@ -144,10 +144,8 @@ func (s *strict) definitions(in, out map[string]any, at string) bool {
 		if at != "" {
 			return s.fail(at, key, "definitions are not at the root")
 		}
-		all := maps.Clone(tree.Object(out["$defs"]))
-		if all == nil {
-			all = map[string]any{}
-		}
+		all := map[string]any{}
+		maps.Copy(all, tree.Object(out["$defs"]))
 		for _, name := range tree.Keys(defs) {
 			def := s.schema(tree.Object(defs[name]), tree.Join(at, key, name), 1)
 			if def == nil {
