@@ -11,62 +11,52 @@ import (
 func dialect(p profile.Profile, root map[string]any) map[string]any {
 	switch p {
 	case profile.Gemini:
-		return fromGemini(root).(map[string]any)
+		return objects(root, fromGemini).(map[string]any)
 	case profile.OpenAIStrict:
 		if strict := root["additionalProperties"] == false; strict {
-			return fromStrict(root).(map[string]any)
+			return objects(root, fromStrict).(map[string]any)
 		}
 	}
 	return root
 }
 
-// fromStrict removes formats. No format allows the empty string.
-func fromStrict(v any) any {
+// objects returns a copy of a value, in which change has changed each object.
+func objects(v any, change func(out map[string]any)) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for key, member := range v {
-			out[key] = fromStrict(member)
+			out[key] = objects(member, change)
 		}
-		if _, ok := v["format"].(string); ok {
-			out["minLength"] = count(1)
-		}
+		change(out)
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = fromStrict(item)
+			out[i] = objects(item, change)
 		}
 		return out
 	}
 	return v
 }
 
-// fromGemini converts nullable, and closes objects with described properties.
-func fromGemini(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for key, member := range v {
-			out[key] = fromGemini(member)
-		}
-		kind, typed := v["type"].(string)
-		if typed && v["nullable"] == true {
-			out["type"] = []any{kind, "null"}
-			if values := tree.List(v["enum"]); values != nil {
-				out["enum"] = append(slices.Clone(values), nil)
-			}
-		}
-		if kind == "object" {
-			out["additionalProperties"] = false
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = fromGemini(item)
-		}
-		return out
+// fromStrict says of a format that it does not allow the empty string.
+func fromStrict(s map[string]any) {
+	if _, ok := s["format"].(string); ok {
+		s["minLength"] = count(1)
 	}
-	return v
+}
+
+// fromGemini converts nullable, and closes objects with described properties.
+func fromGemini(s map[string]any) {
+	kind, typed := s["type"].(string)
+	if typed && s["nullable"] == true {
+		s["type"] = []any{kind, "null"}
+		if values := tree.List(s["enum"]); values != nil {
+			s["enum"] = append(slices.Clone(values), nil)
+		}
+	}
+	if kind == "object" {
+		s["additionalProperties"] = false
+	}
 }
