@@ -172,8 +172,7 @@ func completions(t *testing.T) string {
 func TestModelThatCannotBeLent(t *testing.T) {
 	l := new(lender)
 	check.Must(t, l.lend(agenttest.Play(), nil))
-	_, err := l.CreateMessage(t.Context(), &mcp.CreateMessageParams{})
-	check.Text(t, err, "no model that servers can borrow")
+	check.Text(t, check.Err(l.CreateMessage(t.Context(), &mcp.CreateMessageParams{})), "no model that servers can borrow")
 }
 
 // TestFromEnv checks that OPENAI_MODEL takes precedence, and that no model is returned with an

@@ -213,8 +213,7 @@ func TestOpenWithAClient(t *testing.T) {
 
 func TestServerWithTooManyTools(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
-	_, err := Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t)}}, &Options{maxTools: 1})
-	check.Text(t, err, "more than 1 tools", "the bound")
+	check.Text(t, check.Err(Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t)}}, &Options{maxTools: 1})), "more than 1 tools", "the bound")
 }
 
 // A tool for which a filter or Rename panics is left out.

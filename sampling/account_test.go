@@ -198,8 +198,7 @@ func TestCheaperModel(t *testing.T) {
 			t.Errorf("got %v, asked %s, want %s", err, h.last(), want)
 		}
 	}
-	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, kindCost)
+	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindCost)
 }
 
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
@@ -209,8 +208,7 @@ func TestReviewerIsHeldToTheBudget(t *testing.T) {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})
-	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, kindBudget)
+	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindBudget)
 	h.wantAsked(t, 0)
 }
 

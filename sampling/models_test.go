@@ -145,8 +145,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 	for _, models := range [][]Model{nil, catalogue} {
 		h := newHost(t, answering(plainAnswer))
 		s := h.sampler(t, &Options{Host: "ollama", Models: models})
-		_, err := s.CreateMessage(t.Context(), question(t, sound))
-		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+		wantRPC(t, check.Err(s.CreateMessage(t.Context(), question(t, sound))), mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
 		h.wantAsked(t, 0)
 	}
 	if !catalogue[0].Audio {
@@ -159,8 +158,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 		r.Params.Messages[0].Content = question(t, sound).Messages[0].Content
 		return nil
 	}}})
-	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRPC(t, err, mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
+	wantRPC(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
 	if used := s.governor.total.charges[0].spent; h.asked() != 0 || used.tokens() != 0 {
 		t.Errorf("asked the model %d times for %+v, want nothing", h.asked(), used)
 	}

@@ -103,13 +103,11 @@ func TestServers(t *testing.T) {
 		Models:  append(catalogue(), Model{ID: "gpt-4.1"}),
 		Servers: map[string]Policy{"none": {Outside: ModeDeny}},
 	})
-	_, err := s.For("none").CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, kindPolicy)
+	wantRefusal(t, check.Err(s.For("none").CreateMessage(t.Context(), question(t, hi))), kindPolicy)
 	if _, err := s.For("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-4.1"`) {
 		t.Errorf("other: got %v, asked %s, want the default", err, h.last())
 	}
-	_, err = s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, kindPolicy)
+	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindPolicy)
 	if got, ok := s.For("x").(interface {
 		SamplingCapability() mcp.SamplingCapability
 	}); !ok || !got.SamplingCapability().Tools {
@@ -129,8 +127,7 @@ func TestNotNowStaysRefused(t *testing.T) {
 	}}})
 	files := s.For("files")
 	for range 10 {
-		_, err := files.CreateMessage(t.Context(), question(t, hi))
-		wantRefusal(t, err, kindReview)
+		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
 	}
 	if reviews != 1 || h.asked() != 0 {
 		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.asked())
@@ -161,12 +158,10 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 			late <- err
 		}()
 		synctest.Wait()
-		_, err := files.CreateMessage(t.Context(), question(t, hi))
-		wantRefusal(t, err, kindReview)
+		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
 		close(release)
 		wantRefusal(t, <-late, kindReview)
-		_, err = files.CreateMessage(t.Context(), question(t, hi))
-		wantRefusal(t, err, kindReview)
+		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
 		h.wantAsked(t, 0)
 	})
 }
