@@ -123,8 +123,8 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 		if found == refused || (err != nil) != refused {
 			t.Errorf("%#o: got %t, %v", mode, found, err)
 		}
-		check.Equal(t, mode, (s.Remember(t.Context(), key, Decision{Allow: true}) != nil), refused)
-		check.Equal(t, mode, (s.Forget(t.Context(), "", "another server") != nil), refused)
+		check.Equal(t, mode, s.Remember(t.Context(), key, Decision{Allow: true}) != nil, refused)
+		check.Equal(t, mode, s.Forget(t.Context(), "", "another server") != nil, refused)
 	}
 }
 

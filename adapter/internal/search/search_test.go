@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestWords(t *testing.T) {
@@ -25,9 +25,7 @@ func TestWords(t *testing.T) {
 		for s := range (stems{}).in(text, 1000) {
 			got = append(got, s)
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%q: got %q, want %q", text, strings.Join(got, " "), want)
-		}
+		check.Equal(t, text, strings.Join(got, " "), want)
 	}
 }
 
@@ -52,9 +50,7 @@ func TestSearch(t *testing.T) {
 		"nothing of that":             {},
 		"":                            {},
 	} {
-		if diff := cmp.Diff(want, append([]int{}, x.Search(query, 2)...)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", query, diff)
-		}
+		check.Same(t, query, append([]int{}, x.Search(query, 2)...), want)
 	}
 	if got := x.Search("file", -1); len(got) != 0 {
 		t.Errorf("got %v for a negative limit", got)
@@ -64,81 +60,46 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestPairs checks that adjacent words find the document in which they are adjacent.
-func TestPairs(t *testing.T) {
-	x := New([]Doc{
-		{Name: "check", Description: "Tests the type of a word, and documents it."},
-		{Name: "check", Description: "Tests a word of the document type."},
-	})
-	if diff := cmp.Diff([]int{1, 0}, x.Search("document type", 2)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestUnasked checks that words of a name that the query does not have count against it, unless they
-// are related to a word of the query.
-func TestUnasked(t *testing.T) {
-	x := New([]Doc{
-		{Name: "get_price_history", Description: "Returns a price.", Params: "price"},
-		{Name: "get_price", Description: "Returns a price."},
-		{Name: "photo_catalog", Description: "Returns a picture."},
-		{Name: "photo_image", Description: "Returns a picture."},
-	})
-	for query, want := range map[string]int{"a price": 1, "the history of a price": 0, "a picture": 3} {
-		if got := x.Search(query, 1); !slices.Equal(got, []int{want}) {
-			t.Errorf("%q: got %v, want %d", query, got, want)
-		}
-	}
-}
-
-// TestVerbs checks that a verb of the same meaning counts more than a related word.
-func TestVerbs(t *testing.T) {
-	x := New([]Doc{
-		{Name: "clear_label", Description: "Clears labels."},
-		{Name: "delete_label", Description: "Deletes labels, and tells how many of them there were."},
-	})
-	if got := x.Search("remove the label", 2); !slices.Equal(got, []int{1, 0}) {
-		t.Errorf("got %v", got)
-	}
-}
-
-// TestNames checks that a name counts more if the query has all its words.
-func TestNames(t *testing.T) {
-	x := New([]Doc{
-		{Name: "photo_image", Description: "Returns a photo."},
-		{Name: "photo", Description: "Returns what the camera sees."},
-		{Name: "yield", Description: "Tells what a stock and a bond yield."},
-	})
-	if diff := cmp.Diff([]int{1, 0}, x.Search("the photo", 2)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestLanguages checks that words find a tool that is described in the other language.
-func TestLanguages(t *testing.T) {
-	x := New([]Doc{
-		{Name: "a", Description: "获取热门新闻，包含财经和科技资讯。"},
-		{Name: "b", Description: "查询火车票的余票信息。"},
-		{Name: "c", Description: "Translates a text."},
-	})
-	for query, want := range map[string]int{"train tickets": 1, "trending financial news": 0, "翻译文本": 2, "火车票": 1} {
-		if got := x.Search(query, 1); !slices.Equal(got, []int{want}) {
-			t.Errorf("%q: got %v, want %d", query, got, want)
-		}
-	}
-}
-
-// TestForms checks that words find other forms of them.
-func TestForms(t *testing.T) {
-	x := New([]Doc{
-		{Name: "account_logout", Description: "Ends the session of an account."},
-		{Name: "account_signup", Description: "Makes an account."},
-		{Name: "calculator", Description: "Adds numbers."},
-		{Name: "help", Description: "Tells of the specific commands that are required."},
-	})
-	for query, want := range map[string]int{"log out of the account": 0, "sign up for an account": 1, "calculate": 2, "help with specific calculations": 2} {
-		if got := x.Search(query, 1); !slices.Equal(got, []int{want}) {
-			t.Errorf("%q: got %v, want %d", query, got, want)
+// TestRanking checks what counts for which document, by its place among others.
+func TestRanking(t *testing.T) {
+	for name, tt := range map[string]struct {
+		docs []Doc
+		best map[string][]int // by query
+	}{
+		"adjacent words find the document in which they are adjacent": {[]Doc{
+			{Name: "check", Description: "Tests the type of a word, and documents it."},
+			{Name: "check", Description: "Tests a word of the document type."},
+		}, map[string][]int{"document type": {1, 0}}},
+		"words of a name that the query does not have count against it, unless they are related to one of the query": {[]Doc{
+			{Name: "get_price_history", Description: "Returns a price.", Params: "price"},
+			{Name: "get_price", Description: "Returns a price."},
+			{Name: "photo_catalog", Description: "Returns a picture."},
+			{Name: "photo_image", Description: "Returns a picture."},
+		}, map[string][]int{"a price": {1}, "the history of a price": {0}, "a picture": {3}}},
+		"a verb of the same meaning counts more than a related word": {[]Doc{
+			{Name: "clear_label", Description: "Clears labels."},
+			{Name: "delete_label", Description: "Deletes labels, and tells how many of them there were."},
+		}, map[string][]int{"remove the label": {1, 0}}},
+		"a name counts more if the query has all its words": {[]Doc{
+			{Name: "photo_image", Description: "Returns a photo."},
+			{Name: "photo", Description: "Returns what the camera sees."},
+			{Name: "yield", Description: "Tells what a stock and a bond yield."},
+		}, map[string][]int{"the photo": {1, 0}}},
+		"words find a tool that is described in the other language": {[]Doc{
+			{Name: "a", Description: "获取热门新闻，包含财经和科技资讯。"},
+			{Name: "b", Description: "查询火车票的余票信息。"},
+			{Name: "c", Description: "Translates a text."},
+		}, map[string][]int{"train tickets": {1}, "trending financial news": {0}, "翻译文本": {2}, "火车票": {1}}},
+		"words find other forms of them": {[]Doc{
+			{Name: "account_logout", Description: "Ends the session of an account."},
+			{Name: "account_signup", Description: "Makes an account."},
+			{Name: "calculator", Description: "Adds numbers."},
+			{Name: "help", Description: "Tells of the specific commands that are required."},
+		}, map[string][]int{"log out of the account": {0}, "sign up for an account": {1}, "calculate": {2}, "help with specific calculations": {2}}},
+	} {
+		x := New(tt.docs)
+		for query, want := range tt.best {
+			check.Same(t, name+": "+query, x.Search(query, len(want)), want)
 		}
 	}
 }
