@@ -137,7 +137,7 @@ func TestArguments(t *testing.T) {
 			if err != nil {
 				t.Fatalf("got %v, want %s", err, tt.want)
 			}
-			check.Equal(t, got, string(got), tt.want)
+			check.Equal(t, tt.input, string(got), tt.want)
 		})
 	}
 }

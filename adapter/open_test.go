@@ -62,7 +62,7 @@ func TestDefinitions(t *testing.T) {
 	want := `[{"type":"function","function":{"name":"none","description":"Does none.","parameters":{"properties":{},"type":"object"}}},` +
 		`{"type":"function","function":{"name":"search","description":"Does search.","parameters":` +
 		`{"type":"object","properties":{"q":{"type":"string","description":"\u003cwhat\u003e"}},"required":["q"]}}}]`
-	check.Equal(t, got, string(got), want)
+	check.Equal(t, "definitions", string(got), want)
 	defs[0].Function.Name = "changed"
 	check.Equal(t, "the caller's change", ts.Catalog(profile.Plain).Definitions()[0].Function.Name, "none")
 }
@@ -94,39 +94,28 @@ func after(d time.Duration, failure error) transportFunc {
 
 const advice = " (Policy.Start: StartAvailable continues without servers that fail)"
 
-func TestOpenFailureEndsTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		_, err := Open(t.Context(), []Server{
-			{Name: "slow", Transport: transportFunc(silent)}, // would take 30 s
-			{Name: "bad", Transport: after(time.Second, errNoDial)},
-			{Name: "late", Transport: after(time.Second+failTogether+1, errors.New("too late"))},
-		}, nil)
-		if !errors.Is(err, errNoDial) || err.Error() != `open toolset: server "bad": connect: nobody there`+advice {
-			t.Errorf("got %v, want the failure of bad alone", err)
-		}
-		if got := time.Since(start); got != time.Second+failTogether {
-			t.Errorf("got it after %v, want %v after the first failure", got, failTogether)
-		}
-	})
-}
-
 // The error of Open names all servers that fail, in order, and Open waits for nothing else.
 func TestOpenNamesEveryFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start, refused := time.Now(), errors.New("refused")
-		_, err := Open(t.Context(), []Server{
-			{Name: "bad1", Transport: after(failTogether-1, errNoDial)},
-			{Name: "bad2", Transport: after(0, refused)},
-		}, nil)
-		const want = "open toolset: server \"bad1\": connect: nobody there\nserver \"bad2\": connect: refused" + advice
-		if !errors.Is(err, errNoDial) || !errors.Is(err, refused) || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		if got := time.Since(start); got != failTogether-1 {
-			t.Errorf("got it after %v, want it with the last failure, after %v", got, failTogether-1)
-		}
-	})
+	slow := Server{Name: "slow", Transport: transportFunc(silent)} // would take 30 s
+	for want, tt := range map[string]struct {
+		servers []Server
+		after   time.Duration
+	}{
+		`server "bad": connect: nobody there`: {[]Server{
+			slow, {Name: "bad", Transport: after(time.Second, errNoDial)}, {Name: "late", Transport: after(time.Second+failTogether+1, errors.New("too late"))},
+		}, time.Second + failTogether},
+		"server \"bad1\": connect: nobody there\nserver \"bad2\": connect: refused": {[]Server{
+			{Name: "bad1", Transport: after(failTogether-1, errNoDial)}, {Name: "bad2", Transport: after(0, errors.New("refused"))},
+		}, failTogether - 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			_, err := Open(t.Context(), tt.servers, nil)
+			check.Is(t, err, errNoDial)
+			check.Equal(t, "error", err.Error(), "open toolset: "+want+advice)
+			check.Equal(t, want, time.Since(start), tt.after)
+		})
+	}
 }
 
 // If the caller cancels Open, the error does not advise to change servers.

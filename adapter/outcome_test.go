@@ -106,7 +106,7 @@ func TestOutcomeOfACancelledCall(t *testing.T) {
 			if r.Unsent() != want || r.Interrupted() == want || !errors.Is(r.Err, context.DeadlineExceeded) {
 				t.Errorf("got unsent %v, interrupted %v for %v", r.Unsent(), r.Interrupted(), r.Err)
 			}
-			check.Equal(t, r.Text, (r.Text == "Error: the call was cancelled before it was sent. Nothing was done."), want)
+			check.Equal(t, r.Text, r.Text == "Error: the call was cancelled before it was sent. Nothing was done.", want)
 		}
 	})
 }
