@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Options configure a client. Nil and the zero value are valid.
@@ -218,7 +219,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 // exchange sends the request and reads the answer.
 func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
 	var err error
-	if x.json, err = d.json(); err != nil {
+	if x.json, err = jsonrpc.Marshal(d.fields); err != nil {
 		return nil, err
 	}
 	cfg := c.config
@@ -226,7 +227,7 @@ func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error
 	client := openai.NewClientWithConfig(cfg) // for the address and the credentials
 	decode, assemble := x.decodeReply, x.assemble
 	switch {
-	case d.body != nil:
+	case d.responses:
 		decode, assemble = x.decodeResponse, x.assembleResponse
 		_, err = client.CreateResponse(x.ctx, openai.CreateResponseRequest{})
 	case deltas == nil:

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // The wire types of Chat Completions.
@@ -54,10 +52,10 @@ type (
 
 // draft is a request as it is sent, with what is needed to read the reply.
 type draft struct {
-	model    string
-	messages []chatMessage  // for Chat Completions
-	fields   map[string]any // the others, and for Responses those that replace fields of body
-	body     []byte         // for Responses
+	model     string
+	fields    map[string]any
+	messages  []chatMessage // for Chat Completions
+	responses bool          // the request is for Responses
 
 	names   *names
 	ids     map[string]bool // tool call ids of the conversation
@@ -75,7 +73,7 @@ type draft struct {
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	d := &draft{
-		model: r.Model, fields: map[string]any{}, names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams, sent: textSize(r.Messages),
+		model: r.Model, fields: map[string]any{"model": r.Model}, names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams, sent: textSize(r.Messages),
 		stops: slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
 	}
 	if len(r.Metadata) > 0 {
@@ -98,7 +96,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		rule = ruleOf(r.Model)
 	}
 	encode := c.encodeChat
-	if endpoint == Responses {
+	if d.responses = endpoint == Responses; d.responses {
 		encode = c.encodeResponses
 	}
 	if err := encode(d, r, rule); err != nil {
@@ -108,21 +106,6 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		d.fields[key] = value
 	}
 	return d, nil
-}
-
-// json returns the JSON of the request.
-func (d *draft) json() ([]byte, error) {
-	if d.body != nil && len(d.fields) == 0 {
-		return d.body, nil
-	}
-	all := map[string]any{}
-	if d.body == nil {
-		all["model"], all["messages"], all["stream"] = d.model, d.messages, d.streams
-	} else if err := json.Unmarshal(d.body, &all); err != nil {
-		return nil, err
-	}
-	maps.Copy(all, d.fields)
-	return jsonrpc.Marshal(all)
 }
 
 // set sets a field unless the value is the zero one.
@@ -164,7 +147,9 @@ func (c *Client) encodeChat(d *draft, r *Request, rule modelRule) error {
 	if c.profile.Developer && r.CacheKey != "" {
 		d.fields["prompt_cache_key"] = cacheKey(r.CacheKey)
 	}
-	return c.encodeMessages(d, r, rule)
+	err := c.encodeMessages(d, r, rule)
+	d.fields["messages"], d.fields["stream"] = d.messages, d.streams
+	return err
 }
 
 // textSize returns the number of bytes of text in a conversation, without reasoning, which not every host reads.
@@ -220,7 +205,7 @@ const upstreamTokens = 8192
 
 // addBound bounds the reply to a request without a bound. It reports whether there was none.
 func (c *Client) addBound(d *draft) (changed bool) {
-	if _, set := d.fields[c.tokenField()]; set || d.body != nil {
+	if _, set := d.fields[c.tokenField()]; set || d.responses {
 		return false
 	}
 	d.fields[c.tokenField()] = upstreamTokens

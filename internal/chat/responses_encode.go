@@ -24,42 +24,12 @@ type ItemText struct{ Text, Phase string }
 
 // The wire types of a request to the Responses API.
 type (
-	responsesRequest struct {
-		Model        string            `json:"model"`
-		Instructions string            `json:"instructions,omitempty"`
-		Input        []any             `json:"input"`
-		Tools        []responsesTool   `json:"tools,omitempty"`
-		ToolChoice   any               `json:"tool_choice,omitempty"`
-		Parallel     *bool             `json:"parallel_tool_calls,omitempty"`
-		Store        bool              `json:"store"` // false: the caller keeps the conversation
-		Include      []string          `json:"include,omitempty"`
-		Reasoning    *responsesEffort  `json:"reasoning,omitempty"`
-		Text         *responsesText    `json:"text,omitempty"`
-		MaxTokens    int               `json:"max_output_tokens,omitempty"`
-		Temperature  *float64          `json:"temperature,omitempty"`
-		TopP         *float64          `json:"top_p,omitempty"`
-		CacheKey     string            `json:"prompt_cache_key,omitempty"`
-		Metadata     map[string]string `json:"metadata,omitempty"`
-		Stream       bool              `json:"stream,omitempty"`
-	}
 	responsesTool struct {
 		Type        string          `json:"type"`
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
 		Strict      bool            `json:"strict"` // the host's default is true
-	}
-	responsesEffort struct {
-		Effort string `json:"effort"`
-	}
-	responsesText struct {
-		Format any `json:"format"`
-	}
-	responsesSchema struct {
-		Type   string          `json:"type"`
-		Name   string          `json:"name"`
-		Schema json.RawMessage `json:"schema"`
-		Strict bool            `json:"strict"`
 	}
 	responsesMessage struct {
 		Type    string `json:"type"`
@@ -96,27 +66,32 @@ type (
 
 // encodeResponses writes a request for the Responses API. It has no field for stop sequences: the reply is cut here.
 func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
-	q := &responsesRequest{Model: r.Model, Metadata: r.Metadata, Stream: d.streams, Input: []any{}}
+	d.fields["store"] = false // the caller keeps the conversation
+	set(d, "stream", d.streams)
 	if r.MaxTokens > 0 {
-		q.MaxTokens = max(r.MaxTokens, leastTokens)
+		d.fields["max_output_tokens"] = max(r.MaxTokens, leastTokens)
 	}
 	if rule.samplingWith(r.ReasoningEffort) {
-		q.Temperature, q.TopP = r.Temperature, r.TopP
+		set(d, "temperature", r.Temperature)
+		set(d, "top_p", r.TopP)
 	}
 	if r.ReasoningEffort != "" {
-		q.Reasoning = &responsesEffort{r.ReasoningEffort}
+		d.fields["reasoning"] = map[string]string{"effort": r.ReasoningEffort}
+	}
+	if len(r.Metadata) > 0 {
+		d.fields["metadata"] = r.Metadata
 	}
 	if c.profile.Developer {
-		q.CacheKey = cacheKey(r.CacheKey)
+		set(d, "prompt_cache_key", cacheKey(r.CacheKey))
 		if rule.reasons || rule.none {
-			q.Include = []string{"reasoning.encrypted_content"}
+			d.fields["include"] = []string{"reasoning.encrypted_content"}
 		}
 	}
 	switch {
 	case r.Format != nil:
-		q.Text = &responsesText{responsesSchema{"json_schema", r.Format.Name, r.Format.Schema, true}}
+		d.fields["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": r.Format.Name, "schema": r.Format.Schema, "strict": true}}
 	case r.JSON:
-		q.Text = &responsesText{map[string]string{"type": "json_object"}}
+		d.fields["text"] = map[string]any{"format": map[string]string{"type": "json_object"}}
 	}
 	later := map[string]responsesTool{}
 	if c.profile.Developer && rule.adds {
@@ -126,16 +101,8 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 			}
 		}
 	}
-	c.responsesTools(d, q, r, later)
-	if err := c.responsesInput(d, q, r, later); err != nil {
-		return err
-	}
-	body, err := jsonrpc.Marshal(q)
-	if err != nil {
-		return err
-	}
-	d.body = body
-	return nil
+	c.responsesTools(d, r, later)
+	return c.responsesInput(d, r, later)
 }
 
 const (
@@ -152,10 +119,11 @@ func cacheKey(key string) string {
 }
 
 // responsesTools sets the tools, except those that come later in the conversation: their definitions go to later.
-func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) {
+func (c *Client) responsesTools(d *draft, r *Request, later map[string]responsesTool) {
 	if len(r.Tools) == 0 {
 		return
 	}
+	var first []responsesTool
 	for _, t := range r.Tools {
 		tool := responsesTool{
 			Type: "function", Name: d.names.outgoing(t.Name), Description: t.Description,
@@ -164,34 +132,38 @@ func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later
 		if _, ok := later[t.Name]; ok {
 			later[t.Name] = tool
 		} else {
-			q.Tools = append(q.Tools, tool)
+			first = append(first, tool)
 		}
 	}
-	q.Parallel = r.ParallelToolCalls
+	if len(first) > 0 {
+		d.fields["tools"] = first
+	}
+	set(d, "parallel_tool_calls", r.ParallelToolCalls)
 	switch r.ToolChoice.Choice {
 	case None:
-		q.ToolChoice = "none"
+		d.fields["tool_choice"] = "none"
 	case Required:
-		q.ToolChoice = "required"
+		d.fields["tool_choice"] = "required"
 	case Named:
-		q.ToolChoice = map[string]string{"type": "function", "name": d.names.outgoing(r.ToolChoice.Name)}
+		d.fields["tool_choice"] = map[string]string{"type": "function", "name": d.names.outgoing(r.ToolChoice.Name)}
 	}
 }
 
 // responsesInput sets the conversation as items. Tools that come later follow the results that name them.
-func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) error {
+func (c *Client) responsesInput(d *draft, r *Request, later map[string]responsesTool) error {
 	system, rest := leadingSystem(r.Messages)
-	q.Instructions = strings.Join(system, "\n\n")
+	set(d, "instructions", strings.Join(system, "\n\n"))
 	leading := len(r.Messages) - len(rest)
 	d.follow(r.Messages[:leading])
 	ids := newIDs(plainID)
 	var added []responsesTool
+	input := []any{}
 	for i := range rest {
 		items, err := c.responsesItems(d, ids, &rest[i])
 		if err != nil {
 			return fmt.Errorf("message %d: %w", leading+i, err)
 		}
-		q.Input = append(q.Input, items...)
+		input = append(input, items...)
 		d.follow(rest[i : i+1])
 		for _, name := range rest[i].Tools {
 			if tool := later[name]; tool.Name != "" {
@@ -200,12 +172,13 @@ func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request, later
 			}
 		}
 		if len(added) > 0 && (i+1 == len(rest) || rest[i+1].Role != ToolRole) {
-			q.Input, added = append(q.Input, responsesAddition{"additional_tools", "developer", added}), nil
+			input, added = append(input, responsesAddition{"additional_tools", "developer", added}), nil
 		}
 	}
-	if len(q.Input) == 0 && q.Instructions == "" {
+	if len(input) == 0 && len(system) == 0 {
 		return errors.New("no messages")
 	}
+	d.fields["input"] = input
 	return nil
 }
 
