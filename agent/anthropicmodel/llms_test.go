@@ -54,9 +54,7 @@ func TestLangchaingo(t *testing.T) {
 		t.Errorf("refused: %q", invalid)
 	}
 	stop := errors.New("enough")
-	if _, err := m.GenerateContent(t.Context(), messages, llms.WithStreamingFunc(func(context.Context, []byte) error { return stop })); !errors.Is(err, stop) {
-		t.Errorf("got %v, want the error of the streaming function", err)
-	}
+	check.Is(t, check.Err(m.GenerateContent(t.Context(), messages, llms.WithStreamingFunc(func(context.Context, []byte) error { return stop }))), stop)
 }
 
 func TestErrorsOfLangchaingo(t *testing.T) {

@@ -64,9 +64,7 @@ func TestDamagedBlob(t *testing.T) {
 		changed[i] ^= 1
 		for _, damaged := range [][]byte{changed, slices.Delete(slices.Clone(data), i, i+1)} {
 			write(t, found[0], damaged)
-			if got, err := s.Blob(ctx, key, "x"); !errors.Is(err, record.ErrCorrupt) {
-				t.Errorf("byte %d: got %q, %v", i, got, err)
-			}
+			check.Is(t, check.Err(s.Blob(ctx, key, "x")), record.ErrCorrupt, "byte", i)
 		}
 	}
 }

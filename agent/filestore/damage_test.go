@@ -75,9 +75,7 @@ func TestDamagedLines(t *testing.T) {
 				continue // as after a crash
 			}
 			disk.put(path, bytes.Join(changed, nil))
-			if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) {
-				t.Errorf("line %d, %d lines: got %v, want %v", i+1, len(changed), err, record.ErrCorrupt)
-			}
+			check.Is(t, check.Err(s.Load(ctx, key)), record.ErrCorrupt, "line", i+1, len(changed), "lines")
 		}
 	}
 	disk.put(path, nil)
@@ -134,9 +132,7 @@ func TestHole(t *testing.T) {
 	}
 	again := &draft{fold(t, s)}
 	add(t, s, lease, again, note("again"))
-	if got := fold(t, s).Seq; got != 2 {
-		t.Errorf("got %d records, want 2", got)
-	}
+	check.Equal(t, "records", fold(t, s).Seq, 2)
 
 	disk.put(path, data) // a sync and another line follow
 	add(t, s, lease, d, &ledger.Suspended{})
@@ -206,9 +202,7 @@ func withEnds(data []byte) []byte {
 func TestEnds(t *testing.T) {
 	s, disk, path, data := sample(t)
 	disk.put(path, withEnds(regexp.MustCompile(`,"end":.*`).ReplaceAll(data, nil)))
-	if got := fold(t, s).Seq; got != 6 {
-		t.Errorf("got %d records, want 6", got)
-	}
+	check.Equal(t, "records", fold(t, s).Seq, 6)
 	disk.put(path, withEnds([]byte(`{"v":2,"later":true,"head":{}`+"\n")))
 	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("got %v, want the version", err)

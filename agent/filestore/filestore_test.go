@@ -166,9 +166,7 @@ func TestBounds(t *testing.T) {
 	add(t, s, lease, d, note(large))
 	head, records = (&draft{fold(t, s)}).next(note(large))
 	check.Text(t, s.Append(ctx, lease, head, records), "may have 8192")
-	if got := fold(t, s).Seq; got != 3 {
-		t.Errorf("got %d records, want 3", got)
-	}
+	check.Equal(t, "records", fold(t, s).Seq, 3)
 	if _, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("got %v, want the bound", err)
 	}
@@ -256,9 +254,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
 		head, records := d.next(note("late"))
-		if err := s.Append(ctx, first, head, records); !errors.Is(err, record.ErrConflict) {
-			t.Errorf("got %v for the holder of the deleted run, want %v", err, record.ErrConflict)
-		}
+		check.Is(t, s.Append(ctx, first, head, records), record.ErrConflict, "the holder of the deleted run")
 	})
 }
 

@@ -123,8 +123,7 @@ func (s *directory) put(m mark) error {
 // it is empty.
 const maxPuts = 100
 
-// take removes a mark, and its directories if they are empty. If that fails, it is dropped
-// later.
+// take removes a mark, and its directories if they are empty. If that fails, it is dropped later.
 func (s *directory) take(m mark) {
 	dir := s.path(m.dir())
 	_ = s.opts.FS.Remove(filepath.Join(dir, m.file()))

@@ -210,9 +210,8 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	return of("delete", key, err)
 }
 
-// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted
-// run. Clocks of some systems stand still for 16 ms; for one that was set back further it does
-// not wait.
+// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
+// Clocks of some systems stand still for 16 ms; for one that was set back further it does not wait.
 const maxTicks = 20
 
 // lastHead returns the head of a run under its lock, zero if it cannot be read.

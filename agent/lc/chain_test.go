@@ -47,9 +47,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 	for _, input := range []string{"Hi", "Hi again"} {
 		check.Must(t, check.Err(chains.Run(t.Context(), chain, input)))
 	}
-	if n := len(model.seen[1]); n != 3 {
-		t.Errorf("the model got %d messages for the second input, want 3", n)
-	}
+	check.Equal(t, "messages for the second input", len(model.seen[1]), 3)
 }
 
 func TestChainWaits(t *testing.T) {

@@ -21,8 +21,7 @@ type Error struct {
 // Error returns the host, the failure and, in common cases, advice.
 func (e *Error) Error() string { return e.cause.Error() }
 
-// Unwrap returns the cause, if any, and the same failure as langchaingo's
-// error.
+// Unwrap returns the cause, if any, and the same failure as langchaingo's error.
 func (e *Error) Unwrap() []error {
 	out := []error{llms.NewError(e.code(), "openai", e.cause.Error())}
 	if inner := e.cause.Unwrap(); inner != nil {

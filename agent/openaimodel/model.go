@@ -32,17 +32,14 @@ import (
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// Temperature is used for requests that set none. langchaingo cannot tell a
-	// temperature of 0 from an unset one, so it is used there, too. Default nil: the
-	// host's own.
+	// Temperature is used for requests that set none. langchaingo cannot tell a temperature of 0
+	// from an unset one, so it is used there, too. Default nil: the host's own.
 	Temperature *float64
 
-	// MaxTokens bounds a reply if the request sets no bound. Default 0:
-	// the host's own limit.
+	// MaxTokens bounds a reply if the request sets no bound. Default 0: the host's own limit.
 	MaxTokens int
 
-	// ReasoningEffort for reasoning models: "none", "minimal", "low", ….
-	// Default: the model's.
+	// ReasoningEffort for reasoning models: "none", "minimal", "low", …. Default: the model's.
 	ReasoningEffort string
 
 	// Host names the kind of API behind the base URL: openai, azure, ollama,
@@ -68,10 +65,9 @@ type Options struct {
 	// New refuses the fields of the conversation, its tools and the bound of the reply. Default: none.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the retries after temporary failures: an unreachable host and
-	// the statuses 408, 429 and 5xx. A stream is never retried after it has begun.
-	// While a host says that it is loading the model, it is asked again for up to 2 minutes.
-	// Default 2; negative: none.
+	// Retries bounds the retries after temporary failures: an unreachable host and the statuses
+	// 408, 429 and 5xx. A stream is never retried after it has begun. While a host says that it is
+	// loading the model, it is asked again for up to 2 minutes. Default 2; negative: none.
 	Retries int
 
 	// Retrying is called before the wait for another attempt, with the failure as an [*Error]. It may be
@@ -134,10 +130,9 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 // GenerateContent asks the model. The response has one choice, with the text
 // and all tool calls. Their ids are never empty.
 //
-// Options without a counterpart in the API are ignored: TopK, MinLength,
-// MaxLength, RepetitionPenalty, and Metadata. More than one candidate is an
-// error. A streaming function gets only the text, as it arrives; its error ends
-// the call and is returned.
+// Options without a counterpart in the API are ignored: TopK, MinLength, MaxLength,
+// RepetitionPenalty, and Metadata. More than one candidate is an error. A streaming function gets
+// only the text, as it arrives; its error ends the call and is returned.
 //
 // A failure of the host is an [*Error]. It wraps an [*llms.Error], so that
 // functions like [llms.IsRateLimitError] work. If the host is known to refuse

@@ -21,9 +21,8 @@
 //
 // # Content
 //
-// Messages, instructions, tools, arguments and results are recorded only with
-// [Options.Content]. Error texts are never recorded: the status of a span has no
-// description. error.type is one of:
+// Messages, instructions, tools, arguments and results are recorded only with [Options.Content].
+// Error texts are never recorded: the status of a span has no description. error.type is one of:
 //
 //   - tool_error: the tool ran and failed, or could not be called
 //   - canceled, timeout: the context of the run ended, or a time limit was reached

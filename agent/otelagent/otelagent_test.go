@@ -154,13 +154,10 @@ func TestRefusedCallsHaveNoSpan(t *testing.T) {
 			t.Errorf("got the span %q", s.Name)
 		}
 	}
-	if got := sums(t, r.metrics(t)["gen_ai.invoke_agent.tool_calls"])[""]; got != 0 {
-		t.Errorf("got %v calls", got)
-	}
+	check.Equal(t, "calls", sums(t, r.metrics(t)["gen_ai.invoke_agent.tool_calls"])[""], 0)
 }
 
-// The span of an MCP client is a child of execute_tool, and what a model does is a child
-// of chat.
+// The span of an MCP client is a child of execute_tool, and what a model does is a child of chat.
 func TestNesting(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	client, err := otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers})

@@ -116,8 +116,7 @@ func TestConnectionsThatFail(t *testing.T) {
 	}
 }
 
-// TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes
-// nothing.
+// TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes nothing.
 func TestDamagedHeadIsNotTaken(t *testing.T) {
 	store, db := inSQLite(t).open(t)
 	ids := []string{"a", "bad", "b", "c"}

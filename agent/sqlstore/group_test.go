@@ -78,9 +78,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 			synctest.Wait()
 		}
 		cancel()
-		if err := <-errs; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v for the change in the queue, want %v", err, context.Canceled)
-		}
+		check.Is(t, <-errs, context.Canceled, "the change in the queue")
 		for range 2 {
 			next <- nil
 			check.NoError(t, <-errs)

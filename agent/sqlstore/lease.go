@@ -97,9 +97,8 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 	return subject.Wrap(err, "delete run %q", key.ID)
 }
 
-// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted
-// run. Clocks of some systems stand still for 16 ms; for one that was set back further it does
-// not wait.
+// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
+// Clocks of some systems stand still for 16 ms; for one that was set back further it does not wait.
 const maxTicks = 20
 
 // pass returns once a new run would get a higher epoch.

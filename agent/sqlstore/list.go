@@ -49,8 +49,7 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 	}
 }
 
-// row is a run of a list. The columns give its place in the order even if its head cannot be
-// read.
+// row is a run of a list. The columns give its place in the order even if its head cannot be read.
 type row struct {
 	head         run.Head
 	err          error // a *record.DamagedError or nil

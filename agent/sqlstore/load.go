@@ -26,8 +26,7 @@ func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
-// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot
-// on.
+// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
 	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head

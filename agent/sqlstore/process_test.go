@@ -26,8 +26,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// childJob is the environment variable that makes the test binary a process that appends to a
-// run.
+// childJob is the environment variable that makes the test binary a process that appends to a run.
 const childJob = "SQLSTORE_CHILD"
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

@@ -3,7 +3,6 @@ package sqlstore_test
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -74,8 +73,7 @@ func TestSQLiteDamage(t *testing.T) {
 	}
 }
 
-// grown returns a function that opens stores with a way to make a blob count as larger than it
-// is.
+// grown returns a function that opens stores with a way to make a blob count as larger than it is.
 func grown(in func(testing.TB) job) func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 	return func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		store, db := in(t).open(t)
@@ -109,9 +107,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
-		if err := d.append(t.Context(), store, first, "late", 1); !errors.Is(err, record.ErrConflict) {
-			t.Errorf("got %v for the holder of the deleted run, want %v", err, record.ErrConflict)
-		}
+		check.Is(t, d.append(t.Context(), store, first, "late", 1), record.ErrConflict, "the holder of the deleted run")
 	})
 }
 

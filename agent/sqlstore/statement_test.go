@@ -41,9 +41,7 @@ func TestCompiledOnce(t *testing.T) {
 	for i, store := range stores {
 		live(t, store, run.Key{ID: fmt.Sprint(i)})
 	}
-	if n := c.compiled.Load() - before; n != 0 {
-		t.Errorf("%d statements were compiled for runs, want none", n)
-	}
+	check.Equal(t, "statements were compiled for runs", c.compiled.Load()-before, 0)
 	check.Must(t, db.Close())
 	if got, want := c.closed.Load(), c.compiled.Load(); got != want {
 		t.Errorf("%d statements of %d are closed", got, want)
@@ -103,9 +101,7 @@ func TestLoadWaits(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.Load(ended, key); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v of an ended context, want %v", err, context.Canceled)
-	}
+	check.Is(t, check.Err(store.Load(ended, key)), context.Canceled, "an ended context")
 }
 
 // TestManyRecords appends more records at once than a statement has parameters for.

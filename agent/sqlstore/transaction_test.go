@@ -65,9 +65,7 @@ func TestMixedGroup(t *testing.T) {
 			defer func() { _ = db.Close() }()
 			s := &database{db: db, d: &dialect{remote: true}}
 			s.settings.records.before, s.settings.leases.before = "records", "leases"
-			if err := s.together(t.Context(), c.batch); !errors.Is(err, errChangeFailed) {
-				t.Errorf("got %v, want the failure of a change", err)
-			}
+			check.Is(t, s.together(t.Context(), c.batch), errChangeFailed)
 			if driver.settings != c.want {
 				t.Errorf("got the settings of %s, want those of %s", driver.settings, c.want)
 			}
@@ -109,8 +107,6 @@ func TestRollbackIsBounded(t *testing.T) {
 		began := time.Now()
 		tx.rollback(t.Context())
 		check.Equal(t, "it took", time.Since(began), rollbackTime)
-		if n := db.Stats().OpenConnections; n != 0 {
-			t.Errorf("%d connections are kept, want none", n)
-		}
+		check.Equal(t, "connections are kept", db.Stats().OpenConnections, 0)
 	})
 }

@@ -16,8 +16,7 @@ type turns struct {
 	waiting []chan struct{} // each receives once, when its turn has come
 }
 
-// take waits for a free connection. A pool without a bound, or with one connection, has no
-// turns.
+// take waits for a free connection. A pool without a bound, or with one connection, has no turns.
 func (t *turns) take(ctx context.Context, s *database) (give func(), err error) {
 	most := s.connections()
 	if most < 2 {

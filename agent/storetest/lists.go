@@ -61,8 +61,7 @@ func list(t *trial) {
 	}
 }
 
-// listQuestions reads the open questions of runs page by page, and compares them with the
-// heads.
+// listQuestions reads the open questions of runs page by page, and compares them with the heads.
 func listQuestions(t *trial) {
 	var want []string
 	for i := range 7 {

@@ -145,8 +145,7 @@ func appendRepliesAtOnce(t *trial) {
 	t.has(d, replies[won[0]])
 }
 
-// loadAtOnce reads and lists a run while it changes, and checks that each result is of one
-// moment.
+// loadAtOnce reads and lists a run while it changes, and checks that each result is of one moment.
 func loadAtOnce(t *trial) {
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)

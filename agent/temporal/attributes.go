@@ -18,9 +18,8 @@ const (
 	StatusAttribute = "McpchainStatus"
 )
 
-// AddSearchAttributes registers the search attributes that a namespace lacks. It is for servers
-// of your own: on Temporal Cloud, and where the program lacks the right, an operator registers
-// them.
+// AddSearchAttributes registers the search attributes that a namespace lacks. It is for servers of
+// your own: on Temporal Cloud, and where the program lacks the right, an operator registers them.
 func AddSearchAttributes(ctx context.Context, service client.Client, namespace string) error {
 	operator := service.OperatorService()
 	have, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})

@@ -25,9 +25,8 @@ type ClientOptions struct {
 	// Queue is the task queue of the workers. Default [DefaultQueue].
 	Queue string
 
-	// SearchAttributes sets [TenantAttribute], [AgentAttribute] and [StatusAttribute] of
-	// workflows. They must be registered as keywords, see [AddSearchAttributes]. Default: not
-	// set.
+	// SearchAttributes sets [TenantAttribute], [AgentAttribute] and [StatusAttribute] of workflows.
+	// They must be registered as keywords, see [AddSearchAttributes]. Default: not set.
 	SearchAttributes bool
 
 	// ContinueAfter is the number of steps after which a workflow continues as new, so that its
@@ -75,10 +74,9 @@ func checkWorkflowID(id string) error {
 	return nil
 }
 
-// Start begins a run in the agent's store, which must be the client's, or adds the input to the
-// run named by [agent.In], and lets workers drive it. The agent needs no tools here: the
-// workers have them. If there is both a key and an error the run is stored, and Resume starts
-// it.
+// Start begins a run in the agent's store, which must be the client's, or adds the input to the run
+// named by [agent.In], and lets workers drive it. The agent needs no tools here: the workers have
+// them. If there is both a key and an error the run is stored, and Resume starts it.
 func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts ...agent.RunOption) (run.Key, error) {
 	key, err := a.Begin(ctx, in, opts...)
 	if err != nil {

@@ -69,8 +69,7 @@ type Outcome struct {
 // is in the store.
 const RunFailed = "RunFailed"
 
-// workflows has the code of workflows. Its settings may differ between the workers of one
-// workflow.
+// workflows has the code of workflows. Its settings may differ between the workers of one workflow.
 type workflows struct {
 	step, quick workflow.ActivityOptions
 }

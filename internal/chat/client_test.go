@@ -201,8 +201,7 @@ func TestRequiredCall(t *testing.T) {
 	}
 }
 
-// Some hosts stream without a request to stream; others answer in one piece
-// despite it.
+// Some hosts stream without a request to stream; others answer in one piece despite it.
 func TestTheOtherFormOfAnswer(t *testing.T) {
 	h := newHost(t, streaming(`data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}`))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // allocated is how many bytes a function allocates.
@@ -81,9 +83,7 @@ func TestBombs(t *testing.T) {
 func TestDecodingEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := decode(ctx, []byte(`{"choices":[{"message":{"content":"x"}}]}`)).reply(); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
-	}
+	check.Is(t, check.Err(decode(ctx, []byte(`{"choices":[{"message":{"content":"x"}}]}`)).reply()), context.Canceled)
 	d := decode(ctx, []byte(response("completed", textItem, "")))
 	if d.response(); !errors.Is(d.End(), context.Canceled) {
 		t.Errorf("got %v for a response, want the end of the context", d.Err())

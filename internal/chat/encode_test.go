@@ -238,8 +238,7 @@ func TestToolsOfOpenAI(t *testing.T) {
 	}
 }
 
-// Content that a host is known to refuse is an error of ours, before the
-// request.
+// Content that a host is known to refuse is an error of ours, before the request.
 func TestHostsThatDoNotTakeIt(t *testing.T) {
 	user := func(p Part) Request {
 		return Request{Messages: []Message{Text(User, "Hi"), {Role: User, Parts: []Part{p}}}}

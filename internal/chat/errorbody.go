@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// errorBody is the information in the body of a failed request. Hosts send
-// these shapes:
+// errorBody is the information in the body of a failed request. Hosts send these shapes:
 //
 //	{"error": {"message": …, "code": …, "type": …}}   OpenAI; code may be a number
 //	{"error": "text"}                                  Ollama

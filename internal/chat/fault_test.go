@@ -162,9 +162,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 		}
 		if name == "quotes the URL" {
 			noSecrets(t, err)
-			if !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("%s: got %v, want the cause to be found", name, err)
-			}
+			check.Is(t, err, io.ErrUnexpectedEOF, name)
 		}
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// Any answer of a host causes no panic, and gives either an *Error or a valid
-// Reply.
+// Any answer of a host causes no panic, and gives either an *Error or a valid Reply.
 func fuzzReply(f *testing.F, contentType string) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		doer := doerFunc(func(r *http.Request) (*http.Response, error) {

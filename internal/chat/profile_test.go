@@ -49,8 +49,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// If a host has models of other vendors, tools are written in the dialect of
-// the model's vendor.
+// If a host has models of other vendors, tools are written in the dialect of the model's vendor.
 func TestSchemas(t *testing.T) {
 	for _, tt := range []struct {
 		host, model string

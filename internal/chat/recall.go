@@ -33,10 +33,9 @@ func isExtra(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxRecalledSize && raw[0] == '{' && json.Valid(raw)
 }
 
-// Memory keeps a host's extra data of the latest tool calls, and adds it to
-// requests that replay them. The key is the whole conversation up to the call,
-// the id and the tool. An id alone is not enough: some hosts count ids from 0
-// in each conversation, and a peer may invent them.
+// Memory keeps a host's extra data of the latest tool calls, and adds it to requests that replay
+// them. The key is the whole conversation up to the call, the id and the tool. An id alone is not
+// enough: some hosts count ids from 0 in each conversation, and a peer may invent them.
 //
 // A memory holds up to 512 calls and 4 MiB. It may be used concurrently.
 type Memory struct {

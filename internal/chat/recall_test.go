@@ -14,8 +14,7 @@ const thoughtful = `{"choices":[{"message":{"reasoning_content":"Hm.","tool_call
 	`{"id":"functions.f:0","function":{"name":"f","arguments":"{\"x\":1,\"y\":[2]}"},"extra_content":{"google":{"thought_signature":"sig"}}},` +
 	`{"id":"functions.f:1","function":{"name":"f","arguments":"{}"}}]}}]}`
 
-// replayed makes a host answer hello, and returns the last message of a second
-// request to the host.
+// replayed makes a host answer hello, and returns the last message of a second request to the host.
 func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) string {
 	t.Helper()
 	h := newHost(t, answering(thoughtful))

@@ -33,9 +33,8 @@ type Request struct {
 	// the host takes fewer of them or none. Empty ones are ignored.
 	Stop []string
 
-	// ToEnd reads a stream to its end even after a stop sequence, because the host
-	// reports the usage there. Otherwise the stream is closed, which saves the rest of
-	// the reply.
+	// ToEnd reads a stream to its end even after a stop sequence, because the host reports the
+	// usage there. Otherwise the stream is closed, which saves the rest of the reply.
 	ToEnd bool
 
 	JSON     bool    // the text must be a JSON object

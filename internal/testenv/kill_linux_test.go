@@ -21,14 +21,10 @@ func TestKillChildren(t *testing.T) {
 	one, other := start("the-one"), start("the-other")
 	ended := make(chan error, 1)
 	go func() { ended <- one.Wait() }()
-	if n := KillChildren(t, "the-one"); n != 1 {
-		t.Errorf("got %d killed, want 1", n)
-	}
+	check.Equal(t, "killed", KillChildren(t, "the-one"), 1)
 	check.Fails(t, <-ended, "it ended by itself")
 	if !Runs(other.Process.Pid) {
 		t.Error("the other was killed, too")
 	}
-	if n := KillChildren(t, "no-such-word"); n != 0 {
-		t.Errorf("got %d killed, want none", n)
-	}
+	check.Equal(t, "killed", KillChildren(t, "no-such-word"), 0)
 }

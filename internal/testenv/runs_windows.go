@@ -2,8 +2,7 @@ package testenv
 
 import "golang.org/x/sys/windows"
 
-// Runs reports whether a process is running. A process without a handle has
-// ended.
+// Runs reports whether a process is running. A process without a handle has ended.
 func Runs(pid int) bool {
 	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {

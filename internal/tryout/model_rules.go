@@ -193,8 +193,7 @@ func toolNames(req *openai.ChatCompletionRequest) []string {
 	return names
 }
 
-// find returns the tool with the name want, or the first tool with that name
-// after a prefix.
+// find returns the tool with the name want, or the first tool with that name after a prefix.
 func find(names []string, want string) string {
 	if slices.Contains(names, want) {
 		return want

@@ -49,8 +49,7 @@ func (s *Model) Close() error {
 	return err
 }
 
-// ModelHandler serves /v1/chat/completions, with and without streaming, and
-// /v1/models.
+// ModelHandler serves /v1/chat/completions, with and without streaming, and /v1/models.
 func ModelHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", serveCompletion)

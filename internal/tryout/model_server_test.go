@@ -187,8 +187,7 @@ func calls(m openai.ChatCompletionMessage) []string {
 	return out
 }
 
-// ask returns the model's message. A streamed message is joined from its
-// pieces.
+// ask returns the model's message. A streamed message is joined from its pieces.
 func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCompletionRequest) openai.ChatCompletionMessage {
 	t.Helper()
 	if !streaming {

@@ -102,8 +102,7 @@ func sayResults(results []result) string {
 
 var sentenceEnd = regexp.MustCompile(`[.!?](?:\s|$)`)
 
-// plainAnswer replies to a request without tools, for example a server's
-// sampling request.
+// plainAnswer replies to a request without tools, for example a server's sampling request.
 func plainAnswer(req *openai.ChatCompletionRequest, question string) string {
 	for _, m := range req.Messages {
 		if strings.Contains(strings.ToLower(messageText(m)), "summar") {

@@ -71,8 +71,7 @@ func serve(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// call returns the text of a tool's result, with "error: " before it if the
-// tool failed.
+// call returns the text of a tool's result, with "error: " before it if the tool failed.
 func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})

@@ -68,8 +68,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestJSONLosesNothing takes messages that langchaingo's own JSON loses by way of a run's
-// JSON.
+// TestJSONLosesNothing takes messages that langchaingo's own JSON loses by way of a run's JSON.
 func TestJSONLosesNothing(t *testing.T) {
 	human := func(parts ...llms.ContentPart) llms.MessageContent {
 		return llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: parts}

@@ -65,8 +65,7 @@ func choicesOf(response *llms.ContentResponse) []*llms.ContentChoice {
 	return slices.DeleteFunc(slices.Clone(response.Choices), func(c *llms.ContentChoice) bool { return c == nil })
 }
 
-// reasoning returns the model's reasoning. Reasoning that is marked in the text itself stays
-// there.
+// reasoning returns the model's reasoning. Reasoning that is marked in the text itself stays there.
 func reasoning(c *llms.ContentChoice) (run.Part, bool) {
 	p := run.Part{Type: run.PartReasoning, Text: c.ReasoningContent}
 	if p.Text == "" && !strings.Contains(c.Content, "<thinking>") {

@@ -33,9 +33,7 @@ func TestFromResponse(t *testing.T) {
 		text("<thinking>x</thinking>y"),
 	}}
 	check.Same(t, "message", convert.FromResponse(response), want)
-	if got := convert.Finish(response); got != "tool_use" {
-		t.Errorf("finish %q, want tool_use", got)
-	}
+	check.Equal(t, "finish", convert.Finish(response), "tool_use")
 	if got := convert.Usage(response); got.Output != 4 {
 		t.Errorf("usage %+v, want the 4 output tokens of the first choice", got)
 	}

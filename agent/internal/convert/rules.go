@@ -38,8 +38,7 @@ var (
 	Mistral = Rules{ResultsLast: true, NoToolsAtEnd: true}
 )
 
-// Tools returns the tools in the form that the provider requires. It does not modify its
-// argument.
+// Tools returns the tools in the form that the provider requires. It does not modify its argument.
 func (r Rules) Tools(tools []llms.Tool) []llms.Tool {
 	if !r.SchemaMaps {
 		return tools
