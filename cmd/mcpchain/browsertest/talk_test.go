@@ -58,30 +58,6 @@ func (w *person) book() {
 	w.click(".card button", "Send")
 }
 
-// TestSideBySide answers two approvals and two forms that are open at the same time, the
-// later one first, with a reload in between.
-func TestSideBySide(t *testing.T) {
-	ada := enter(t)
-	ada.ask(twoTables)
-	ada.await("document.querySelectorAll('.card.approval').length === 2")
-	ada.accessible("two approvals")
-	ada.click(".card:last-child button", "Allow")
-	ada.see(".card.form", "Mario")
-	ada.see(".card.approval", "Luigi") // still waits
-	ada.reload()
-	ada.await("document.querySelectorAll('.card').length === 2")
-	ada.click(".card.approval button", "Allow")
-	ada.await("document.querySelectorAll('.card.form').length === 2")
-	ada.shoot("two forms wide")
-	for range 2 {
-		before := eval[int](ada, "document.querySelectorAll('.card').length")
-		ada.book()
-		ada.await("document.querySelectorAll('.card').length < %s", before)
-	}
-	ada.see(".reply .prose", "Booked: a table for 2 inside at Luigi")
-	ada.see(".reply .prose", "Booked: a table for 3 inside at Mario")
-}
-
 func (w *person) reload() {
 	w.t.Helper()
 	w.do(chromedp.Reload())

@@ -131,7 +131,11 @@ func (c *Command) explain(err error) string {
 
 // wanted says how the value of a flag is written.
 func wanted(f *flag.Flag) string {
-	switch value(f).(type) {
+	getter, ok := f.Value.(flag.Getter)
+	if !ok {
+		return "want another value"
+	}
+	switch getter.Get().(type) {
 	case time.Duration:
 		return "want a time such as 30s, 5m or 720h"
 	case bool:
@@ -140,14 +144,6 @@ func wanted(f *flag.Flag) string {
 		return "want a number"
 	}
 	return "want a whole number"
-}
-
-// value is the value of a flag, nil if its type does not tell.
-func value(f *flag.Flag) any {
-	if getter, ok := f.Value.(flag.Getter); ok {
-		return getter.Get()
-	}
-	return nil
 }
 
 // NoWords parses the command line of a command that takes only flags, like [Command.Arguments].

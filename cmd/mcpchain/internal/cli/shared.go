@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
@@ -57,20 +58,7 @@ func (c *Command) Timeouts(t *Timeouts) {
 // Positive returns an error for the first of these flags that is not above 0. Their values are times or numbers.
 func (c *Command) Positive(names ...string) error {
 	for _, name := range names {
-		above := true
-		switch v := value(c.Lookup(name)).(type) {
-		case time.Duration:
-			above = v > 0
-		case int:
-			above = v > 0
-		case int64:
-			above = v > 0
-		case float64:
-			above = v > 0
-		default:
-			panic(fmt.Sprintf("flag -%s is a %T", name, v))
-		}
-		if !above {
+		if text := c.Lookup(name).Value.String(); text == "0" || text == "0s" || strings.HasPrefix(text, "-") {
 			return c.Wrong("-%s has to be above 0", name)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	agenteval "github.com/mcpchain/mcpchain/evals/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -115,12 +116,8 @@ func (o *options) listTasks(suites []*suite.Suite, out io.Writer) error {
 	for _, s := range suites {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.About)
 		for _, t := range s.Tasks {
-			text := []rune(strings.Join(strings.Fields(t.Prompt), " "))
-			if len(text) > maxPrompt {
-				text = append(text[:maxPrompt-1], '…')
-			}
 			if o.Tasks(s.Name, t.ID) {
-				fmt.Fprintf(w, "  %s/%s\t%s\n", s.Name, t.ID, string(text))
+				fmt.Fprintf(w, "  %s/%s\t%s\n", s.Name, t.ID, hosttext.Line(t.Prompt, maxPrompt))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -131,14 +132,9 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 
 // readArguments parses the words after the file.
 func (o *options) readArguments(words []string) error {
-	asked := 0
-	for _, name := range []string{o.call, o.read, o.prompt} {
-		if name != "" {
-			asked++
-		}
-	}
+	asked := slices.DeleteFunc([]string{o.call, o.read, o.prompt}, func(name string) bool { return name == "" })
 	switch {
-	case asked > 1:
+	case len(asked) > 1:
 		return errors.New("give one of -call, -read and -prompt")
 	case o.call != "" && len(words) <= 1:
 		o.arguments = map[string]any{}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -303,32 +302,6 @@ func TestServersOfHealth(t *testing.T) {
 			t.Fatalf("got %s", state())
 		}
 		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// TestConnectionsOfAnAddress opens more connections than one address may have, without a token.
-func TestConnectionsOfAnAddress(t *testing.T) {
-	address := strings.TrimPrefix(start(t, settings(t, "-connections", "32"), nil), "http://")
-	get := func() error {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return err
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		if _, err := fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", address); err != nil {
-			return err
-		}
-		_, err = bufio.NewReader(conn).ReadString('\n')
-		return err
-	}
-	for n := range 4 {
-		if err := get(); err != nil {
-			t.Fatalf("connection %d: %v", n+1, err)
-		}
-	}
-	if err := get(); err == nil {
-		t.Error("got 5 of 32 connections for one address, want 4")
 	}
 }
 

@@ -42,8 +42,8 @@ func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, use
 // conversation is an id of a conversation.
 type conversation string
 
-// of returns the conversation of a request as its answer.
-func of(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
+// answered returns the conversation of a request as its answer.
+func answered(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
 
 type (
 	none     struct{} // for a request whose body does not matter
@@ -66,9 +66,9 @@ func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	id := r.PathValue("id")
 	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
 	if s.opts.Views != nil {
-		return of(r, s.opts.Views.Ask(user, id, say))
+		return answered(r, s.opts.Views.Ask(user, id, say))
 	}
-	return of(r, say())
+	return answered(r, say())
 }
 
 func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
@@ -77,18 +77,18 @@ func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
 }
 
 func (s *site) answer(r *http.Request, user string, a talk.Answer) (any, error) {
-	return of(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
+	return answered(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
 }
 
 func (s *site) stop(r *http.Request, user string, _ none) (any, error) {
-	return of(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
+	return answered(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
 }
 
 func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	if s.opts.Views != nil {
 		s.opts.Views.EndConversation(user, r.PathValue("id"))
 	}
-	return of(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
+	return answered(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
 // older answers with the conversations after one, which the list had with a certain time.
