@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -44,7 +45,7 @@ func TestViewTakesTheKeyboard(t *testing.T) {
 	control.clickAt("#question")
 	control.await("document.activeElement.tagName === 'IFRAME'")
 	control.press(secret)
-	control.inView("document.querySelector('#loot')?.value === " + quote(secret))
+	control.inView("document.querySelector('#loot')?.value === " + strconv.Quote(secret))
 	control.shoot("focus stolen without the rule")
 
 	ada := visit(t, p, "Ada")

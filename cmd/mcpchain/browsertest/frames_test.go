@@ -2,7 +2,6 @@ package browsertest_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,13 +63,4 @@ func isTrue(ctx context.Context, expression string, id runtime.ExecutionContextI
 	yes := true
 	res, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ContextID: id, AwaitPromise: &yes, ReturnByValue: &yes})
 	return err == nil && res.ExceptionDetails == nil && res.Result != nil && string(res.Result.Value) == "true" // otherwise the frame may have gone
-}
-
-// quote is a string of JavaScript.
-func quote(s string) string {
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string is JSON
-	}
-	return string(data)
 }

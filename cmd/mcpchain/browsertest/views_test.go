@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"context"
 	"net"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -15,13 +16,13 @@ const day = "document.querySelector('#day')"
 // sees waits until the document of the view has a text.
 func (w *person) sees(text string) {
 	w.t.Helper()
-	w.inView(day + "?.ownerDocument.body.innerText.includes(" + quote(text) + ")")
+	w.inView(day + "?.ownerDocument.body.innerText.includes(" + strconv.Quote(text) + ")")
 }
 
 // checkIn has the view of the desk call a tool of its server.
 func (w *person) checkIn(name string) {
 	w.t.Helper()
-	w.inView(day, "(document.querySelector('#name').value = "+quote(name)+", document.querySelector('#form button').click(), true)")
+	w.inView(day, "(document.querySelector('#name').value = "+strconv.Quote(name)+", document.querySelector('#form button').click(), true)")
 }
 
 // TestView shows a view inline, has it call a tool of its server once its user agrees, shows it in full screen below
@@ -165,13 +166,13 @@ func bank(begun chan<- struct{}) *server {
 func (w *person) till(button, says string) {
 	w.t.Helper()
 	const mark = "document.querySelector('#till')"
-	w.inView(mark+"?.textContent === 'ready'", "(document.querySelector("+quote(button)+").click(), true)")
+	w.inView(mark+"?.textContent === 'ready'", "(document.querySelector("+strconv.Quote(button)+").click(), true)")
 	w.tillSays(says)
 }
 
 func (w *person) tillSays(text string) {
 	w.t.Helper()
-	w.inView("document.querySelector('#till')?.textContent === " + quote(text))
+	w.inView("document.querySelector('#till')?.textContent === " + strconv.Quote(text))
 }
 
 // freeAddress is an address for a program that is started twice.

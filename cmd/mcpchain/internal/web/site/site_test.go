@@ -129,4 +129,5 @@ func TestRate(t *testing.T) {
 	}
 	w.watch(t, "Grace", "", "").until(t, "list")
 	first.close()
+	w.watchOnce(t, "Ada", "") // there is room when the first window is gone
 }

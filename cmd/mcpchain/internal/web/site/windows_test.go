@@ -48,23 +48,6 @@ func TestOneStreamForAllWindows(t *testing.T) {
 	first.ends(t) // the next stream of the browser takes its place
 }
 
-// TestReload closes the only window while a question waits. The run waits on for the next window, so
-// it can be stopped there.
-func TestReload(t *testing.T) {
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}), agenttest.Say("Paid."))
-	w := serve(t, site.Limits{Streams: 1}, record.NewMemory(), model, paying())
-	id := w.begin(t, "Ada", "Pay the bill.")
-	first := w.watch(t, "Ada", id, "")
-	ask := first.last(t, "asked").member(t, "id")
-	first.close()
-	second := w.watchOnce(t, "Ada", id) // there is room when the first window is gone
-	second.works(t)
-	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "allow"})
-	if got := kinds(second.until(t, "ended")); !strings.HasSuffix(got, "answered call result reply ended") {
-		t.Errorf("got %q", got)
-	}
-}
-
 // TestTaken shows a window that its answer is kept while another call runs.
 func TestTaken(t *testing.T) {
 	begun, over := make(chan struct{}), make(chan struct{})
