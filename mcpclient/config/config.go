@@ -169,18 +169,16 @@ type Server struct {
 
 // fault is a mistake in a file, with its place.
 type fault struct {
-	file   string
-	line   int    // starts at 1
-	key    string // place in the document, such as mcpServers.files.args[0]; empty for the document itself
+	place
 	reason string
 }
 
 // Error has file, line, key and reason on one line.
 func (e *fault) Error() string {
-	if e.key == "" {
-		return fmt.Sprintf("%s:%d: %s", e.file, e.line, e.reason)
+	if e.Key == "" {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.reason)
 	}
-	return fmt.Sprintf("%s:%d: %s: %s", e.file, e.line, e.key, e.reason)
+	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Key, e.reason)
 }
 
 // Loader loads files. The zero value is ready.
@@ -248,9 +246,9 @@ func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, 
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		if at := codex.FindIndex(data); at != nil && len(data) <= maxFile {
-			return nil, &fault{file: d.file, line: 1 + bytes.Count(data[:at[0]], []byte("\n")), reason: codexReason}
+			return nil, d.errorf(1+bytes.Count(data[:at[0]], []byte("\n")), "", codexReason)
 		}
-		return nil, &fault{file: d.file, line: syntax.line, reason: syntax.reason}
+		return nil, d.errorf(syntax.line, "", "%s", syntax.reason)
 	}
 	d.readInputs(ctx, root, l.Input)
 	return d.config(root)

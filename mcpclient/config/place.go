@@ -10,7 +10,7 @@ import (
 type place struct {
 	File string
 	Line int    // from 1
-	Key  string // in the document, such as mcpServers.files
+	Key  string // in the document, such as mcpServers.files.args[0]; "" for the document itself
 }
 
 // serverError is an error about a server of a file, such as that of a connection to it.
@@ -33,9 +33,9 @@ func (s *Server) At(err error) error {
 	}
 	e := &serverError{s.place, s.Name, err}
 	if mistake, ok := errors.AsType[*fault](err); ok {
-		e.place = place{mistake.file, mistake.line, mistake.key}
+		e.place = mistake.place
 		short := *mistake
-		short.key = strings.TrimPrefix(strings.TrimPrefix(mistake.key, s.place.Key), ".")
+		short.Key = strings.TrimPrefix(strings.TrimPrefix(mistake.Key, s.place.Key), ".")
 		e.err = &short
 	}
 	return e
@@ -48,8 +48,8 @@ func (e *serverError) Error() string {
 	reason := strings.TrimPrefix(e.err.Error(), server)
 	if mistake, ok := e.err.(*fault); ok {
 		reason = mistake.reason
-		if mistake.key != "" {
-			reason = mistake.key + ": " + reason
+		if mistake.Key != "" {
+			reason = mistake.Key + ": " + reason
 		}
 	}
 	return fmt.Sprintf("%s:%d: %s%s", e.File, e.Line, server, reason)

@@ -32,7 +32,7 @@ type decoder struct {
 }
 
 func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
-	return &fault{file: d.file, line: line, key: key, reason: fmt.Sprintf(format, args...)}
+	return &fault{place{d.file, line, key}, fmt.Sprintf(format, args...)}
 }
 
 func (d *decoder) config(root *node) (*Config, error) {
@@ -58,7 +58,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 func (d *decoder) checkOnly(places map[string]first) error {
 	for _, name := range d.only {
 		if _, ok := places[name]; !ok {
-			return &fault{file: d.file, line: 1, reason: "there is no server " + quoteKey(name) + d.others(name)}
+			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.others(name))
 		}
 	}
 	return nil

@@ -138,7 +138,7 @@ func (s *settings) envFile() (env []string) {
 		name, value, found := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
 		if !found || !variableName.MatchString(name) || strings.Contains(value, "\x00") {
-			s.note(&fault{file: path, line: i + 1, reason: "want NAME=value"})
+			s.note(&fault{place{path, i + 1, ""}, "want NAME=value"})
 		}
 		env = append(env, name+"="+unquote(strings.TrimSpace(value)))
 	}
