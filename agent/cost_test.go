@@ -3,16 +3,22 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/price"
@@ -141,5 +147,231 @@ func TestUnpricedSubAgent(t *testing.T) {
 	got := mustRun(t, a, human("go"))
 	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
 		t.Errorf("the model is told %s after %d calls of the helper's model", text, len(model.prompts()))
+	}
+}
+
+// greedy answers after a second, with as many tokens as it may.
+func greedy(s step) step {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
+		time.Sleep(time.Second)
+		return using(s, 10, int64(p.Request.MaxTokens))(ctx, p)
+	}
+}
+
+// Sub-agents that work at the same time spend no more than the run may, whatever the model
+// uses of what it is given.
+func TestSubAgentsShareTheLimit(t *testing.T) {
+	for name, limits := range map[string]run.Limits{
+		"tokens": {Tokens: 30_000},
+		"cost":   {Cost: map[string]int64{"USD": 60_000}},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			opts := agent.Options{Model: agent.ModelSettings{Prices: prices}}
+			helper := newAgent(t, play(greedy(says("helped"))).called("m-1"), &opts)
+			var calls []run.Part
+			for i := range 8 {
+				calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
+			}
+			lead := play(using(untilFinal(calls...), 100, 50)).called("m-1")
+			opts.Limits = limits
+			got := mustRun(t, boss(t, lead, sub(t, helper, agent.Sub), opts), human("go"))
+			if got.Output != "enough" || got.Spent.Total > 30_000 || got.Spent.Cost["USD"] > 60_000 || got.Spent.Lost > 0 {
+				t.Errorf("stopped with %q: got %+v, want at most the limit", got.StopReason, got.Spent)
+			}
+			if text := lines(history(got))[2]; !strings.Contains(text, "helped") || got.Spent.Total < 20_000 {
+				t.Errorf("got %+v, the model is told %s, want the helpers to use what there is", got.Spent, text)
+			}
+		})
+	}
+}
+
+// A call of the model that does not fit beside another one waits for it.
+func TestCallsWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var most []int
+		helper := newAgent(t, play(func(ctx context.Context, p prompt) (*model.Response, error) {
+			most = append(most, p.Request.MaxTokens)
+			time.Sleep(time.Second)
+			return counted(says("helped"))(ctx, p)
+		}), nil)
+		calls := uses(toolCall("1", "helper", `{"task":"x"}`), toolCall("2", "helper", `{"task":"y"}`))
+		start := time.Now()
+		got := mustRun(t, boss(t, play(counted(calls), counted(says("done"))), sub(t, helper, agent.Sub),
+			agent.Options{Limits: run.Limits{Tokens: 20_000}}), human("go"))
+		if took := time.Since(start); took != 2*time.Second || got.Output != "done" {
+			t.Errorf("got %q after %v, want one helper after the other", got.Output, took)
+		}
+		diff(t, "bounds of the output", most, []int{8192, 8192})
+	})
+}
+
+// counted has a step report 150 tokens.
+func counted(s step) step { return using(s, 100, 50) }
+
+// What a process has reserved counts for good if it ends before it is settled: a call of the
+// model, or a completion that a server asks for.
+func TestReservationsOfAnotherProcess(t *testing.T) {
+	dies := func(cancel context.CancelFunc) step {
+		return func(ctx context.Context, _ prompt) (*model.Response, error) {
+			cancel()
+			return nil, ctx.Err()
+		}
+	}
+	limits := run.Limits{Tokens: 50_000}
+	for name, tt := range map[string]struct {
+		first  func(cancel context.CancelFunc) *script
+		tokens func(int64) bool
+	}{
+		"model":      {func(c context.CancelFunc) *script { return play(dies(c)) }, func(n int64) bool { return n > 8192 && n < 12_000 }},
+		"completion": {func(context.CancelFunc) *script { return play(counted(uses(toolCall("1", "sample", "{}")))) }, func(n int64) bool { return n == 5000 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := record.NewMemory()
+			ctx, cancel := context.WithCancel(t.Context())
+			poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				if _, err := cost.AccountFrom(ctx).Reserve(cost.Charge{Tokens: cost.Tokens{Input: 4000, Output: 1000}}); err != nil {
+					return nil, err
+				}
+				cancel()
+				return nil, errors.New("the process ends")
+			})
+			toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Sampling: poet}})
+			a := withTools(t, tt.first(cancel), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Limits: limits})
+			if _, err := a.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			second, _ := process(t, store, play(counted(says("done"))), agent.Options{Limits: limits})
+			got := resumed(t, second)
+			if s := got.Spent; s.Lost != 1 || !tt.tokens(s.LostTokens) || agent.Inside(got.State).Taken().Tokens != s.Total+s.LostTokens {
+				t.Errorf("got %+v, want the reservation of the first process as lost", s)
+			}
+		})
+	}
+}
+
+// A call of the model that is made again after a timeout may be paid for twice.
+func TestTimeoutsCount(t *testing.T) {
+	late := func(context.Context, prompt) (*model.Response, error) {
+		return nil, &model.Error{Kind: model.ErrorTimeout, Err: errors.New("too late")}
+	}
+	for limit, want := range map[int64]int{0: 0, 40_000: 2, 10_000: 0} {
+		synctestRun(t, fmt.Sprint("limit ", limit), func(t *testing.T) {
+			got, err := newAgent(t, play(late, late, counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: limit}}).Run(t.Context(), human("go"))
+			if refused := limit == 10_000; refused != (err != nil) {
+				t.Fatalf("got %v", err)
+			} else if refused {
+				return
+			}
+			if got.Spent.Lost != want || (got.Spent.LostTokens > 0) != (want > 0) {
+				t.Errorf("got %+v, want %d lost calls", got.Spent, want)
+			}
+		})
+	}
+}
+
+// A model that does not report its tokens has no known cost, and an estimate of tokens.
+func TestUncountedModel(t *testing.T) {
+	free := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m-*", Currency: "USD"}}}
+	usd := run.Limits{Cost: map[string]int64{"USD": 400_000}, Failures: -1, Turns: 3}
+	for name, tt := range map[string]struct {
+		limits run.Limits
+		prices *price.Table
+		stop   agent.StopReason
+		err    error
+	}{
+		"cost":          {usd, prices, "", agent.ErrUncounted},
+		"a free model":  {usd, free, agent.StopMaxTurns, nil},
+		"tokens":        {run.Limits{Tokens: 4000, Failures: -1, Turns: -1, Calls: -1}, nil, agent.StopMaxTokens, nil},
+		"neither":       {run.Limits{Failures: -1, Turns: 3}, nil, agent.StopMaxTurns, nil},
+		"too few":       {run.Limits{Tokens: 20}, nil, agent.StopMaxTokens, agent.ErrLimit},
+		"no money":      {run.Limits{Cost: map[string]int64{"USD": 0}}, prices, agent.StopMaxCost, agent.ErrLimit},
+		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, agent.StopMaxTurns, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := &agent.Options{Limits: tt.limits, Model: agent.ModelSettings{Prices: tt.prices}}
+			a := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))).called("m-1"), opts)
+			result, warnings := &agent.Result{}, 0
+			var failed error
+			for e, err := range a.Events(t.Context(), human("go")) {
+				if failed = err; err != nil {
+					break
+				}
+				result.Add(e)
+				if _, ok := e.(*agent.Warning); ok {
+					warnings++
+				}
+			}
+			if got, err := a.Run(t.Context(), human("go")); !errors.Is(failed, tt.err) || !errors.Is(err, tt.err) || got.StopReason != tt.stop {
+				t.Errorf("got %v, %q, want %v, %q", err, got.StopReason, tt.err, tt.stop)
+			}
+			limited := name == "tokens" || strings.Contains(name, "free")
+			if want := limited && tt.err == nil; (warnings == 1) != want || (result.Spent.Total > 0) != want || name == "tokens" && result.Spent.Total > 4000 {
+				t.Errorf("got %d warnings and %+v", warnings, result.Spent)
+			}
+		})
+	}
+}
+
+// What a compaction has used counts, also if it fails, and nothing is reserved for it.
+func TestCompactionCounts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit, used int64
+		fails       bool
+		err         error
+	}{
+		"success":          {20_000, 5000, false, nil},
+		"failure":          {20_000, 5000, true, nil},
+		"beyond the limit": {20_000, 50_000, false, agent.ErrLimit},
+		"failure beyond":   {20_000, 50_000, true, agent.ErrLimit},
+		"cancelled":        {20_000, 5000, true, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
+				change := &compact.Result{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
+				if name == "cancelled" {
+					cancel()
+				}
+				if tt.fails {
+					return change, errors.New("the summary is empty")
+				}
+				change.Replaced, change.Messages = len(history), history
+				return change, nil
+			}
+			got, err := newAgent(t, play(counted(says("done"))), &agent.Options{Limits: run.Limits{Tokens: tt.limit}, Compact: compacts}).Run(ctx, human("go"))
+			want := tt.used
+			if tt.err == nil {
+				want += 150
+			}
+			if !errors.Is(err, tt.err) || got.Spent.Total != want {
+				t.Errorf("got %v and %d tokens, want %v and %d", err, got.Spent.Total, tt.err, want)
+			}
+		})
+	}
+}
+
+// A host that counts too few tokens lifts no limit: counts that cannot be true are estimated, and
+// the run says so.
+func TestCountsThatCannotBeTrue(t *testing.T) {
+	reply := `{"model":"` + strings.Repeat("m", 1<<20) + `","choices":[{"finish_reason":"tool_calls","message":{"content":"` + strings.Repeat("word ", 800) +
+		`","tool_calls":[{"id":"1","type":"function","function":{"name":"echo","arguments":"{}"}}]}}],` +
+		`"usage":{"prompt_tokens":1,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":99999999}}}`
+	toolset, _ := open(t, nil)
+	w := &memhttp.Wire{Replies: slices.Repeat([]string{reply}, 30)}
+	got, _ := newAgent(t, at(t, "compatible", "m", w), &agent.Options{
+		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
+	}).Run(t.Context(), human("go"))
+	if got == nil || got.StopReason != agent.StopMaxTokens || got.Spent.Total < 5000 || got.Spent.Turns > 10 {
+		t.Fatalf("got %+v, want an end at the limit of tokens", got)
+	}
+	if got.Spent.Cached > got.Spent.Input {
+		t.Errorf("%d of %d tokens were in the cache", got.Spent.Cached, got.Spent.Input)
+	}
+	if n := len(got.Messages[1].Model); n > 300 {
+		t.Errorf("%d bytes of the model's name are kept", n)
+	}
+	if !slices.ContainsFunc(got.Warnings, func(w *agent.Warning) bool { return strings.Contains(w.Text, "estimate") }) {
+		t.Errorf("got the warnings %q, want one about the counts", got.Warnings)
 	}
 }

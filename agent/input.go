@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 
@@ -72,9 +70,7 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	case o.named && o.key.ID == "":
 		return nil, errors.New("In: the id is empty")
 	case o.key.ID == "":
-		var b [16]byte
-		rand.Read(b[:])
-		o.key.ID = "run_" + hex.EncodeToString(b[:])
+		o.key.ID = "run_" + newKey()
 	}
 	limits, err := withDefaults(*o.limits)
 	o.limits = &limits

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -25,6 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -267,6 +270,119 @@ func BenchmarkActiveRuns(b *testing.B) {
 			ideal := turns*(model+tool) + model
 			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/ideal.Seconds(), "×ideal")
 			b.ReportMetric((rig.CPUTime()-cpu).Seconds()/b.Elapsed().Seconds(), "processors")
+		})
+	}
+}
+
+// largeAgent asks for n results of so many bytes in one turn.
+func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Agent {
+	large := adapter.Func("large", "Gives much.", func(context.Context, struct{}) (string, error) { return text, nil },
+		&adapter.FuncOptions{ReadOnly: true, Options: &adapter.Options{Policy: adapter.Policy{MaxResult: len(text)}}})
+	var calls []run.Part
+	for i := range n {
+		calls = append(calls, toolCall(fmt.Sprint("c", i), "large", `{}`))
+	}
+	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Durable: agent.Durable{Store: store, ResultTokens: -1}, Tools: []adapter.Source{large}})
+}
+
+// TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.
+func TestTurnLargerThanACommit(t *testing.T) {
+	store := inFiles(t, filestore.SyncNever)
+	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
+	got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+	if err != nil || got.Output != "so much" {
+		t.Fatalf("got %q, %v", got.Output, err)
+	}
+	log := load(t, store, theRun)
+	kept := 0
+	for _, o := range changesOf[*ledger.Outcome](log.Records) {
+		if len(o.Result.Text) == 5<<20 {
+			kept++
+		}
+	}
+	if kept != 8 {
+		t.Errorf("got %d results that are whole, want 8", kept)
+	}
+}
+
+// TestResultTooLargeToKeep has a result that no store would keep: the model is told, and the run goes its way.
+func TestResultTooLargeToKeep(t *testing.T) {
+	for _, store := range []record.Store{inFiles(t, filestore.SyncNever), nil} {
+		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
+		got, err := a.Run(t.Context(), human("go"))
+		if err != nil || got.Output != "so much" {
+			t.Fatalf("got %q, %v", got.Output, err)
+		}
+		kept := results(agent.Inside(got.State).History)[0]
+		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {
+			t.Errorf("with a store %v: got a result of %d bytes: %.200q", store != nil, len(kept), kept)
+		}
+	}
+}
+
+// numbered are n calls of the function meet, each with its number.
+func numbered(n int) (calls []run.Part) {
+	for i := range n {
+		calls = append(calls, toolCall(fmt.Sprint(i), "meet", fmt.Sprintf(`{"n":%d}`, i)))
+	}
+	return calls
+}
+
+type meeting struct {
+	N int `json:"n"`
+}
+
+// Functions that wait for each other run at once, turn after turn, among functions that
+// return immediately.
+func TestFunctionsRunAtOnce(t *testing.T) {
+	for name, store := range map[string]func() record.Store{
+		"without a store": func() record.Store { return nil }, "with a store": func() record.Store { return record.NewMemory() },
+	} {
+		synctestRun(t, name, func(t *testing.T) { meetTwice(t, store()) })
+	}
+}
+
+func meetTwice(t *testing.T, store record.Store) {
+	const n = 64
+	met := make(chan int)
+	meet := func(_ context.Context, in meeting) (string, error) {
+		switch {
+		case in.N%4 == 0:
+			return "passed", nil
+		case in.N < n/2:
+			met <- in.N
+		default:
+			<-met
+		}
+		return "met", nil
+	}
+	got := mustRun(t, newAgent(t, play(uses(numbered(n)...), uses(numbered(n)...), says("done")), &agent.Options{
+		Tools:  []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
+		Limits: run.Limits{Parallel: n, Calls: -1}, Durable: agent.Durable{Store: store},
+	}), human("go"))
+	if agent.Inside(got.State).Spent.Calls != 2*n || got.Output != "done" {
+		t.Errorf("got %d calls and %q, want %d and done", agent.Inside(got.State).Spent.Calls, got.Output, 2*n)
+	}
+}
+
+// A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after others have
+// continued without it.
+func TestFunctionEndsItsGoroutine(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			meet := func(_ context.Context, in meeting) (string, error) {
+				if in.N%2 == 0 {
+					time.Sleep(after)
+					runtime.Goexit()
+				}
+				return "passed", nil
+			}
+			_, err := newAgent(t, play(uses(numbered(8)...)), &agent.Options{
+				Tools: []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
+			}).Run(t.Context(), human("go"))
+			if err == nil || !strings.Contains(err.Error(), "ended the goroutine") {
+				t.Errorf("after %v: got %v, want the end of a goroutine", after, err)
+			}
 		})
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // streams answers in pieces when it is asked to stream.
@@ -111,5 +113,106 @@ func TestModelNamesItself(t *testing.T) {
 		if e, ok := e.(*agent.ModelEnd); ok && e.Model != "m-1-2026" {
 			t.Errorf("model %q, want the name in the response", e.Model)
 		}
+	}
+}
+
+// The next model is asked if one cannot answer, and only if nothing was shown.
+func TestFallback(t *testing.T) {
+	fails := func(kind model.ErrorKind, shown string) step {
+		return func(_ context.Context, p prompt) (*model.Response, error) {
+			if err := p.Show(model.Delta{Text: shown}); err != nil {
+				return nil, err
+			}
+			return nil, &model.Error{Kind: kind, Repeated: true, Err: errors.New("sorry")}
+		}
+	}
+	for name, tt := range map[string]struct {
+		first step
+		next  bool
+	}{
+		"overloaded":      {fails(model.ErrorRateLimit, ""), true},
+		"unreachable":     {fails(model.ErrorUnavailable, ""), true},
+		"key refused":     {fails(model.ErrorAuth, ""), true},
+		"no such model":   {fails(model.ErrorNotFound, ""), true},
+		"after a text":    {fails(model.ErrorUnavailable, "He"), false},
+		"too late":        {fails(model.ErrorTimeout, ""), false},
+		"refused content": {fails(model.ErrorRefused, ""), false},
+		"invalid":         {fails(model.ErrorInvalid, ""), false},
+		"it answers":      {says("hello"), false},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			first, second := play(tt.first).as(model.Info{Name: "a"}), play(uses(toolCall("1", "x", "{}")), says("hello")).as(model.Info{Name: "b"})
+			got, err := newAgent(t, agent.Fallback(first, second), nil).Run(t.Context(), human("go"))
+			if !tt.next {
+				if answered := name == "it answers"; answered != (err == nil) || len(second.prompts()) > 0 || answered && len(got.Warnings) > 0 {
+					t.Errorf("got %v after %d calls of the second model", err, len(second.prompts()))
+				}
+				return
+			}
+			if err != nil || got.Output != "hello" || len(first.prompts()) != 1 || len(second.prompts()) != 2 {
+				t.Fatalf("got %q, %v after %d and %d calls: the run stays with the model that answers", got.Output, err, len(first.prompts()), len(second.prompts()))
+			}
+			if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "a failed and b is asked: sorry") {
+				t.Errorf("got the warnings %q", told)
+			}
+			if by := got.Messages[1].Model; by != "b" {
+				t.Errorf("the reply is said to be of %q", by)
+			}
+		})
+	}
+}
+
+// If all fail, the last error is the run's. The one that has answered before is asked first the next time.
+func TestFallbackOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := func(why string) step {
+			return func(context.Context, prompt) (*model.Response, error) {
+				return nil, &model.Error{Kind: model.ErrorUnavailable, Repeated: true, Err: errors.New(why)}
+			}
+		}
+		a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
+		got, err := newAgent(t, agent.Fallback(a, b), nil).Run(t.Context(), human("go"))
+		if err != nil || got.Output != "a is back" || len(warningsOf(got)) != 2 {
+			t.Errorf("got %q, %v, %q", got.Output, err, warningsOf(got))
+		}
+		_, err = newAgent(t, agent.Fallback(play(down("a is down")), play(down("b is down"))), nil).Run(t.Context(), human("go"))
+		if err == nil || !strings.Contains(err.Error(), "b is down") {
+			t.Errorf("got %v, want the last failure", err)
+		}
+	})
+}
+
+// Several models are described by what all of them take, and each needs a price.
+func TestFallbackInfo(t *testing.T) {
+	yes, images := func(bool) bool { return true }, func(mime string) bool { return mime == "image/png" }
+	first := play(says("x")).as(model.Info{Name: "m-1", Profile: "anthropic", Window: 200, MaxTokens: 5, Formats: yes})
+	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, NoTools: errors.New("no tools")})
+	got := agent.Fallback(first, second).Info()
+	if got.Name != "m-1" || got.Profile != "anthropic" || got.Window != 100 || got.MaxTokens != 7 || got.NoTools == nil ||
+		got.Formats(false) || !got.Takes("image/png") || got.Takes("image/gif") {
+		t.Errorf("got %+v", got)
+	}
+	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
+	if _, err := agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits}); err == nil || !strings.Contains(err.Error(), `"other" has no price`) {
+		t.Errorf("got %v, want the model without a price", err)
+	}
+}
+
+// A reply costs what its own model costs, also if the host gives it a dated name.
+func TestFallbackCost(t *testing.T) {
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
+		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
+	}}
+	down := play(func(context.Context, prompt) (*model.Response, error) {
+		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
+	}).called("large")
+	dated := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+		reply, err := counted(says("hello"))(ctx, p)
+		reply.Message.Model = "small-2026-10-01"
+		return reply, err
+	}).called("small")
+	got := mustRun(t, newAgent(t, agent.Fallback(down, dated), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
+	if got.Spent.Cost["USD"] != 200 {
+		t.Errorf("got the cost %v, want that of the second model", got.Spent.Cost)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -213,3 +214,99 @@ func (t *turn) startDeciding() error {
 }
 
 func isProposed(c *ledger.Call) bool { return c.At == ledger.CallProposed }
+
+// step returns the function that advances a call, nil if the call has to wait. The step runs on
+// the scheduler's goroutine, the function on another.
+type step func(*turn, *ledger.Call) (func() error, error)
+
+// steps has the step for each state of a call. A call that is proposed or asked about waits for
+// a decision.
+var steps = map[ledger.CallAt]step{
+	ledger.CallReady:    begin,
+	ledger.CallOfChild:  begin,
+	ledger.CallSent:     doubt,
+	ledger.CallInDoubt:  resolve,
+	ledger.CallAtSignIn: signedIn,
+	ledger.CallInRound:  continueRound,
+	ledger.CallTasked:   await,
+	ledger.CallParked:   unpark,
+}
+
+// begin sends a call, or lets a sub-agent work on it.
+func begin(t *turn, c *ledger.Call) (func() error, error) {
+	if sub := t.agent.sub(c); sub != nil {
+		return delegate(t, c, sub)
+	}
+	return send(t, c)
+}
+
+// scope is the lifetime of a turn's calls. Its context ends with their first error, which may
+// come from a handler.
+type scope struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex // guards the following field
+	failure error      // of a handler
+}
+
+// fail ends the work with an error of a handler.
+func (s *scope) fail(err error) error {
+	s.mu.Lock()
+	if s.failure == nil {
+		s.failure = err
+	}
+	s.mu.Unlock()
+	s.cancel(err)
+	return err
+}
+
+// failed returns the error of a handler that ended the work.
+func (s *scope) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+// slab allocates values in batches. A batch is freed as a whole.
+type slab[T any] struct {
+	n     int // how many are likely to be needed
+	spare []T
+}
+
+// maxSlab bounds a batch.
+const maxSlab = 64
+
+// one returns a new value.
+func (s *slab[T]) one() *T {
+	if len(s.spare) == 0 {
+		s.spare = make([]T, max(1, min(s.n, maxSlab)))
+		s.n -= len(s.spare)
+	}
+	v := &s.spare[0]
+	s.spare = s.spare[1:]
+	return v
+}
+
+// holds reports whether a call has to wait for another call to its server: calls that may
+// change something are made one after the other, see [Options.ParallelWrites].
+func (t *turn) holds(c *ledger.Call, j *job) bool {
+	return t.sched.taken(c.Server) && t.ordered(j)
+}
+
+// heldBack reports whether an ordered call has to wait. It reads only constant fields of the
+// call.
+func (t *turn) heldBack(c *ledger.Call) bool {
+	if !t.sched.taken(c.Server) {
+		return false
+	}
+	t.tools.mu.Lock()
+	j := t.tools.jobs[c.ID]
+	t.tools.mu.Unlock()
+	return j != nil && j.call != nil && t.ordered(j)
+}
+
+// ordered reports whether a call may change something, and so waits for its turn.
+func (t *turn) ordered(j *job) bool {
+	return !t.agent.opts.ParallelWrites && !j.call.Tool().ReadOnly()
+}

@@ -14,9 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/testenv"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 func call(id string) run.Part {
@@ -536,5 +539,60 @@ func TestHostDataCounts(t *testing.T) {
 		} else if want && change.Replaced < 8 {
 			t.Errorf("got %d messages replaced, want room for host data", change.Replaced)
 		}
+	}
+}
+
+// plays makes a model that gives one answer, or fails.
+func plays(answer string, err error) *agenttest.Model {
+	return agenttest.PlayRepeating(func(context.Context, agenttest.Prompt) (*model.Response, error) {
+		m := run.Text(run.RoleAssistant, answer)
+		m.Model = "mini-1"
+		return &model.Response{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
+	})
+}
+
+func TestByModel(t *testing.T) {
+	m := plays("They compared logs.", nil)
+	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "mini*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
+	old := []run.Message{
+		run.Text(run.RoleUser, "Compare."),
+		{Role: run.RoleAssistant, Parts: []run.Part{
+			{Type: run.PartReasoning, Text: "hm"}, {Type: run.PartText, Text: "I look."}, {Type: run.PartCall, ID: "1", Name: "read", Arguments: `{"n":1}`}}},
+		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "1", Name: "read", Text: strings.Repeat("x", 5000)}}},
+		{Role: run.RoleUser, Parts: []run.Part{picture()}},
+	}
+	text, used, err := compact.ByModel(m, &compact.ModelOptions{Prices: prices})(t.Context(), old)
+	if err != nil || text != "They compared logs." {
+		t.Fatalf("got %q, %v", text, err)
+	}
+	if diff := cmp.Diff(run.Spent{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}}, used); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+	got := m.Prompts()[0].Request.Messages[0].Text()
+	head, _, _ := strings.Cut(got, "xxx")
+	if want := "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: "; head != want {
+		t.Errorf("the model got %q, want %q", head, want)
+	}
+	if !strings.HasSuffix(got, "user: [image: image/png]\n\n") || len(got) > 1300 {
+		t.Errorf("the model got %q", got)
+	}
+}
+
+func TestByModelOptions(t *testing.T) {
+	m := plays("ok", nil)
+	_, used, err := compact.ByModel(m, &compact.ModelOptions{Prompt: "Be brief."})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})
+	if err != nil || used.Cost != nil {
+		t.Errorf("got %+v, %v, want no cost without prices", used, err)
+	}
+	asked := m.Prompts()[0].Request
+	if asked.System != "Be brief." {
+		t.Errorf("got the prompt %q", asked.System)
+	}
+	if got := asked.Messages[0].Text(); len(got) > 200_000 || strings.ToValidUTF8(got, "") != got {
+		t.Errorf("the model got %d bytes, want at most 200,000 in whole characters", len(got))
+	}
+	down := errors.New("down")
+	if _, _, err := compact.ByModel(plays("", down), nil)(t.Context(), nil); !errors.Is(err, down) {
+		t.Errorf("got %v, want %v", err, down)
 	}
 }

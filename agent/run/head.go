@@ -2,7 +2,11 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Head is the summary of a run that a store can read without its records. The agent writes it
@@ -55,3 +59,42 @@ func (h Head) Due(now time.Time) bool {
 	}
 	return h.Status == StatusRunning || h.Replies > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
+
+// Key identifies a run. A run belongs to one tenant, and no key of another tenant reaches it.
+// Keys are compared byte by byte. Both strings are UTF-8 without U+0000, at most 1 KiB long; ID
+// is not empty.
+type Key struct {
+	Tenant string `json:"tenant,omitzero"`
+	ID     string `json:"id"`
+}
+
+const maxName = 1 << 10 // bytes of an id or tenant
+
+// Check returns an error if the key is invalid.
+func (k Key) Check() error {
+	if k.ID == "" {
+		return errors.New("the id is empty")
+	}
+	for _, name := range []string{k.ID, k.Tenant} {
+		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+			return fmt.Errorf("the id and the tenant have to be UTF-8 without U+0000, of at most %d bytes", maxName)
+		}
+	}
+	return nil
+}
+
+// Status is the status of a run.
+type Status string
+
+// A run is running, or waiting for a person, a task or a time, until it is finished (it has its
+// output), failed or cancelled. A new input starts a run that has ended again.
+const (
+	StatusRunning   Status = "running"
+	StatusWaiting   Status = "waiting"
+	StatusFinished  Status = "done"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
+)
+
+// Ended reports whether the run has ended.
+func (s Status) Ended() bool { return s == StatusFinished || s == StatusFailed || s == StatusCancelled }

@@ -2,10 +2,13 @@ package ledger_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -329,5 +332,99 @@ func TestSignInOfOthers(t *testing.T) {
 				t.Errorf("%s: call %d has the answer %q and %d questions are open, want %q and %d", tt.name, i+1, got, len(s.Questions), want, tt.open)
 			}
 		}
+	}
+}
+
+// TestTaken counts reservations until they are settled, or for good if their outcome is
+// unknown.
+func TestTaken(t *testing.T) {
+	usd := func(micro int64) map[string]int64 { return map[string]int64{"USD": micro} }
+	calling := with(begun, &ledger.Called{Reserved: ledger.Amount{Tokens: 100, Cost: usd(10)}})
+	sampling := with(begun, &ledger.Reserved{Key: "a", Amount: ledger.Amount{Tokens: 7}}, &ledger.Reserved{Key: "b", Amount: ledger.Amount{Tokens: 8}})
+	used := run.Spent{Total: 30, Cost: usd(3)}
+	child := with(called, &ledger.Responded{Calls: []ledger.Call{call("1")}},
+		nested(1, &ledger.Begun{V: ledger.Version, ID: "c"}), nested(2, &ledger.Called{Reserved: ledger.Amount{Tokens: 50, Cost: usd(5)}}))
+	ended := &ledger.Ended{Status: run.StatusFailed}
+	for name, tt := range map[string]struct {
+		changes []ledger.Change
+		want    ledger.Amount
+		lost    int
+	}{
+		"nothing":               {begun, ledger.Amount{}, 0},
+		"a call":                {calling, ledger.Amount{Tokens: 100, Cost: usd(10)}, 0},
+		"a reply":               {with(calling, &ledger.Responded{Usage: used}), ledger.Amount{Tokens: 30, Cost: usd(3)}, 0},
+		"a lost reply":          {with(calling, &ledger.Called{Lost: true, Reserved: ledger.Amount{Tokens: 5}}), ledger.Amount{Tokens: 105, Cost: usd(10)}, 1},
+		"a failed call":         {with(calling, ended), ledger.Amount{Tokens: 100, Cost: usd(10)}, 1},
+		"a call without limits": {with(called, ended), ledger.Amount{}, 0},
+		"the next input":        {with(calling, ended, &ledger.Said{}), ledger.Amount{Cost: usd(0)}, 1},
+		"completions":           {sampling, ledger.Amount{Tokens: 15}, 0},
+		"one is over":           {with(sampling, &ledger.Charged{Spent: used, Settles: new("a")}), ledger.Amount{Tokens: 38, Cost: usd(3)}, 0},
+		"one is unknown":        {with(sampling, &ledger.Charged{Spent: used, Settles: new("c")}), ledger.Amount{Tokens: 15}, 0},
+		"the run ends":          {with(sampling, ended, &ledger.Charged{Spent: used, Settles: new("a")}), ledger.Amount{Tokens: 15}, 2},
+		"a sub-agent's call":    {child, ledger.Amount{Tokens: 50, Cost: usd(5)}, 0},
+		"a sub-agent's reply":   {with(child, nested(3, &ledger.Responded{Usage: used})), ledger.Amount{Tokens: 30, Cost: usd(3)}, 0},
+		"a sub-agent's failure": {with(child, nested(3, ended)), ledger.Amount{Tokens: 50, Cost: usd(5)}, 1},
+		"a sub-agent is gone":   {with(child, &ledger.Outcome{Call: "1", Result: result("1")}), ledger.Amount{Tokens: 50, Cost: usd(5)}, 1},
+		"all are gone":          {with(child, ended), ledger.Amount{Tokens: 50, Cost: usd(5)}, 1},
+	} {
+		s := fold(t, tt.changes)
+		if diff := cmp.Diff(tt.want, s.Taken()); diff != "" || s.Spent.Lost != tt.lost {
+			t.Errorf("%s: got +, want -:\n%s%d lost, want %d", name, diff, s.Spent.Lost, tt.lost)
+		}
+	}
+}
+
+func tools(names ...string) (out []ledger.OfferedTool) {
+	for _, name := range names {
+		out = append(out, ledger.OfferedTool{Server: "files", Tool: name, Name: "files__" + name})
+	}
+	return out
+}
+
+// TestOffered checks that tools are only appended, each once, and survive a compaction, an end
+// and a new input.
+func TestOffered(t *testing.T) {
+	s := fold(t, with(begun,
+		&ledger.Offered{Discovery: ledger.DiscoveryNative, Directory: "files", Tools: tools("b")},
+		&ledger.Called{},
+		&ledger.Responded{Calls: []ledger.Call{call("1")}},
+		&ledger.Offered{Tools: append(tools("a"), ledger.OfferedTool{Server: "files", Tool: "b", Def: "later", Name: "b"})},
+		&ledger.Outcome{Call: "1", Result: result("1")},
+		&ledger.TurnEnded{},
+		&ledger.Compacted{Replaced: 3, Messages: []run.Message{run.Text(run.RoleSystem, "All was done.")}},
+		&ledger.Ended{Status: run.StatusFailed},
+		&ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "again")}},
+		&ledger.Offered{Tools: tools("c")},
+	))
+	if diff := cmp.Diff(tools("b", "a", "c"), s.Offered); diff != "" || s.Discovery != ledger.DiscoveryNative || s.Directory != "files" {
+		t.Errorf("got %q, %q (-want +got):\n%s", s.Discovery, s.Directory, diff)
+	}
+}
+
+func TestOfferedMisfits(t *testing.T) {
+	var many []ledger.OfferedTool
+	for i := range ledger.MaxOffered + 1 {
+		many = append(many, tools(fmt.Sprint(i))...)
+	}
+	on := with(begun, &ledger.Offered{Discovery: ledger.DiscoveryCall, Tools: tools("a")})
+	for want, c := range map[string]*ledger.Offered{
+		"already":                     {Discovery: ledger.DiscoveryNative},
+		"two tools":                   {Tools: []ledger.OfferedTool{{Tool: "b", Name: "files__a"}}},
+		"no name":                     {Tools: []ledger.OfferedTool{{Tool: "b"}}},
+		"is not text":                 {Tools: []ledger.OfferedTool{{Tool: "b", Name: "\xff"}}},
+		"more than 100 tools":         {Tools: many},
+		"has no name, or a name that": {Tools: []ledger.OfferedTool{{Name: "b"}}},
+	} {
+		s := fold(t, on)
+		if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, At: start, Change: c}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	s := fold(t, on)
+	s.Offered = append(s.Offered, s.Offered...)
+	data, err := s.MarshalJSON()
+	check(t, err)
+	if err := new(ledger.State).UnmarshalJSON(data); err == nil || !strings.Contains(err.Error(), "offered tool") {
+		t.Errorf("got %v for a name twice", err)
 	}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -156,4 +157,15 @@ func (c *Noted) apply(s *State, _ time.Time) error {
 		s.Takeovers++
 	}
 	return nil
+}
+
+// Sealed is an encrypted change. A store with the keys decrypts it.
+type Sealed struct {
+	Box []byte `json:"box"`
+}
+
+func (*Sealed) kind() string { return "sealed" }
+
+func (*Sealed) apply(*State, time.Time) error {
+	return errors.New("it is sealed: load the run from a sealed store, with its keys")
 }

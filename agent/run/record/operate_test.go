@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -178,4 +179,14 @@ func TestOperateOnDamagedRuns(t *testing.T) {
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", last)
 	}
+}
+
+func TestTenantOfMemory(t *testing.T) {
+	storetest.Tenant(t, func(*testing.T) (record.Store, func(run.Key, int64) record.Store) {
+		store := record.NewMemory()
+		return store, func(key run.Key, size int64) record.Store {
+			record.GrowBlobs(store, key, size)
+			return store
+		}
+	})
 }
