@@ -181,26 +181,6 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// What a hook made of the arguments is what the person sees, and what runs, also if the
-// answer comes in another process.
-func TestHookBeforeALateApproval(t *testing.T) {
-	store := record.NewMemory()
-	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}, Hooks: []agent.Hook{{
-		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
-			c.Arguments = json.RawMessage(`{"x":2}`)
-			return nil
-		},
-	}}}
-	first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
-	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || string(got.Questions[0].Arguments) != `{"x":2}` {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	second, _ := process(t, store, play(says("done")), opts)
-	got = resumed(t, second, got.Questions[0].Allow())
-	diff(t, "result", lines(history(got))[2], `tool: 1/echo→"{\"x\":2}"`)
-}
-
 // A hook reads the state while other calls change it.
 func TestHookReadsTheState(t *testing.T) {
 	toolset, _ := open(t, nil)

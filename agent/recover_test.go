@@ -262,27 +262,6 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 	}
 }
 
-// A worker is told what came of each run.
-func TestRecoverTellsTheEnd(t *testing.T) {
-	store := record.NewMemory()
-	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
-	a, _ := process(t, store, play(broken), agent.Options{})
-	begun(t, a, agent.In(theRun.ID))
-	told := 0
-	err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{
-		UntilIdle: true, Every: time.Millisecond,
-		OnEnd: func(key run.Key, result *agent.Result, err error) {
-			told++
-			if key != theRun || result.Status != run.StatusFailed || !errors.Is(err, agent.ErrFailed) {
-				t.Errorf("got %v, %+v, %v, want the failure of the run", key, result, err)
-			}
-		},
-	})
-	if err != nil || told != 1 {
-		t.Errorf("got %v, and was told %d times, want once", err, told)
-	}
-}
-
 // A store that fails stops the calls that are under way, and a panic of it is an error.
 func TestStoreFails(t *testing.T) {
 	for _, panics := range []bool{false, true} {

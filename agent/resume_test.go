@@ -34,31 +34,19 @@ func process(t *testing.T, store record.Store, model *script, opts agent.Options
 
 var theRun = run.Key{ID: "r"}
 
-// A question of a server waits in the store, and is answered in another process: the
-// server is not asked again.
-func TestAnswerInAnotherProcess(t *testing.T) {
-	store := record.NewMemory()
-	asking := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`)))
-	first, _ := process(t, store, asking, agent.Options{})
-	got := asks(t, first, 1, run.QuestionForm)
-	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
-	second, _ := process(t, store, play(says("done")), agent.Options{})
-	got = resumed(t, second, answer)
-	diff(t, "history", lines(history(got)), []string{
-		`human: "go"`, `ai: 1=ask({}) 2=echo({"x":1})`, `tool: 1/ask→"accept Ann"`, `tool: 2/echo→"{\"x\":1}"`, `ai: "done"`,
-	})
-	if n := len(asking.prompts()); n != 1 {
-		t.Errorf("the first model was called %d times, want once", n)
-	}
-}
-
-// An approval waits in the same way; what was approved is what runs.
+// An approval is answered in another process, and what was approved is what runs: also what a hook made of the arguments.
 func TestApprovalInAnotherProcess(t *testing.T) {
+	allow := func(q *run.Question) run.Reply { return q.Allow() }
+	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
+		c.Arguments = json.RawMessage(`{"x":3}`)
+		return nil
+	}}
 	for name, tt := range map[string]struct {
 		answer func(*run.Question) run.Reply
 		want   string
 	}{
-		"allow": {func(q *run.Question) run.Reply { return q.Allow() }, `tool: 1/echo→"{\"x\":1}"`},
+		"allow":        {allow, `tool: 1/echo→"{\"x\":1}"`},
+		"after a hook": {allow, `tool: 1/echo→"{\"x\":3}"`},
 		"edit": {func(q *run.Question) run.Reply { return q.AllowWith([]byte(`{"x":2}`)) },
 			`tool: 1/echo→"[the user changed the arguments to {\"x\":2}]\n{\"x\":2}"`},
 		"deny": {func(q *run.Question) run.Reply { return q.Deny("not on Fridays") },
@@ -66,12 +54,13 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := record.NewMemory()
-			opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
-			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
-			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Questions) != 1 || string(got.Questions[0].Arguments) != `{"x":1}` {
-				t.Fatalf("got %+v, %v, want a question about the call", got, err)
+			opts, asked := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}, `{"x":1}`
+			if name == "after a hook" {
+				opts.Hooks, asked = []agent.Hook{hook}, `{"x":3}`
 			}
+			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
+			got := asks(t, first, 1, run.QuestionApproval)
+			diff(t, "the person is asked about", string(got.Questions[0].Arguments), asked)
 			second, _ := process(t, store, play(says("done")), opts)
 			got = resumed(t, second, tt.answer(got.Questions[0]))
 			diff(t, "result", lines(history(got))[2], tt.want)
@@ -410,23 +399,6 @@ func TestResumeWritesOnce(t *testing.T) {
 	}
 }
 
-// A run that another process holds is not resumed, and its answers are kept for the holder.
-func TestResumeOfHeldRun(t *testing.T) {
-	store := record.NewMemory()
-	a := worker(t, turnsOf{turns: 1}, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
-	suspend(t, a, 0, 1)
-	key := run.Key{ID: "0"}
-	check(t, errorOf(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})))
-	log := load(t, store, key)
-	_, err := a.ResumeRun(t.Context(), key, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
-	if !errors.Is(err, record.ErrHeld) {
-		t.Errorf("got %v, want %v", err, record.ErrHeld)
-	}
-	if log, err := store.Load(t.Context(), key); err != nil || len(log.Replies) != 1 {
-		t.Errorf("got %d answers, %v, want the one that was given", len(log.Replies), err)
-	}
-}
-
 // A reply that comes when a run has begun to wait, and is not free yet, is taken by its holder.
 func TestReplyBeforeRelease(t *testing.T) {
 	var worked int
@@ -498,31 +470,17 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 	}
 }
 
-// An answer is kept also if the run cannot go on with it in this process.
-func TestAnswerOfAFailedResume(t *testing.T) {
-	store, a, ask, worked := waitingRun(t)
-	store.broken = errFull
-	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, errFull) {
-		t.Errorf("got %v, want %v", err, errFull)
-	}
-	store.broken = nil
-	if log, err := store.Store.Load(t.Context(), run.Key{ID: "0"}); err != nil || len(log.Replies) != 1 || worked.Load() != 0 {
-		t.Errorf("got %d answers, %v, and %d calls, want the answer that was given, and no call", len(log.Replies), err, worked.Load())
-	}
-	if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Output != "done" {
-		t.Errorf("got %q, %v, want the answer", got.Output, err)
-	}
-}
-
-// An answer that the store has already need not be durable: who gave it may have ended before. It is given to
-// the store again, with the first records or without them.
+// An answer is kept with the first records of the run, or without them if it cannot go on. One that the store has already
+// need not be durable, since who gave it may have ended before, and is given to it again.
 func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	key := run.Key{ID: "0"}
-	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull} {
+	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull, "the run cannot go on, and the store has none": errFull} {
 		t.Run(name, func(t *testing.T) {
 			store, a, ask, worked := waitingRun(t)
 			yes := run.Reply{Question: ask, Action: run.ActionAllow}
-			check(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
+			if !strings.Contains(name, "has none") {
+				check(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
+			}
 			store.broken = broken
 			if _, err := a.ResumeRun(t.Context(), key, yes); !errors.Is(err, broken) {
 				t.Errorf("got %v, want %v", err, broken)
