@@ -86,13 +86,7 @@ func TestModelGetsTheTools(t *testing.T) {
 func TestProgress(t *testing.T) {
 	toolset, _ := open(t, nil)
 	a := withTools(t, play(uses(toolCall("c", "count", "{}")), says("done")), toolset, nil)
-	got := happenings(t, a, func(e agent.Event) bool {
-		switch e.(type) {
-		case *agent.ToolStart, *agent.ToolProgress, *agent.ToolEnd:
-			return true
-		}
-		return false
-	})
+	got := happenings(t, a, typed("tool_start", "tool_progress", "tool_end"))
 	diff(t, "events", got, []string{
 		"turn 1: tool count (c) starts",
 		"turn 1: tool count (c) at 1",

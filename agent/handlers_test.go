@@ -48,13 +48,7 @@ func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, too
 	}
 }
 
-func isQuestion(e agent.Event) bool {
-	switch e.(type) {
-	case *agent.ReplyStart, *agent.ReplyEnd, *agent.Suspended, *agent.ElicitationStart, *agent.ElicitationEnd, *agent.SamplingStart, *agent.SamplingEnd, *agent.ToolEnd:
-		return true
-	}
-	return false
-}
+var isQuestion = typed("answer_start", "answer_end", "suspended", "elicitation_start", "elicitation_end", "sampling_start", "sampling_end", "tool_end")
 
 func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -141,13 +135,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 				adapter.Server{Name: "box", Transport: s.connect(t)})
 			model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 			a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
-			got := happenings(t, a, func(e agent.Event) bool {
-				switch e.(type) {
-				case *agent.ElicitationStart, *agent.ReplyStart:
-					return true
-				}
-				return false
-			})
+			got := happenings(t, a, typed("elicitation_start", "answer_start"))
 			diff(t, "questions", got, []string{want, want})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -176,6 +177,11 @@ func withTools(t testing.TB, model agent.Model, toolset *adapter.Toolset, opts *
 	a, err := agent.New(model, &set)
 	check(t, err)
 	return a
+}
+
+// typed selects events by their types.
+func typed(types ...string) func(agent.Event) bool {
+	return func(e agent.Event) bool { return slices.Contains(types, agent.TypeOf(e)) }
 }
 
 // happenings are the events of a run that test wants, in words.
