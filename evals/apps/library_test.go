@@ -42,13 +42,8 @@ func TestOfficialHost(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCall(t, servers, tt.name, tt.tool)
-			raw, err := json.Marshal(c.result)
-			if err != nil {
-				t.Fatal(err)
-			}
-			drawn := fmt.Sprintf("parent !== top && ((r, text) => %s)(%s, document.body.innerText)", tt.drawn, raw)
 			use := func(s *shown) {
-				inView[bool](s, drawn, "true")
+				s.draws(c, tt.drawn)
 				if tt.calls != "" {
 					s.answered(tt.calls)
 				}
