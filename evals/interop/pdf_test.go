@@ -50,10 +50,7 @@ func pdf(t *testing.T, transport mcpclient.Transport, file string) {
 		t.Fatalf("display_pdf: got %+v, %v", shown, err)
 	}
 	readPDF(t, ctx, c, address)
-	for r, err := range c.Resources(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, r := range all(t, c.Resources(ctx)) {
 		if res, err := c.ReadResource(ctx, r.URI); err != nil || len(res.Contents[0].Text) < 1<<20 {
 			t.Errorf("read %s: got %v, want a page of megabytes", r.URI, err)
 		}

@@ -25,26 +25,13 @@ type reference struct {
 }
 
 // connectReference starts one of the reference servers.
-func connectReference(t *testing.T, name string, env []string, args []string, opts *mcpclient.Options) *reference {
+func connectReference(t *testing.T, name string, env []string, args []string, opts mcpclient.Options) *reference {
 	t.Helper()
 	set := npmServers(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c, err := mcpclient.Connect(ctx, &mcpclient.Command{
+	ctx, c := connect(t, &mcpclient.Command{
 		Path: set.Node(), Args: append([]string{set.Module("@modelcontextprotocol/" + name + "/dist/index.js")}, args...), Env: env,
 	}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	r := &reference{c, map[string]*mcp.Tool{}}
-	for tool, err := range c.Tools(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.tools[tool.Name] = tool
-	}
-	return r
+	return &reference{c, toolsOf(t, ctx, c)}
 }
 
 // call runs a tool. The tool must have an output schema.
@@ -92,9 +79,7 @@ func TestFilesystem(t *testing.T) {
 	t.Parallel()
 	outside, inside := realDir(t), realDir(t)
 	root := (&url.URL{Scheme: "file", Path: filepath.ToSlash(inside)}).String()
-	r := connectReference(t, "server-filesystem", nil, []string{outside}, &mcpclient.Options{
-		Roots: []mcp.Root{{URI: root, Name: "work"}},
-	})
+	r := connectReference(t, "server-filesystem", nil, []string{outside}, mcpclient.Options{Roots: []mcp.Root{{URI: root, Name: "work"}}})
 	var allowed content
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(allowed.Content, inside); { // it asks after the handshake
 		if time.Now().After(deadline) {
@@ -142,7 +127,7 @@ type graph struct {
 // TestMemory has the reference server with a knowledge graph as its peer, and watches its resource.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, nil)
+	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, mcpclient.Options{})
 	const resource = "memory://knowledge-graph"
 	sub, err := r.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: []string{resource}})
 	if err != nil {

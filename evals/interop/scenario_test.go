@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -86,19 +87,12 @@ func sample(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageRe
 }
 
 func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
-	var names []string
-	for tool, err := range c.Tools(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, tool.Name)
-	}
-	want := 17
+	tools, want := toolsOf(t, ctx, c), 17
 	if p.visits {
 		want++
 	}
-	if len(names) != want || !slices.Contains(names, "think") || !slices.Contains(names, "filler_7") {
-		t.Errorf("got tools %q, want all %d", names, want)
+	if len(tools) != want || tools["think"] == nil || tools["filler_7"] == nil {
+		t.Errorf("got tools %q, want all %d", slices.Sorted(maps.Keys(tools)), want)
 	}
 }
 
@@ -165,22 +159,14 @@ func progress(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 }
 
 func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-	resources, templates, prompts := 0, 0, 0
-	for r, err := range c.Resources(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		resources++
+	resources, templates, prompts := all(t, c.Resources(ctx)), all(t, c.ResourceTemplates(ctx)), all(t, c.Prompts(ctx))
+	for _, r := range resources {
 		res, err := c.ReadResource(ctx, r.URI)
 		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "buy milk" {
 			t.Errorf("read %s: got %+v, %v", r.URI, res, err)
 		}
 	}
-	for template, err := range c.ResourceTemplates(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		templates++
+	for _, template := range templates {
 		uri, err := template.Expand(map[string]string{"name": "tea"})
 		if err != nil {
 			t.Fatal(err)
@@ -190,11 +176,7 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			t.Errorf("read %s: got %+v, %v", uri, res, err)
 		}
 	}
-	for p, err := range c.Prompts(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		prompts++
+	for _, p := range prompts {
 		res, err := c.GetPrompt(ctx, p.Name, map[string]string{"name": "Ada"})
 		if err != nil || len(res.Messages) != 1 {
 			t.Fatalf("prompt %s: got %+v, %v", p.Name, res, err)
@@ -203,8 +185,8 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			t.Errorf("prompt %s: got %+v", p.Name, res.Messages[0].Content)
 		}
 	}
-	if resources != 1 || templates != 1 || prompts != 1 {
-		t.Errorf("got %d resources, %d templates, %d prompts, want one of each", resources, templates, prompts)
+	if len(resources) != 1 || len(templates) != 1 || len(prompts) != 1 {
+		t.Errorf("got %d resources, %d templates, %d prompts, want one of each", len(resources), len(templates), len(prompts))
 	}
 }
 

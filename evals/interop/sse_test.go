@@ -2,11 +2,13 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -41,34 +43,56 @@ func TestServerEverythingOverSSE(t *testing.T) {
 	everything(t, &mcpclient.HTTP{URL: everythingAt(t, npmServers(t), "sse", "/sse"), SSE: true})
 }
 
-// TestGoSDKForgetsSession replaces the official Go SDK's server by a new one
-// without the old sessions.
+// replaced connects to a server over HTTP, which replace replaces by another one, without its sessions.
+func replaced(t *testing.T, path string, start func() http.Handler) (ctx context.Context, c *mcpclient.Client, replace func()) {
+	t.Helper()
+	type server struct{ http.Handler } // atomic.Value wants one type
+	var current atomic.Value
+	replace = func() { current.Store(server{start()}) }
+	replace()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().(server).ServeHTTP(w, r) }))
+	t.Cleanup(s.Close)
+	ctx, c = connect(t, &mcpclient.HTTP{URL: s.URL + path}, mcpclient.Options{})
+	return ctx, c, replace
+}
+
+// TestGoSDKForgetsSession replaces the official Go SDK's server by a new one without the old sessions.
 func TestGoSDKForgetsSession(t *testing.T) {
 	t.Parallel()
-	var current atomic.Pointer[sdk.StreamableHTTPHandler]
-	restart := func() {
+	ctx, c, replace := replaced(t, "", func() http.Handler {
 		server := goServer(t.Context())
-		current.Store(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
-	}
-	restart()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
-	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL}, &mcpclient.Options{
-		Sampling:    mcp.SamplingFunc(sample),
-		Elicitation: person{},
-		Roots:       []mcp.Root{{URI: workspace}},
+		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
 	before := c.SessionID()
-	restart()
+	replace()
 	listAll(t, ctx, c, goSDK)
 	callAll(t, ctx, c)
 	if after := c.SessionID(); before == "" || after == "" || after == before {
 		t.Errorf("got session %q, then %q", before, after)
+	}
+}
+
+// TestServerEverythingForgetsSession replaces the reference server by another one, which answers 400 to the session of the
+// first.
+func TestServerEverythingForgetsSession(t *testing.T) {
+	t.Parallel()
+	set := npmServers(t)
+	ctx, c, replace := replaced(t, "/mcp", func() http.Handler {
+		target, err := url.Parse(everythingAt(t, set, "streamableHttp", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	})
+	before := c.SessionID()
+	replace()
+	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); !errors.Is(err, mcpclient.ErrSessionLost) {
+		t.Errorf("got %v, want a lost session", err)
+	}
+	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); err != nil {
+		t.Errorf("in the new session: %v", err)
+	}
+	if after := c.SessionID(); before == "" || after == "" || after == before {
+		t.Errorf("got sessions %q and %q, want two", before, after)
 	}
 }

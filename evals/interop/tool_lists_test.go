@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -40,6 +41,31 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 		}
 	})
 	return ctx, c
+}
+
+// all are the values of a list, which must have some.
+func all[T any](t *testing.T, list iter.Seq2[T, error]) (values []T) {
+	t.Helper()
+	for v, err := range list {
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, v)
+	}
+	if len(values) == 0 {
+		t.Fatalf("got no %T", *new(T))
+	}
+	return values
+}
+
+// toolsOf are the tools of a server by their names.
+func toolsOf(t *testing.T, ctx context.Context, c *mcpclient.Client) map[string]*mcp.Tool {
+	t.Helper()
+	tools := map[string]*mcp.Tool{}
+	for _, tool := range all(t, c.Tools(ctx)) {
+		tools[tool.Name] = tool
+	}
+	return tools
 }
 
 // poet is a model with one answer.
@@ -85,10 +111,7 @@ func TestToolLists(t *testing.T) {
 			var got bytes.Buffer
 			enc := json.NewEncoder(&got)
 			enc.SetEscapeHTML(false)
-			for tool, err := range c.Tools(ctx) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, tool := range all(t, c.Tools(ctx)) {
 				if err := enc.Encode(tool); err != nil {
 					t.Fatal(err)
 				}

@@ -84,10 +84,7 @@ func exampleSampling(t *testing.T, name string) {
 
 func exampleOutput(t *testing.T, name string) {
 	ctx, c := connect(t, exampleCommand(t, name), mcpclient.Options{})
-	for tool, err := range c.Tools(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, tool := range all(t, c.Tools(ctx)) {
 		res, err := c.CallTool(ctx, tool.Name, map[string]string{"city": "Ulm", "country": "DE"}, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 		if err != nil || res.StructuredContent == nil {
 			t.Errorf("%s: got %+v, %v, want what its schema says", tool.Name, res, err)
@@ -144,13 +141,7 @@ func exampleSimple(t *testing.T, name string) {
 // callTasks calls tools that have to be tasks.
 func callTasks(t *testing.T, ctx context.Context, c *mcpclient.Client, calls ...asking) {
 	t.Helper()
-	tools := map[string]*mcp.Tool{}
-	for tool, err := range c.Tools(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		tools[tool.Name] = tool
-	}
+	tools := toolsOf(t, ctx, c)
 	for _, call := range calls {
 		res, err := c.CallTool(ctx, call.tool, call.args, mcpclient.WithTask(tools[call.tool]))
 		if err != nil || !strings.Contains(res.Text(), call.want) {
@@ -181,14 +172,7 @@ func exampleChanges(t *testing.T, name string) {
 		}
 		break
 	}
-	n := 0
-	for _, err := range c.Resources(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n < 2 {
+	if n := len(all(t, c.Resources(ctx))); n < 2 {
 		t.Errorf("got %d resources after the change, want 2 or more", n)
 	}
 }

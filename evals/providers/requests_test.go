@@ -106,7 +106,7 @@ var refusals = []refusal{
 	{"input_schema does not support oneOf, allOf, or anyOf at the top level", everywhere, ofRoots(func(root map[string]any) error { return lacks(root, "anyOf", "oneOf", "allOf", "$ref") })},
 	{"schema must not have 'enum' or 'not' at the top level", openAI, ofRoots(func(root map[string]any) error { return lacks(root, "not", "enum", "const") })},
 	{"array schema missing items", openAI, ofSchemas(func(s map[string]any) error {
-		if _, ok := s["items"]; slices.Contains(typesOf(s), "array") && !ok {
+		if _, ok := s["items"]; slices.Contains(tree.Types(s), "array") && !ok {
 			return fmt.Errorf("%v", s)
 		}
 		return nil
@@ -265,16 +265,4 @@ func ofSchemas(check func(s map[string]any) error) func(request map[string]any) 
 		}
 		return nil
 	})
-}
-
-func typesOf(s map[string]any) []string {
-	if name, ok := s["type"].(string); ok {
-		return []string{name}
-	}
-	var out []string
-	for _, name := range tree.List(s["type"]) {
-		text, _ := name.(string)
-		out = append(out, text)
-	}
-	return out
 }
