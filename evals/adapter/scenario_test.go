@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
@@ -21,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -78,9 +78,7 @@ func (l *log) toolset(t *testing.T) *adapter.Toolset {
 		{Name: "gone", Transport: unreachable{}},
 		l.server(t, "north", map[string]int{"Oslo": 10}),
 	}, &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = ts.Close() })
 	return ts
 }
@@ -149,9 +147,7 @@ func (l *log) check(t *testing.T, got string, err error) {
 	if err != nil || !strings.Contains(got, answer) {
 		t.Errorf("got %q, %v, want %q", got, err, answer)
 	}
-	if diff := cmp.Diff(l.calls, asked); diff != "" {
-		t.Errorf("got (-) want (+) calls:\n%s", diff)
-	}
+	check.Same(t, "calls", l.calls, asked)
 }
 
 func TestReActAgent(t *testing.T) {
@@ -192,13 +188,9 @@ func TestOurAgent(t *testing.T) {
 		{[]string{"10"}, says(answer)},
 	}}
 	a, err := agent.New(lc.Model(model, nil), &agent.Options{Tools: []adapter.Source{ts}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	res, err := a.Run(t.Context(), agent.Text(question))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	l.check(t, fmt.Sprint(res.Messages), nil)
 }
 
@@ -208,9 +200,7 @@ func TestDispatch(t *testing.T) {
 	ts := l.toolset(t)
 	turn := calls("south__temperature", `{"city":"Rome","days":1}`, "south__temperature", `{"city":"Oslo","days":1}`, "north__temperature", `{"city":"Oslo","days":1}`)
 	messages, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), turn.ToolCalls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for i, want := range []string{"30", "Error: no such city: Oslo", "10"} {
 		if got := messages[i].Parts[0].(llms.ToolCallResponse); got.Content != want || got.ToolCallID != turn.ToolCalls[i].ID {
 			t.Errorf("answer %d: got %+v, want %q", i, got, want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var update = flag.Bool("update", false, "write testdata/bad.golden.json")
@@ -16,9 +17,7 @@ var update = flag.Bool("update", false, "write testdata/bad.golden.json")
 // A bad script scores what arithmetic demands, and fails. Each task is named by the grader that it is for.
 func TestBadScripts(t *testing.T) {
 	data, err := os.ReadFile("testdata/bad.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	got := map[string]map[string]float64{}
 	for task, l := range run(t, string(data), model.Spec{Mode: results.Scripted}) {
 		if l.Outcome != results.Fail {
@@ -34,9 +33,7 @@ func TestBadScripts(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile("testdata/bad.golden.json", append(data, '\n'), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
 	want := map[string]map[string]float64{}
 	if data, err = os.ReadFile("testdata/bad.golden.json"); err == nil {

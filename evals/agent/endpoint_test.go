@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -23,9 +24,7 @@ const theKey = "xyzzy42plugh"
 func endpoint(t *testing.T, yaml string) model.Spec {
 	t.Helper()
 	s, err := suite.Parse([]byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	scripts := map[string][]suite.Step{}
 	for _, task := range s.Tasks {
 		scripts[task.Prompt] = task.Script

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -83,13 +84,9 @@ func TestKilledRunner(t *testing.T) {
 		kills++
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	lines, err := results.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	seen := map[int]bool{}
 	for _, l := range lines {
 		if l.Outcome != results.Pass || seen[l.Trial] {
@@ -107,9 +104,7 @@ func TestKilledRunner(t *testing.T) {
 func checkLedger(t *testing.T, name string, kills int) {
 	t.Helper()
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	calls := 0
 	for line := range strings.Lines(string(data)) {
 		what, id, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/trial"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -39,13 +40,9 @@ const patience = 10 * time.Minute
 func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 	t.Helper()
 	s, err := suite.Parse([]byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	all, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: spec, Dir: t.TempDir(), Patience: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	lines := map[string]*results.Line{}
 	for _, l := range all {
 		lines[l.Task] = l
@@ -78,22 +75,16 @@ func TestNoScript(t *testing.T) {
 func TestFileBesideTheSuite(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"notes.js", "seed.json"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for args, want := range map[string]string{
 		"notes.js":   "; write ./notes.js for the file beside the suite",
 		"./notes.js": "", "other.js": "", "seed.json": "",
 	} {
 		s, err := suite.Parse([]byte("name: v\nservers: {s: {command: ['" + self + "', -nonexistent, " + args + "], seed: {seed.json: x}}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		s.Folder = folder
 		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience}
 		l := one.Run(t.Context())
@@ -110,9 +101,7 @@ name: h
 servers: {s: {inprocess: bank, seed: {Ada: 100}, faults: [{tool: balance, kind: slow, millis: 90000}]}}
 tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}]}, {say: "100"}], expect: {answer: {number: 100}}}]`
 	s, err := suite.Parse([]byte(hanging))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: dir}

@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -56,9 +55,7 @@ func same(t *testing.T, l *results.Line) string {
 	c := *l
 	c.Date, c.Duration, c.Mode, c.Config = time.Time{}, 0, "", ""
 	data, err := json.MarshalIndent(&c, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(data)
 }
 
@@ -79,9 +76,7 @@ func TestRecordedModel(t *testing.T) {
 		if l.Outcome != results.Pass || l.Mode != results.Live || p.Mode != results.Recorded || p.Model != "small-1" || !l.Reported || l.Tokens == 0 {
 			t.Errorf("%s: got %s (%s, %d tokens): %s; and %s (%s)", id, l.Outcome, l.Mode, l.Tokens, l.Reason, p.Model, p.Mode)
 		}
-		if diff := cmp.Diff(same(t, l), same(t, p)); diff != "" {
-			t.Errorf("%s: recorded, and played:\n%s", id, diff)
-		}
+		check.Same(t, id, same(t, p), same(t, l))
 	}
 	noSecrets(t, live.Cassette)
 	for id, l := range recorded {
@@ -152,9 +147,7 @@ func TestCassettes(t *testing.T) {
 		t.Errorf("got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
 	}
 	s, err := suite.Parse([]byte(taped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	changed := *s
 	changed.About = "changed"
 	other.Cassette = one.Cassette
@@ -188,9 +181,7 @@ tasks:
 // A server that is recorded is not started when it is played. A message that it lacks is a miss.
 func TestRecordedServers(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	live := endpoint(t, served(self))
 	live.Cassette, live.Record = t.TempDir(), true
 	recorded := run(t, served(self), live)["greet"]
@@ -201,9 +192,7 @@ func TestRecordedServers(t *testing.T) {
 		t.Fatalf("got %s: %s; and %s: %s", recorded.Outcome, recorded.Reason, played.Outcome, played.Reason)
 	}
 	recorded.SuiteHash = played.SuiteHash // the command differs
-	if diff := cmp.Diff(same(t, recorded), same(t, played)); diff != "" {
-		t.Errorf("recorded, and played:\n%s", diff)
-	}
+	check.Same(t, "played", same(t, played), same(t, recorded))
 	name := filepath.Join(live.Cassette, "served", "greet.0.jsonl")
 	data, err := os.ReadFile(name)
 	if err != nil || strings.Contains(string(data), "sesame") {
@@ -223,9 +212,7 @@ func TestRecordedServers(t *testing.T) {
 	}
 	remote := strings.Replace(served(self), "command: ["+fmt.Sprintf("%q", self)+"]", "url: http://localhost:1/mcp", 1)
 	s, err := suite.Parse([]byte(remote))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if err := Run(t.Context(), []*suite.Suite{s}, &Options{Model: offline}); err == nil || !strings.Contains(err.Error(), "has a URL") {
 		t.Errorf("a server with a URL: got %v", err)
 	}
@@ -237,14 +224,10 @@ func TestCost(t *testing.T) {
 	live.Cassette, live.Record = t.TempDir(), true
 	run(t, taped, live)
 	s, err := suite.Parse([]byte(taped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
 		lines, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, l := range lines {
 			want := int64(0)
 			if prices != nil {

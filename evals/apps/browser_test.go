@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -84,9 +85,7 @@ func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
 	toView, err := transport.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if opts == nil {
 		opts = &host.Options{}
 	}
@@ -94,9 +93,8 @@ func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view
 	for _, limit := range []*time.Duration{&opts.Limits.Initialize, &opts.Limits.Send, &opts.Limits.Teardown} {
 		*limit = patience
 	}
-	if s.session, err = host.Open(t.Context(), conn, server, opts); err != nil {
-		t.Fatal(err)
-	}
+	s.session, err = host.Open(t.Context(), conn, server, opts)
+	check.Must(t, err)
 	serve(t, page, s.hostPage(frame, loose, view, toView))
 	t.Cleanup(func() { _ = toView.Close(); <-s.session.Done() })
 	s.open()
@@ -121,13 +119,9 @@ func (s *shown) sandbox(view *apps.View, wild bool) sandbox.Frame {
 		origin = "http://*.localhost:" + port
 	}
 	sandboxed, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{s.page}, Local: true})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, err)
 	frame, err := sandboxed.Frame(view.Meta, sandbox.Place{Server: "s"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, err)
 	serve(s.t, box, sandboxed)
 	return frame
 }
@@ -135,9 +129,7 @@ func (s *shown) sandbox(view *apps.View, wild bool) sandbox.Frame {
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return l
 }
 
@@ -193,15 +185,11 @@ func (s *shown) hostPage(frame sandbox.Frame, loose string, view *apps.View, toV
 // fill writes a page, with values in JSON in the place of words.
 func (s *shown) fill(w io.Writer, page string, words ...any) {
 	source, err := os.ReadFile(page)
-	if err != nil {
-		s.t.Error(err)
-	}
+	check.NoError(s.t, err)
 	var pairs []string
 	for i := 0; i < len(words); i += 2 {
 		value, err := json.Marshal(words[i+1])
-		if err != nil {
-			s.t.Error(err)
-		}
+		check.NoError(s.t, err)
 		pairs = append(pairs, words[i].(string), string(value))
 	}
 	_, _ = strings.NewReplacer(pairs...).WriteString(w, string(source))
@@ -219,9 +207,7 @@ func (s *shown) open() {
 		_, _ = chromedp.Run(leave, chromedp.Steps(chromedp.Navigate("about:blank")))
 		cancel()
 	})
-	if err := chromedp.Listen(ctx, s.listen); err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, chromedp.Listen(ctx, s.listen))
 	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -273,9 +259,7 @@ func eval[T any](s *shown, expression string) T {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, err)
 	return out
 }
 

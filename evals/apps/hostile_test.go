@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
@@ -209,13 +210,9 @@ func showLoose(t *testing.T, view *apps.View, server host.Server, opts *host.Opt
 	page := listen(t)
 	s := newShown(t, page)
 	box, err := sandbox.New(&sandbox.Options{Origin: "http://*.localhost:1", HostOrigins: []string{s.page}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	frame, err := box.Frame(view.Meta, sandbox.Place{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w := httptest.NewRecorder()
 	box.ServeHTTP(w, httptest.NewRequest("GET", frame.URL, nil))
 	proxy := w.Body.String()

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -83,9 +84,7 @@ func TestOfficialHost(t *testing.T) {
 func explained(t *testing.T) []string {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/apps.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, rest, _ := strings.Cut(string(guide), "| the official host library |")
 	table, _, _ := strings.Cut(rest, "\n\n")
 	var out []string
@@ -112,21 +111,15 @@ type call struct {
 func newCall(t *testing.T, servers *testenv.NPM, server, tool string) *call {
 	t.Helper()
 	opts, err := apps.Declare(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.Command{
 		Path: servers.Node(), Args: []string{filepath.Join(servers.Module("@modelcontextprotocol/server-"+server), "dist", "index.js"), "--stdio"},
 	}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	c := &call{client: client, known: map[string]*mcp.CallToolResult{}}
 	for found, err := range client.Tools(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		c.tools = append(c.tools, found)
 		if found.Name == tool {
 			c.tool = found
@@ -136,15 +129,11 @@ func newCall(t *testing.T, servers *testenv.NPM, server, tool string) *call {
 		t.Fatalf("there is no tool %q", tool)
 	}
 	about, err := apps.OfTool(c.tool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.view, err = apps.Load(t.Context(), client, about.ResourceURI); err != nil {
-		t.Fatal(err)
-	}
-	if c.result, err = client.CallTool(t.Context(), tool, map[string]any{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	c.view, err = apps.Load(t.Context(), client, about.ResourceURI)
+	check.Must(t, err)
+	c.result, err = client.CallTool(t.Context(), tool, map[string]any{})
+	check.Must(t, err)
 	return c
 }
 
@@ -188,18 +177,12 @@ func (c *call) inSession(t *testing.T, use func(*shown)) map[string]any {
 		DisplayMode:    func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
 	}, false)
 	s.ready()
-	if err := s.session.ToolInput(json.RawMessage(`{}`)); err != nil {
-		t.Error(err)
-	}
-	if err := s.session.ToolResult(c.result); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, s.session.ToolInput(json.RawMessage(`{}`)))
+	check.NoError(t, s.session.ToolResult(c.result))
 	use(s)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := s.session.Close(ctx, "the end"); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, s.session.Close(ctx, "the end"))
 	return s.messages()
 }
 
@@ -271,9 +254,7 @@ func (s *shown) messages() map[string]any {
 	s.t.Helper()
 	var heard, told []map[string]any
 	for list, name := range map[*[]map[string]any]string{&heard: "heard", &told: "told"} {
-		if err := json.Unmarshal([]byte(eval[string](s, "JSON.stringify("+name+")")), list); err != nil {
-			s.t.Fatal(err)
-		}
+		check.Must(s.t, json.Unmarshal([]byte(eval[string](s, "JSON.stringify("+name+")")), list))
 	}
 	asked := map[string]string{}
 	for _, m := range heard {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -46,8 +47,6 @@ func TestServers(t *testing.T) {
 func (s *shown) draws(c *call, expression string) {
 	s.t.Helper()
 	raw, err := json.Marshal(c.result)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.Must(s.t, err)
 	inView[bool](s, fmt.Sprintf("parent !== top && ((r, text) => %s)(%s, document.body.innerText)", expression, raw), "true")
 }

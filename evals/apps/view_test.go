@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -20,9 +21,7 @@ import (
 func document(t *testing.T, script string) *apps.View {
 	t.Helper()
 	own, err := os.ReadFile("testdata/view.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return &apps.View{URI: "ui://test/view", HTML: []byte("<!doctype html><title>Test</title><body><p>a view</p><script>" + string(own) + "(async () => {" + script + "})();</script>")}
 }
 
@@ -80,12 +79,8 @@ func TestView(t *testing.T) {
 				notify("ui/notifications/size-changed", { height: 123 });
 			`), server, func() *host.Options { opts.Context.Theme = "dark"; return opts }(), wild)
 			s.ready()
-			if err := s.session.ToolInput(json.RawMessage(`{"a":1}`)); err != nil {
-				t.Error(err)
-			}
-			if err := s.session.ToolResult(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "r"}}}); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.session.ToolInput(json.RawMessage(`{"a":1}`)))
+			check.NoError(t, s.session.ToolResult(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "r"}}}))
 			want := map[[2]string]bool{
 				{"theme", `"dark"`}: true,
 				{"called", `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"one{\"n\":1}"}]}}`}:                             true,
@@ -109,9 +104,7 @@ func TestView(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			if err := s.session.Close(ctx, "the end"); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.session.Close(ctx, "the end"))
 			heard := eval[string](s, `JSON.stringify(heard.map((m) => m.method))`)
 			if strings.Count(heard, "sandbox-") != 1 || !strings.HasPrefix(heard, `["ui/notifications/sandbox-proxy-ready","ui/initialize"`) {
 				t.Errorf("got the messages %s, want one of the sandbox", heard)
@@ -140,9 +133,7 @@ func TestDeclaredOrigin(t *testing.T) {
 	`)
 	view.Meta.CSP.ConnectDomains = []string{"http://" + api.Addr().String()}
 	show(t, view, &oneTool{}, opts, false)
-	if got := next(t, said); got != [2]string{"fetch", `"reached"`} {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, "", next(t, said), [2]string{"fetch", `"reached"`})
 	if got := next(t, said); got != [2]string{"image", `"error"`} || reached.Load() != 1 {
 		t.Errorf("got %q, reached %d times, want once", got, reached.Load())
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -29,13 +30,9 @@ func TestMain(m *testing.M) {
 // answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {
 	l, err := newLab()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, l.close())
 	})
 	l.sessions = 2
 	compared := comparison(l)
@@ -47,9 +44,7 @@ func TestEveryCell(t *testing.T) {
 			}
 			seen[at.String()] = true
 			c, err := compared.Measure(t.Context(), &rig.Settings{Samples: 1, Subjects: compared.Subjects}, at.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			for _, client := range clients {
 				if timed := len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1; timed != (at.do != nil) {
 					t.Errorf("%s: got timed %v, want %v", client.name, timed, at.do != nil)
@@ -91,13 +86,9 @@ var quick = []string{"-run", "^pipe/small/legacy", "-samples", "1", "-time", "1n
 
 func TestBenchPrints(t *testing.T) {
 	var out bytes.Buffer
-	if err := bench(t.Context(), append(quick, "-only", "floor,ours"), &out); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, bench(t.Context(), append(quick, "-only", "floor,ours"), &out))
 	for _, want := range []string{"pipe/small/legacy ", "\n  floor ", "\n  ours ", "\n| | floor | ours |\n", "\ntargets\n", " allocations "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got no %q in\n%s", want, &out)
-		}
+		check.Contains(t, "", out.String(), want)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestTextHasItsLength(t *testing.T) {
@@ -43,9 +45,7 @@ func TestResponderAllocatesNothing(t *testing.T) {
 		serve := func(times int) float64 {
 			requests := bytes.Repeat(line, times)
 			return testing.AllocsPerRun(5, func() {
-				if err := a.serve(bytes.NewReader(requests), io.Discard, 4<<10); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, a.serve(bytes.NewReader(requests), io.Discard, 4<<10))
 			})
 		}
 		if few, many := serve(10), serve(1000); many > few {
@@ -60,9 +60,7 @@ func TestResponderAnswersWhatCameTogether(t *testing.T) {
 		in.Write(append(r.appendTo(nil, int64(in.Len()+1)), '\n'))
 	}
 	in.WriteString(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
-	if err := answersOf(legacy).serve(&in, &out, 4<<10); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, answersOf(legacy).serve(&in, &out, 4<<10))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("got %d answers, want 3:\n%s", len(lines), &out)

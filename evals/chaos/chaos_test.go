@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -48,9 +49,7 @@ func play(t *testing.T, o *options, store string) {
 	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Log(out.String())
 	if want := o.Runs * script.Turns * script.Fan; !v.Clean() || v.All().Calls != want {
 		t.Errorf("got\n%swant %d calls", out.String(), want)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	// go test must know the files that its result depends on.
+	"github.com/mcpchain/mcpchain/internal/check"
 	_ "github.com/mcpchain/mcpchain/mcpclient"
 	_ "github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -93,9 +94,7 @@ func wantAll(t *testing.T, outcomes map[string]*outcome, names []string) {
 // build builds the client.
 func build(t *testing.T) string {
 	sources, err := filepath.Glob("client/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, s := range sources {
 		if _, err := os.Stat(s); err != nil { // go test sees it and runs again when it changes
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -35,9 +36,7 @@ func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 // without a revision are under "extension".
 func (s suite) scenarios(t *testing.T) map[string][]string {
 	out, err := s.command(t.Context(), "list", "--client").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	found := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		name, revisions, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), "]"), " [")
@@ -54,9 +53,7 @@ func (s suite) scenarios(t *testing.T) map[string][]string {
 // required asks the suite for the client scenarios that a revision demands.
 func (s suite) required(t *testing.T, revision string) []string {
 	out, err := s.command(t.Context(), "list", "--requirements", revision).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, list, _ := strings.Cut(string(out), "Client scenarios (test against a client):\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	var names []string
@@ -66,8 +63,8 @@ func (s suite) required(t *testing.T, revision string) []string {
 	return names
 }
 
-// check is one observation of the suite.
-type check struct {
+// observation is a check of the suite.
+type observation struct {
 	ID, Name, Status, ErrorMessage string
 }
 
@@ -108,7 +105,7 @@ func readOutcome(files fs.FS, dir string) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	var checks []check
+	var checks []observation
 	if err := json.Unmarshal(data, &checks); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -40,9 +41,7 @@ func (g *gemini) model(t *testing.T) *googleai.GoogleAI {
 	t.Helper()
 	model, err := googleai.New(t.Context(), googleai.WithRest(), googleai.WithAPIKey("none"),
 		googleai.WithHTTPClient(&http.Client{Transport: g}), googleai.WithDefaultModel("gemini-2.5-flash"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = model.Close() })
 	return model
 }
@@ -66,9 +65,7 @@ func recorded(t *testing.T) map[string][]adapter.Source {
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if filepath.Ext(file) == ".json" {
 				var schemas map[string]json.RawMessage
 				if err := json.Unmarshal(data, &schemas); err != nil {
@@ -140,21 +137,15 @@ func TestToolsOfServers(t *testing.T) {
 		t.Run(list, func(t *testing.T) {
 			g := new(gemini)
 			a, err := agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: tools})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := a.Profile(); got != profile.GoogleAI {
-				t.Errorf("got the profile %s, want %s", got, profile.GoogleAI)
-			}
+			check.Must(t, err)
+			check.Equal(t, "the profile", a.Profile(), profile.GoogleAI)
 			if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
 				t.Fatal(err)
 			}
 			var sent struct {
 				Tools []struct{ FunctionDeclarations []declaration }
 			}
-			if err := json.Unmarshal(g.body, &sent); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal(g.body, &sent))
 			if len(sent.Tools) != 1 || len(sent.Tools[0].FunctionDeclarations) != len(tools) {
 				t.Fatalf("got %s, want %d functions", g.body, len(tools))
 			}

@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -36,9 +37,7 @@ func TestMain(m *testing.M) {
 // roleCommand runs this program as a child process in a role of TestMain.
 func roleCommand(t *testing.T, role string) *mcpclient.Command {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return &mcpclient.Command{Path: program, Env: []string{roleVariable + "=" + role}}
 }
 
@@ -62,9 +61,7 @@ func TestServerDies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, roleCommand(t, "faulty"), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	waiting := make(chan error, 1)
 	go func() {

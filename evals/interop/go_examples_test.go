@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -105,9 +106,7 @@ func TestMCPGoExamples(t *testing.T) {
 	t.Run("roots", func(t *testing.T) {
 		ctx, c := connect(t, servers["roots_server"], forced)
 		for _, uri := range []string{workspace, "file:///elsewhere"} {
-			if err := c.SetRoots(ctx, []mcp.Root{{URI: uri}}); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, c.SetRoots(ctx, []mcp.Root{{URI: uri}}))
 			if res, err := c.CallTool(ctx, "roots", nil); err != nil || !strings.Contains(res.Text(), uri) {
 				t.Errorf("roots: got %q, %v, want %s in it", res.Text(), err, uri)
 			}

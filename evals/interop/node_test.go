@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -15,8 +16,6 @@ var listening = regexp.MustCompile(`^listening on (\d+)$`)
 func nodeAt(t *testing.T, set *testenv.NPM, program string, args ...string) string {
 	t.Helper()
 	listen, err := filepath.Abs(filepath.FromSlash("testdata/listen.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return "http://127.0.0.1:" + set.Listen(t, listening, append([]string{"--import", "file://" + filepath.ToSlash(listen), program}, args...)...)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -62,9 +63,7 @@ func everything(t *testing.T, transport mcpclient.Transport) {
 		}),
 		Roots: []mcp.Root{{URI: "file:///workspace", Name: "workspace"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = c.Close() }()
 	if got := c.Server(); got.Revision != mcp.Revision20251125 || got.Info.Name == "" {
 		t.Errorf("got server %+v", got)
@@ -85,9 +84,7 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("get-sum: got %+v, %v", res, err)
 	}
 	res, err := c.CallTool(ctx, "get-tiny-image", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	images := 0
 	for _, block := range res.Content {
 		if image, ok := block.(*mcp.ImageContent); ok && len(image.Data) > 0 && image.MIMEType == "image/png" {
@@ -139,9 +136,7 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 	for _, template := range all(t, c.ResourceTemplates(ctx)) {
 		uri, err := template.Expand(map[string]string{"resourceId": "1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if res, err := c.ReadResource(ctx, uri); err != nil || len(res.Contents) != 1 {
 			t.Errorf("read %s: got %+v, %v", uri, res, err)
 		}

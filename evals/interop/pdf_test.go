@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -25,9 +26,7 @@ func TestPDF(t *testing.T) {
 	t.Parallel()
 	set := npmPeers(t)
 	file := filepath.Join(realDir(t), "page.pdf")
-	if err := os.WriteFile(file, onePage(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(file, onePage(), 0o600))
 	t.Run("stdio", func(t *testing.T) {
 		pdf(t, &mcpclient.Command{Path: set.Node(), Args: []string{set.Module(pdfProgram), "--stdio", file}}, file)
 	})
@@ -77,9 +76,7 @@ func readPDF(t *testing.T, ctx context.Context, c *mcpclient.Client, address str
 			Bytes   string
 			HasMore bool
 		}
-		if err := json.Unmarshal(res.StructuredContent, &piece); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal(res.StructuredContent, &piece))
 		raw, err := base64.StdEncoding.DecodeString(piece.Bytes)
 		if err != nil || len(raw) == 0 {
 			t.Fatalf("read_pdf_bytes: got %q, %v", piece.Bytes, err)

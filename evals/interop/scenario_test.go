@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -53,13 +54,9 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 		Roots:       []mcp.Root{{URI: workspace, Name: "workspace"}},
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, c.Close())
 	}()
 	if got := c.Server(); got.Revision != want || got.Info.Name != p.name {
 		t.Errorf("got server %+v, want %s at revision %s", got, p.name, want)
@@ -74,9 +71,7 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 	complete(t, ctx, c)
 	watch(t, ctx, c, p)
 	cancelOne(t, ctx, c, p)
-	if err := c.Ping(ctx); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, c.Ping(ctx))
 }
 
 func sample(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -168,9 +163,7 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 	for _, template := range templates {
 		uri, err := template.Expand(map[string]string{"name": "tea"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		res, err := c.ReadResource(ctx, uri)
 		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "note tea" {
 			t.Errorf("read %s: got %+v, %v", uri, res, err)
@@ -201,9 +194,7 @@ func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 // changes it only checks that the server accepts the subscription.
 func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = sub.Close() }()
 	if _, err := c.CallTool(ctx, "change", nil); err != nil {
 		t.Fatalf("change: %v", err)
@@ -241,9 +232,7 @@ func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	}()
 	hear("waiting")
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("wait: got %v, want context.Canceled", err)
-	}
+	check.Is(t, <-done, context.Canceled, "wait")
 	if !p.ignoresCancel {
 		hear("cancelled")
 	}

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -79,9 +80,7 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 	set := npmServers(t)
 	ctx, c, replace := replaced(t, "/mcp", func() http.Handler {
 		target, err := url.Parse(everythingAt(t, set, "streamableHttp", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	})
 	before := c.SessionID()

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -32,13 +31,9 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	c, err := mcpclient.Connect(ctx, transport, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, c.Close())
 	})
 	return ctx, c
 }
@@ -47,9 +42,7 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 func all[T any](t *testing.T, list iter.Seq2[T, error]) (values []T) {
 	t.Helper()
 	for v, err := range list {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		values = append(values, v)
 	}
 	if len(values) == 0 {
@@ -112,23 +105,15 @@ func TestToolLists(t *testing.T) {
 			enc := json.NewEncoder(&got)
 			enc.SetEscapeHTML(false)
 			for _, tool := range all(t, c.Tools(ctx)) {
-				if err := enc.Encode(tool); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, enc.Encode(tool))
 			}
 			file := filepath.Join("testdata", "tools", name+".jsonl")
 			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(got.String(), string(want)); diff != "" {
-				t.Errorf("the list differs (-got +want); -update rewrites it:\n%s", diff)
-			}
+			check.Must(t, err)
+			check.Same(t, "the list; -update rewrites it", got.String(), string(want))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
@@ -122,9 +123,7 @@ func exampleSimple(t *testing.T, name string) {
 		}
 	}
 	links, err := c.CallTool(ctx, "list-files", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, block := range links.Content {
 		if link, ok := block.(*mcp.ResourceLink); ok {
 			if res, err := c.ReadResource(ctx, link.URI); err != nil || len(res.Contents) != 1 {
@@ -162,9 +161,7 @@ func exampleTasks(t *testing.T, name string) {
 func exampleChanges(t *testing.T, name string) {
 	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
 	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ResourcesListChanged: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = sub.Close() }()
 	for change, err := range sub.Changes(ctx) {
 		if err != nil || change.Kind != mcp.ResourcesChanged {

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -46,13 +47,9 @@ func TestEveryCell(t *testing.T) {
 
 func runTwice(t *testing.T, f framework, at cell) {
 	s, err := newSubject(t.Context(), f, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.close())
 	}()
 	for i := range 2 {
 		text, err := s.loop.run(t.Context())
@@ -87,9 +84,7 @@ func TestRunsAreChecked(t *testing.T) {
 	} {
 		f := framework{name: "fake", open: func(context.Context, *place) (loop, error) { return fake(says), nil }}
 		s, err := newSubject(t.Context(), f, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if err := s.measure(t.Context(), 3, &rig.Meter{}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -124,12 +119,8 @@ func TestCommits(t *testing.T) {
 	commits := func(at cell) int64 {
 		store := &counted{Store: record.NewMemory()}
 		s, err := newSubject(t.Context(), framework{open: func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, 0, store) }}, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(s.measure(t.Context(), 1, &rig.Meter{}), s.close()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
+		check.Must(t, errors.Join(s.measure(t.Context(), 1, &rig.Meter{}), s.close()))
 		return store.commits.Load()
 	}
 	for _, k := range []kind{native, static} {
@@ -145,13 +136,9 @@ func TestCommits(t *testing.T) {
 func TestComparePrints(t *testing.T) {
 	var out strings.Builder
 	args := []string{"-run", "^static/1$", "-only", "ours,ours-stored,eino", "-samples", "1", "-time", "1ns"}
-	if err := comparison().Run(t.Context(), args, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, comparison().Run(t.Context(), args, &out))
 	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| static/1 | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got no %q in\n%s", want, &out)
-		}
+		check.Contains(t, "", out.String(), want)
 	}
 	if err := comparison().Run(t.Context(), append(args, "-only", "eino", "-check"), &out); err == nil || !strings.Contains(err.Error(), "no target applies") {
 		t.Errorf("got %v for -check without a target", err)

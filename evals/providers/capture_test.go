@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -130,9 +131,8 @@ func files(t *testing.T, pattern string) map[string][]byte {
 	}
 	out := map[string][]byte{}
 	for _, path := range paths {
-		if out[filepath.Base(path)], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
-		}
+		out[filepath.Base(path)], err = os.ReadFile(path)
+		check.Must(t, err)
 	}
 	return out
 }
@@ -152,9 +152,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 		opts.Metadata, opts.Extra = nil, nil
 		sampler, err = sampling.New(r.config(), e.model, opts)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, data := range files(t, "../../sampling/testdata/wire/*.txtar") {
 		for _, f := range txtar.Parse(data).Files {
 			if f.Name != "params" {
@@ -197,9 +195,7 @@ func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[st
 	r := new(recorder)
 	warm := 0.5
 	model, err := openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, Temperature: &warm, MaxTokens: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	type answer struct {
 		Text string `json:"text"`
 		Size *int   `json:"size,omitempty"`
@@ -212,9 +208,7 @@ func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[st
 				return nil
 			}}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
 			t.Fatalf("%s, %s: %v", e, name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -16,13 +17,9 @@ import (
 // digest of OpenAI's description and the table of providers' refusals.
 func TestRequests(t *testing.T) {
 	raw, err := os.ReadFile("testdata/openai-chat-completions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	digest, err := schema.Compile(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	capture(t, func(e endpoint, by string, request map[string]any) {
 		for _, r := range refusals {
 			if !r.at(e) {
@@ -34,9 +31,7 @@ func TestRequests(t *testing.T) {
 		}
 		additions(e.host, request)
 		body, err := json.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if err := digest.Validate(body); err != nil {
 			t.Errorf("%s, %s: %v\nin %s", e, by, err, cut(request))
 		}

@@ -5,15 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	tools := file("tools.json", `[{"tools":{"mail":{"tools":[
@@ -24,9 +24,7 @@ func TestMeasure(t *testing.T) {
 		{"Annotator Metadata":{"Steps":"1) letter","Tools":"1) read_mail"}},
 		{"Annotator Metadata":{"Steps":"1. letter","Tools":"1. read_mail\n2. send_letter"}}]`)
 	var out bytes.Buffer
-	if err := measure(tools, tasks, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, measure(tools, tasks, &out))
 	want := "2 tools\nodd tasks, 2 steps: @1 1.000, @3 1.000, @5 1.000, @10 1.000, MRR@10 1.000\n" +
 		"even tasks, 1 steps: @1 0.000, @3 0.000, @5 0.000, @10 0.000, MRR@10 0.000\n"
 	if out.String() != want {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"iter"
 	"os"
@@ -29,6 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -70,14 +70,10 @@ func newService(t *testing.T) *service {
 	server := temporaltest.NewServer()
 	t.Cleanup(server.Stop)
 	c, err := client.Dial(client.Options{HostPort: server.GetFrontendHostPort(), Namespace: server.GetDefaultNamespace(), Logger: quiet(), Identity: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(c.Close)
 	for range 2 { // the second call finds them
-		if err := temporal.AddSearchAttributes(t.Context(), c, server.GetDefaultNamespace()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, temporal.AddSearchAttributes(t.Context(), c, server.GetDefaultNamespace()))
 	}
 	s := &service{client: c, store: record.NewMemory(), began: make(chan struct{}, 8)}
 	s.runs = temporal.NewClient(c, s.store, &temporal.ClientOptions{SearchAttributes: true})
@@ -130,9 +126,7 @@ func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Durati
 		}},
 		Tools: []adapter.Source{adapter.Func("note", "Notes a number.", s.note, nil)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return a
 }
 
@@ -152,17 +146,13 @@ func (s *service) note(ctx context.Context, n note) (string, error) {
 func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) (stop func()) {
 	t.Helper()
 	w, err := temporal.NewWorker(s.client, []*agent.Agent{a}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("the worker ended with %v", err)
-		}
+		check.Is(t, <-done, context.Canceled, "the worker ended")
 	})
 	t.Cleanup(stop)
 	return stop
@@ -174,13 +164,9 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 	for range 600 {
 		if state, err := s.runs.State(t.Context(), key); err == nil && state.Status == run.StatusWaiting {
 			log, err := s.store.Load(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			r, err := ledger.StateOf(log.Records)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			return ledger.Open(r)
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -211,16 +197,16 @@ func TestService(t *testing.T) {
 		{name: "cancelled", model: play{{`{"n":1,"hang":true}`}}, want: run.StatusCancelled,
 			play: func(t *testing.T, key run.Key, _ func()) {
 				<-s.began
-				check(t, s.runs.Cancel(t.Context(), key), nil)
+				check.NoError(t, s.runs.Cancel(t.Context(), key))
 			}},
 		{name: "cancelled_waiting", model: play{{asks}}, want: run.StatusCancelled,
 			play: func(t *testing.T, key run.Key, _ func()) {
 				s.waits(t, key)
-				check(t, s.runs.Cancel(t.Context(), key), nil)
+				check.NoError(t, s.runs.Cancel(t.Context(), key))
 			}},
 		{name: "continued", model: play{{`{"n":1}`}, {asks}, {`{"n":3}`}}, want: run.StatusFinished, notes: []int{1, 1, 3}, after: 3,
 			play: func(t *testing.T, key run.Key, _ func()) {
-				check(t, s.runs.Reply(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
+				check.NoError(t, s.runs.Reply(t.Context(), key, s.waits(t, key)[0].Allow()))
 			}},
 		{name: "stopped", model: play{{`{"n":1,"hang":true}`}}, want: run.StatusFinished, options: temporal.WorkerOptions{Grace: 100 * time.Millisecond},
 			play: func(t *testing.T, _ run.Key, stop func()) {
@@ -233,7 +219,7 @@ func TestService(t *testing.T) {
 				q := s.waits(t, key)[0]
 				stop()
 				s.work(t, s.agent(t, nil, "another prompt, and a model that is done", 0), nil)
-				check(t, s.runs.Reply(t.Context(), key, q.Allow()), nil)
+				check.NoError(t, s.runs.Reply(t.Context(), key, q.Allow()))
 			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -242,9 +228,7 @@ func TestService(t *testing.T) {
 			stop := s.work(t, a, &tt.options)
 			s.runs = temporal.NewClient(s.client, s.store, &temporal.ClientOptions{SearchAttributes: true, ContinueAfter: tt.after})
 			key, err := s.runs.Start(t.Context(), a, agent.Text("go"), agent.In(tt.name), agent.ForTenant("acme"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 			if tt.play != nil {
 				tt.play(t, key, stop)
@@ -269,12 +253,12 @@ func TestService(t *testing.T) {
 func (s *service) answers(t *testing.T, key run.Key) {
 	q := s.waits(t, key)
 	forged := run.Reply{Question: "ask_forged", Action: run.ActionAllow}
-	check(t, s.runs.Reply(t.Context(), key, forged), run.ErrNotAsked)
-	check(t, s.runs.Reply(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), record.ErrNotFound)
-	check(t, s.runs.Reply(t.Context(), key, run.Reply{Question: q[0].ID, Action: run.ActionAccept}), run.ErrUnfit)
+	check.Is(t, s.runs.Reply(t.Context(), key, forged), run.ErrNotAsked)
+	check.Is(t, s.runs.Reply(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), record.ErrNotFound)
+	check.Is(t, s.runs.Reply(t.Context(), key, run.Reply{Question: q[0].ID, Action: run.ActionAccept}), run.ErrUnfit)
 	var all sync.WaitGroup
 	for _, a := range []run.Reply{q[0].Allow(), q[1].Allow(), q[1].Allow()} {
-		all.Go(func() { check(t, s.runs.Reply(t.Context(), key, a), nil) })
+		all.Go(func() { check.NoError(t, s.runs.Reply(t.Context(), key, a)) })
 	}
 	all.Wait()
 	var last *run.Question
@@ -286,20 +270,13 @@ func (s *service) answers(t *testing.T, key run.Key) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	check(t, s.runs.Reply(t.Context(), key, q[0].Deny("late")), record.ErrReplied)
-	check(t, s.runs.Reply(t.Context(), key, last.Allow()), nil)
+	check.Is(t, s.runs.Reply(t.Context(), key, q[0].Deny("late")), record.ErrReplied)
+	check.NoError(t, s.runs.Reply(t.Context(), key, last.Allow()))
 	if _, err := s.runs.Result(t.Context(), key); err != nil {
 		t.Error(err)
 	}
-	check(t, s.runs.Reply(t.Context(), key, q[1].Allow()), nil) // again, after the end
-	check(t, s.runs.Reply(t.Context(), key, q[1].Deny("")), record.ErrReplied)
-}
-
-func check(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	check.NoError(t, s.runs.Reply(t.Context(), key, q[1].Allow())) // again, after the end
+	check.Is(t, s.runs.Reply(t.Context(), key, q[1].Deny("")), record.ErrReplied)
 }
 
 // replay replays the history of a workflow with an agent of other tools and another prompt.
@@ -309,20 +286,16 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	var history historypb.History
 	for events.HasNext() {
 		e, err := events.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		history.Events = append(history.Events, e)
 	}
 	r := worker.NewWorkflowReplayer()
-	check(t, temporal.Register(r, []*agent.Agent{s.agent(t, nil, "other", 0)}, nil), nil)
+	check.NoError(t, temporal.Register(r, []*agent.Agent{s.agent(t, nil, "other", 0)}, nil))
 	if err := r.ReplayWorkflowHistory(quiet(), &history); err != nil {
 		t.Errorf("replay: %v", err)
 	}
 	data, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, word := range []string{"noted", "short"} {
 		if strings.Contains(history.String(), word) {
 			t.Errorf("the history has %q", word)
@@ -332,9 +305,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 		return
 	}
 	path := filepath.Join("..", "..", "agent", "temporal", "testdata", name+".json")
-	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, append(data, '\n'), 0o644))
 }
 
 // listed finds workflows by their search attributes.

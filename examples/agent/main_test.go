@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -20,9 +21,7 @@ func TestConversation(t *testing.T) {
 	file := demo.Start(t, nil)
 	var shown, answers strings.Builder
 	you := &mcpchain.Terminal{In: strings.NewReader("What is 17 plus 25?\na\nWhat is 1 plus 2?\n"), Out: &shown}
-	if err := converse(t.Context(), file, you, &answers); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, converse(t.Context(), file, you, &answers))
 	const want = "The result: 17 + 25 = 42.\nThe result: 1 + 2 = 3.\n"
 	if answers.String() != want || strings.Count(shown.String(), "Run ") != 1 || strings.Count(shown.String(), "you: ") != 3 {
 		t.Errorf("got %q, and the person saw %q", &answers, &shown)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestInterrupt: Ctrl-C ends a reply that does not come, and the conversation continues.
@@ -19,9 +20,7 @@ func TestInterrupt(t *testing.T) {
 		if _, err := io.ReadAll(r.Body); err != nil { // the end of the request is seen only then
 			t.Error(err)
 		}
-		if err := syscall.Kill(syscall.Getpid(), syscall.SIGINT); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
 		<-r.Context().Done()
 	}))
 	defer silent.Close()
@@ -51,7 +50,5 @@ func TestInterrupt(t *testing.T) {
 	}
 	go func() { _ = typed.Close() }()
 	_, _ = io.Copy(io.Discard, shown)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-ended)
 }

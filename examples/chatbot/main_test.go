@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -38,9 +39,7 @@ func TestChat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var screen strings.Builder
-			if err := start(t.Context(), file, strings.NewReader(tt.typed), &screen); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, start(t.Context(), file, strings.NewReader(tt.typed), &screen))
 			rest := screen.String()
 			for _, want := range tt.want {
 				_, after, found := strings.Cut(rest, want)

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -54,9 +55,7 @@ func serveHostile() {
 // No text of a server reaches the terminal as an escape sequence.
 func TestHostileServer(t *testing.T) {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, tt := range []struct {
 		flags          []string
 		stdout, stderr string
@@ -78,9 +77,7 @@ func TestHostileServer(t *testing.T) {
 
 func TestUse(t *testing.T) {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, tt := range map[string]struct {
 		tool, args string
 		typed      string // what the person says

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -97,14 +98,10 @@ func TestExpiryInUse(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
 	transport, err := oauth.New(n.URL, &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: n.Browse}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = transport.Close() }()
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = client.Close() }()
 	for range 2 {
 		var calls sync.WaitGroup
@@ -170,14 +167,10 @@ func TestService(t *testing.T) {
 	transport, err := oauth.New(n.URL, &oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{
 		{Issuer: n.Provider.Issuer, ID: "service", Secret: "the-secret-of-the-service"},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = transport.Close() }()
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: n.URL, Client: transport.Client()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = client.Close() }()
 	for _, tool := range []string{"list_notes", "add_note"} {
 		if res, err := client.CallTool(t.Context(), tool, nil); err != nil || res.Err() != nil {
@@ -210,17 +203,13 @@ func TestClosedInput(t *testing.T) {
 		}
 	}
 	go func() {
-		if err := n.Provider.Browse(t.Context(), address); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, n.Provider.Browse(t.Context(), address))
 	}()
 	rest, err := io.ReadAll(out)
 	if err != nil || !strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`) {
 		t.Errorf("got %q, %v", rest, err)
 	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-done)
 }
 
 // TestPasted is a machine without a browser.
@@ -241,9 +230,7 @@ func TestPasted(t *testing.T) {
 	}
 	address := ""
 	err := n.Provider.BrowseUntil(t.Context(), strings.TrimSpace(lines.Text()), func(u *url.URL) { address = u.String() })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	go func() { // the input may end without a line break
 		_, _ = io.WriteString(person, address)
 		_ = person.Close()
@@ -252,18 +239,14 @@ func TestPasted(t *testing.T) {
 	if err != nil || !strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`) {
 		t.Errorf("got %q, %v", rest, err)
 	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-done)
 }
 
 // The commands of the guide work.
 func TestCommandsOfTheGuide(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/authorization.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	commands := regexp.MustCompile(`(?m)^go run \./examples/oauth (.*)$`).FindAllStringSubmatch(string(guide), -1)
 	if len(commands) != 3 {
 		t.Errorf("got %q, want three commands", commands)

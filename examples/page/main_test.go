@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -54,14 +55,10 @@ func TestForeignPage(t *testing.T) {
 		"host":   func(r *http.Request) { r.Host = "evil.test" },
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader("hello"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		change(req)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if _ = resp.Body.Close(); resp.StatusCode != http.StatusForbidden {
 			t.Errorf("%s: got %s, want it refused", name, resp.Status)
 		}
@@ -73,17 +70,13 @@ func start(t *testing.T) string {
 	file := demo.Start(t, nil)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, listener, file) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, <-served)
 	})
 	return "http://" + listener.Addr().String()
 }
@@ -91,9 +84,7 @@ func start(t *testing.T) string {
 func post(t *testing.T, url, body string) string {
 	t.Helper()
 	resp, err := http.Post(url, "text/plain", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -113,14 +104,10 @@ type event struct {
 func events(t *testing.T, url, id, last string) func(func(event) bool) {
 	return func(yield func(event) bool) {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/runs/"+id+"/events", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		req.Header.Set("Last-Event-ID", last)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		defer resp.Body.Close()
 		var e event
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
@@ -131,9 +118,7 @@ func events(t *testing.T, url, id, last string) func(func(event) bool) {
 			if !ok {
 				continue
 			}
-			if err := json.Unmarshal([]byte(data), &e); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal([]byte(data), &e))
 			if !yield(e) {
 				return
 			}

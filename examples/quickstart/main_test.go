@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const (
@@ -75,9 +76,7 @@ func TestAsk(t *testing.T) {
 // start makes the command of the program in the folder of the file.
 func start(t *testing.T, file, typed string) *exec.Cmd {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Dir, cmd.Stdin = filepath.Dir(file), strings.NewReader(typed)
 	cmd.Env = append(os.Environ(), programVariable+"=1")

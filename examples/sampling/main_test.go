@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestMain makes the test binary the program, client and server.
@@ -51,9 +53,7 @@ func newHost(t *testing.T) *host {
 			"choices": []any{map[string]any{"message": map[string]string{"content": summary}, "finish_reason": "stop"}},
 			"usage":   map[string]int{"prompt_tokens": 20, "completion_tokens": 4},
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 		w.Write(body)
 	}))
 	t.Cleanup(h.Close)
@@ -65,14 +65,10 @@ func example(t *testing.T, h *host, input string, args ...string) (stdout, stder
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.txt": "one two three", "b.txt": "one\x1b[31m two"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "BE_THE_EXAMPLE=1", "OPENAI_API_KEY=sk-of-nobody", "OPENAI_MODEL=small", "OPENAI_BASE_URL="+h.URL)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func near(t *testing.T, what string, got, want float64) {
@@ -63,9 +64,7 @@ func TestState(t *testing.T) {
 		os.Mkdir(filepath.Join(dir, "dir"), 0o700),
 		os.Symlink("/", filepath.Join(dir, "out")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
 	text, n, tilde, root := "text", "/n/1", "/t~0", ""
 	for _, c := range []struct {

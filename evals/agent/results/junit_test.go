@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The document fits junit-10.xsd of the xUnit plugin of Jenkins.
@@ -13,9 +13,7 @@ func TestJUnit(t *testing.T) {
 	one, two, three := line("a", 0, Pass), line("a", 1, Fail), line("b", 0, Void)
 	one.Duration, two.Reason, three.Suite, three.Reason = time.Second, "<why>\nmore \x00", "other", "the endpoint failed"
 	var out strings.Builder
-	if err := JUnit(&out, []*Line{one, two, three}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, JUnit(&out, []*Line{one, two, three}))
 	const want = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites tests="3" failures="1" errors="1">
   <testsuite name="s" tests="2" failures="1" errors="0" time="1.000">
@@ -30,7 +28,5 @@ func TestJUnit(t *testing.T) {
     </testcase>
   </testsuite>
 </testsuites>`
-	if diff := cmp.Diff(out.String(), want); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, "the document", out.String(), want)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func line(task string, n int, o Outcome) *Line {
@@ -43,37 +45,28 @@ func TestRefusals(t *testing.T) {
 	}
 	a, _ := Summarize([]*Line{line("a", 0, Pass)})
 	b, _ := Summarize([]*Line{live})
-	if err := Table(&strings.Builder{}, []*Summary{a, b}); !errors.Is(err, ErrMixed) {
-		t.Errorf("two modes in a table: got %v", err)
-	}
+	check.Is(t, Table(&strings.Builder{}, []*Summary{a, b}), ErrMixed, "two modes in a table")
 }
 
 // A void trial is run again, and its new line counts; so does the new line of a trial that is forgotten.
 func TestAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	f, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	key := line("a", 0, Void).Key()
 	for _, o := range []Outcome{Void, Fail} {
 		if f.Has(key) {
 			t.Errorf("the trial counts before its line is %s", o)
 		}
-		if err := f.Add(line("a", 0, o)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, f.Add(line("a", 0, o)))
 	}
 	if f.Forget(key); f.Has(key) {
 		t.Error("a trial that is forgotten counts")
 	}
-	if err := f.Add(line("a", 0, Pass)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, f.Add(line("a", 0, Pass)))
 	f.Close()
-	if f, err = Open(name); err != nil {
-		t.Fatal(err)
-	}
+	f, err = Open(name)
+	check.Must(t, err)
 	defer f.Close()
 	if lines := f.Lines(); len(lines) != 1 || lines[0].Outcome != Pass || !f.Has(key) {
 		t.Errorf("got %d lines, the first %s", len(lines), lines[0].Outcome)
@@ -85,9 +78,7 @@ func TestSummaryOfAll(t *testing.T) {
 	a, b := line("a", 0, Pass), line("b", 0, Fail)
 	a.PromptHash, b.PromptHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
 	s, err := Summarize([]*Line{a, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if r, err := Summarize([]*Line{b, a}); err != nil || r.PromptHash != s.PromptHash || s.PromptHash == "" {
 		t.Errorf("got hashes %q and %q, %v", s.PromptHash, r.PromptHash, err)
 	}
@@ -105,9 +96,7 @@ func TestSummaryOfAll(t *testing.T) {
 	if s.Interval.Low > 0.1 || s.Interval.High < 0.9 {
 		t.Errorf("got %+v", s)
 	}
-	if err := s.NeedsTrials(1); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, s.NeedsTrials(1))
 	if s, _ := Summarize([]*Line{a, line("b", 0, Void)}); s.NeedsTrials(1) == nil || len(s.PassAt) > 0 {
 		t.Errorf("pass@1 of a task without a trial that counts: got %v", s.PassAt)
 	}
@@ -117,30 +106,20 @@ func TestSummaryOfAll(t *testing.T) {
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	f, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Add(line("a", 0, Pass)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, f.Add(line("a", 0, Pass)))
 	if err := f.Add(line("a", 0, Pass)); err == nil {
 		t.Error("a trial has two lines")
 	}
 	f.Close()
 	cut, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, _ = cut.WriteString(`{"suite":"s","tas`)
 	cut.Close()
 	f, err = Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer f.Close()
-	if err := f.Add(line("a", 1, Fail)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, f.Add(line("a", 1, Fail)))
 	data, err := os.ReadFile(name)
 	if lines, err2 := Parse(data); err != nil || err2 != nil || len(lines) != 2 || !f.Has(lines[1].Key()) {
 		t.Errorf("got %s, %v, %v", data, err, err2)

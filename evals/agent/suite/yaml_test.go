@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var update = flag.Bool("update", false, "write suite.schema.json")
@@ -15,18 +17,12 @@ var update = flag.Bool("update", false, "write suite.schema.json")
 // The published schema is that of the types.
 func TestSchema(t *testing.T) {
 	raw, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var got bytes.Buffer
-	if err := json.Indent(&got, raw, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Indent(&got, raw, "", "  "))
 	got.WriteByte('\n')
 	if *update {
-		if err := os.WriteFile("suite.schema.json", got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile("suite.schema.json", got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile("suite.schema.json")
 	if err != nil || !bytes.Equal(got.Bytes(), want) {
@@ -44,9 +40,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if again, err := Parse(text); err != nil || again.Hash() != s.Hash() {
 			t.Errorf("%q became %s: %v", data, text, err)
 		}

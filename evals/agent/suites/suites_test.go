@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -19,15 +20,11 @@ const patience = 10 * time.Minute
 // Every task of the repository is done by its script.
 func TestScripted(t *testing.T) {
 	all, err := All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	lines, err := agenteval.Lines(t.Context(), all, agenteval.Options{
 		Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, l := range lines {
 		if l.Outcome != results.Pass {
 			t.Errorf("%s/%s: %s: %s", l.Suite, l.Task, l.Outcome, l.Reason)
@@ -42,16 +39,12 @@ func TestScripted(t *testing.T) {
 func TestNPM(t *testing.T) {
 	set := testenv.InstallNPM(t, os.DirFS("../../interop/testdata/npm"))
 	s, err := suite.Load(os.DirFS("testdata"), "npm.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, server := range s.Servers {
 		server.Command[0], server.Command[1] = set.Node(), set.Module(server.Command[1])
 	}
 	lines, err := agenteval.Lines(t.Context(), []*suite.Suite{s}, agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, l := range lines {
 		if l.Outcome != results.Pass {
 			t.Errorf("%s: %s: %s", l.Task, l.Outcome, l.Reason)

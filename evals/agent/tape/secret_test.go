@@ -16,7 +16,7 @@ func TestFilter(t *testing.T) {
 		"xoxb-0123456789-abcdef", "AKIA0123456789ABCDEF", "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", `pass<word>"1"`,
 	} {
 		for _, text := range []string{key, "key\n" + key, "key\t" + key, "<" + key + ">", "&" + key, "is " + key + " ok", `"` + key + `"`, "KEY=" + key} {
-			check(t, f, text, strings.ReplaceAll(text, key, Mark))
+			filtered(t, f, text, strings.ReplaceAll(text, key, Mark))
 		}
 	}
 	for text, want := range map[string]string{
@@ -25,16 +25,16 @@ func TestFilter(t *testing.T) {
 		"postgres://ada:engine@db.example/x":     "postgres://ada:[secret]@db.example/x",
 		`{"env":"A=1\nsk-0123456789abcdef"}`:     `{"env":"A=1\n[secret]"}`, // a text that is JSON itself
 	} {
-		check(t, f, text, want)
+		filtered(t, f, text, want)
 	}
 	for _, text := range []string{
 		"the task-list of a risk-assessment", "a test of text", "bearer certificates", "basic understanding", "see https://example.com:8080/a@b", "at 10:30, mail ada@example.com",
 	} {
-		check(t, f, text, text)
+		filtered(t, f, text, text)
 	}
 }
 
-func check(t *testing.T, f *Filter, text, want string) {
+func filtered(t *testing.T, f *Filter, text, want string) {
 	t.Helper()
 	if got := f.Text(text); got != want {
 		t.Errorf("%q became %q, want %q", text, got, want)

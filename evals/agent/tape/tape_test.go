@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Each reply is given once, in its order; then the tape lacks it.
@@ -13,14 +15,10 @@ func TestReplay(t *testing.T) {
 	r := Recorder("t", file, NewFilter("hush-hush"))
 	asked := json.RawMessage(`{"say":"hush-hush <1>"}`)
 	for _, reply := range []string{`"one"`, `"two"`, `"hush-hush"`} {
-		if err := r.Keep(Line{Reply: &Reply{Agent: "a", Turn: 1, Request: asked, Reply: json.RawMessage(reply)}}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, r.Keep(Line{Reply: &Reply{Agent: "a", Turn: 1, Request: asked, Reply: json.RawMessage(reply)}}))
 	}
 	p, err := Player("t", file, NewFilter("hush-hush"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for i, want := range []string{`"one"`, `"two"`, `"[secret]"`, ""} {
 		if _, err := p.Replay("b", 1, asked); !errors.Is(err, ErrMiss) {
 			t.Errorf("another agent: got %v", err)
@@ -41,8 +39,6 @@ func TestDifference(t *testing.T) {
 		`line 3 of the request: recorded "b": 3, asked "c": 3`: {`{"a":1,"b":3}`, `{"a":1,"c":3}`},
 		"the request differs in white space":                   {`{"a":1}`, `{ "a": 1 }`},
 	} {
-		if got := difference(json.RawMessage(c[0]), json.RawMessage(c[1])); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", difference(json.RawMessage(c[0]), json.RawMessage(c[1])), want)
 	}
 }

@@ -1,8 +1,11 @@
 package rig
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestQuantile(t *testing.T) {
@@ -22,9 +25,7 @@ func TestQuantile(t *testing.T) {
 		{[]float64{1, 2}, 1, 2},
 	} {
 		before := slices.Clone(test.values)
-		if got := Quantile(test.values, test.q); got != test.want {
-			t.Errorf("Quantile(%v, %v): got %v, want %v", test.values, test.q, got, test.want)
-		}
+		check.Equal(t, fmt.Sprint(test.values, test.q), Quantile(test.values, test.q), test.want)
 		if !slices.Equal(test.values, before) {
 			t.Errorf("quantile changed %v to %v", before, test.values)
 		}
@@ -32,12 +33,8 @@ func TestQuantile(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	if got := Spread([]float64{8, 9, 10, 11, 100}); got != 0.1 {
-		t.Errorf("got %v, want 0.1: the outlier does not count", got)
-	}
-	if got := Spread([]float64{0, 0}); got != 0 {
-		t.Errorf("got %v of zeros, want 0", got)
-	}
+	check.Equal(t, "the outlier does not count", Spread([]float64{8, 9, 10, 11, 100}), 0.1)
+	check.Equal(t, "of zeros", Spread([]float64{0, 0}), 0)
 }
 
 func TestNumbersAreReadable(t *testing.T) {
@@ -55,8 +52,6 @@ func TestNumbersAreReadable(t *testing.T) {
 		{Percent(0.125), "12%"},
 		{Ratio(1.006), "1.01"},
 	} {
-		if test.got != test.want {
-			t.Errorf("got %q, want %q", test.got, test.want)
-		}
+		check.Equal(t, "", test.got, test.want)
 	}
 }

@@ -1,9 +1,12 @@
 package rig
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // halfOf bounds the CPU time of "a" by half of that of "b", in the cells x.
@@ -39,9 +42,7 @@ func TestDecided(t *testing.T) {
 		{measured("y", 40, 60, 52, 45, 55), true},
 		{measured("x"), true},
 	} {
-		if got := decided(halfOf(), test.cell); got != test.want {
-			t.Errorf("%s %v: got %v, want %v", test.cell.Name, test.cell.Of("a", CPU), got, test.want)
-		}
+		check.Equal(t, fmt.Sprint(test.cell.Name, test.cell.Of("a", CPU)), decided(halfOf(), test.cell), test.want)
 	}
 }
 

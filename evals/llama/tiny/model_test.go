@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The file is small, and changes only with the code: serve it before another sum is written here.
@@ -56,9 +58,7 @@ func TestReplies(t *testing.T) {
 			return s[0] == '"' && (s == `""`+markEnd || !strings.ContainsAny(s[1:], "\"<") || s == `""`)
 		}},
 	} {
-		if got := reply(c.prompt, c.allowed); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.prompt, got, c.want)
-		}
+		check.Equal(t, c.prompt, reply(c.prompt, c.allowed), c.want)
 	}
 	if newTable().texts[0] == visible("\x00") || visible(" \n") != "ĠĊ" {
 		t.Errorf("got %q, want the characters of GPT-2", visible(" \n"))

@@ -4,15 +4,15 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestRefuses tries what a stranger could try.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	s, err := Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer s.Close()
 	s.clients["c"] = []string{"http://127.0.0.1/back"}
 	s.codes["code"] = authorization{"c", "http://127.0.0.1/back", "a challenge"}
@@ -22,9 +22,7 @@ func TestRefuses(t *testing.T) {
 		"/token": {"client_id": {"c"}, "redirect_uri": {"http://127.0.0.1/back"}, "code": {"code"}, "code_verifier": {"guessed"}},
 	} {
 		resp, err := http.PostForm(s.issuer+path, form)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if _ = resp.Body.Close(); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: got %s, want a refusal", path, resp.Status)
 		}
