@@ -2,7 +2,8 @@ package main
 
 func Example() {
 	main()
-	// Output: pay {"to":"Ann","amount":250}
+	// Output:
+	// pay {"to":"Ann","amount":250}
 	//   → Error: 250.00 is more than the balance of 100.00
 	// balance {}
 	//   → 100
