@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -219,11 +218,10 @@ func TestDamagedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storetest.Damage(t, func(t *testing.T) (record.Store, func(run.Key)) {
 				dir := t.TempDir()
+				write(t, filepath.Join(dir, "notes.jsonl"), nil) // which is ignored
 				return open(t, dir, nil), func(key run.Key) {
 					path := filepath.Join(dir, filestore.NameOf(key))
-					data, err := os.ReadFile(path)
-					check.Must(t, err)
-					check.Must(t, os.WriteFile(path, damage(data), 0o600))
+					write(t, path, damage(read(t, path)))
 				}
 			})
 		})
