@@ -122,6 +122,9 @@ func TestKeyboardSideBySide(t *testing.T) {
 
 	ada.press(twoTables + kb.Enter)
 	ada.await("document.querySelectorAll('.card.approval').length === 2")
+	ada.reload() // both questions are there again
+	ada.await("document.querySelectorAll('.card.approval').length === 2")
+	ada.focused("#question")
 	ada.walk("Allow", chromedp.ModifierShift)
 	ada.walk("Refuse")
 	ada.press(kb.Enter)
