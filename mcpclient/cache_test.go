@@ -225,12 +225,10 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			asked := 0
 			for range 2 {
-				go func() {
-					for m := range p.inbox {
-						asked++
-						p.send("%s", answer(m))
-					}
-				}()
+				go p.each(func(m message) {
+					asked++
+					p.send("%s", answer(m))
+				})
 				list(t, c, &asked, 1)
 				asked = 0
 				_ = p.conn.Close()

@@ -75,8 +75,7 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 	}
 }
 
-// WithLogLevel asks for log messages of this request only. It has an effect only in the modern
-// era.
+// WithLogLevel asks for log messages of this request only. It has an effect only in the modern era.
 func WithLogLevel(level mcp.LogLevel) CallOption {
 	return func(o *callOptions) { o.logLevel = level }
 }

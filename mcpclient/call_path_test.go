@@ -130,7 +130,6 @@ func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []function) {
 	server := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 		_, _ = io.WriteString(jsonWriter(w), emptyAnswer(m))
 	})
-	defer server.Close()
 	callSum(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "tools/call" {
 			got = callers()
@@ -234,8 +233,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 	}
 }
 
-// With AllowUndeclared, requests are sent and questions answered regardless of what was
-// declared.
+// With AllowUndeclared, requests are sent and questions answered regardless of what was declared.
 func TestAllowUndeclared(t *testing.T) {
 	for suffix, opts := range eras() {
 		opts := asks(opts)

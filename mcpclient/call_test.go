@@ -48,9 +48,7 @@ func TestCustomMessages(t *testing.T) {
 			_, err := c.Call(ctx, "acme/do", params)
 			wrong(t, err == nil, "%s: got no error", name)
 		}
-		if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{"))); err == nil {
-			t.Error("broken value of WithMeta: got no error")
-		}
+		fails(t, errOf(c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{")))), "broken value of WithMeta")
 		fails(t, errOf(c.Call(ctx, "acme/do", nil, mcpclient.WithLogLevel("loud"))), "unknown log level")
 	}
 	playAll(t, []conversation{

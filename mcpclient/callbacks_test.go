@@ -296,12 +296,8 @@ func TestCheckMessages(t *testing.T) {
 	text := &mcp.TextContent{Text: "t"}
 	use := func(id string) mcp.Content { return &mcp.ToolUseContent{ID: id, Name: "n"} }
 	result := func(id string) mcp.Content { return &mcp.ToolResultContent{ToolUseID: id} }
-	user := func(c ...mcp.Content) mcp.SamplingMessage {
-		return mcp.SamplingMessage{Role: "user", Content: c}
-	}
-	model := func(c ...mcp.Content) mcp.SamplingMessage {
-		return mcp.SamplingMessage{Role: "assistant", Content: c}
-	}
+	user := func(c ...mcp.Content) mcp.SamplingMessage { return mcp.SamplingMessage{Role: "user", Content: c} }
+	model := func(c ...mcp.Content) mcp.SamplingMessage { return mcp.SamplingMessage{Role: "assistant", Content: c} }
 	for _, test := range []struct {
 		name     string
 		messages []mcp.SamplingMessage
@@ -352,9 +348,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 		if err := e.Encode(test.value); err != nil || strings.TrimSpace(raw.String()) != test.want {
 			t.Errorf("got %s, %v, want %s", raw.String(), err, test.want)
 		}
-		if err := json.Unmarshal([]byte(test.want), test.into); err != nil {
-			t.Errorf("%s: %v", test.want, err)
-		}
+		noError(t, json.Unmarshal([]byte(test.want), test.into), test.want)
 		same(t, test.want, test.into, test.value, cmpopts.IgnoreUnexported(mcp.CallToolResult{}))
 	}
 }
@@ -493,8 +487,7 @@ func TestURLElicitationError(t *testing.T) {
 	})
 }
 
-// A URL that runs code or reaches into the person's machine is never shown: the request is
-// refused.
+// A URL that runs code or reaches into the person's machine is never shown: the request is refused.
 func TestURLsThatNobodyVisits(t *testing.T) {
 	for _, url := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "ssh://example.com", "https:", "//example.com", "http://[::1", ""} {
 		params := fmt.Sprintf(`{"mode":"url","elicitationId":"e","url":%q,"message":"m"}`, url)
@@ -537,13 +530,11 @@ func TestElicitationDone(t *testing.T) {
 func TestVisitGivenUp(t *testing.T) {
 	const visit = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`
 	inBubble(t, visiting(legacy(), new(visitor)), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			for m := range p.inbox {
-				if m.Method == "tools/call" {
-					p.send(visit, m.ID)
-				}
+		go p.each(func(m message) {
+			if m.Method == "tools/call" {
+				p.send(visit, m.ID)
 			}
-		}()
+		})
 		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		time.AfterFunc(time.Second, func() { _ = c.Close() })
 		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcpclient.ErrClosed)

@@ -34,7 +34,7 @@ func TestCloseKeepsTheReason(t *testing.T) {
 func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
-		c := connected(t, slowToClose{transport}, legacy())
+		c := connected(t, slowToClose(transport), legacy())
 		start := time.Now()
 		after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
 		c.AfterEnd(func(error) { after <- time.Since(start) })
@@ -81,7 +81,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 func TestEndedClientClosesItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
-		c := connected(t, slowToClose{transport}, legacy())
+		c := connected(t, slowToClose(transport), legacy())
 		start := time.Now()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
@@ -192,34 +192,6 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 	}
 }
 
-// endsInitialized is a transport whose connection ends when the client sends
-// notifications/initialized.
-type endsInitialized struct{ *peerTransport }
-
-func (e endsInitialized) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := e.peerTransport.Dial(ctx)
-	return &endsInitializedConn{Conn: conn}, err
-}
-
-type endsInitializedConn struct{ mcpclient.Conn }
-
-func (e *endsInitializedConn) Send(ctx context.Context, data []byte) error {
-	err := e.Conn.Send(ctx, data)
-	if strings.Contains(string(data), "notifications/initialized") {
-		_ = e.Conn.Close()
-		synctest.Wait() // the client has begun to handle the end
-	}
-	return err
-}
-
-func (e *endsInitializedConn) Recv() ([]byte, error) {
-	data, err := e.Conn.Recv()
-	if err != nil {
-		err = new(slowError)
-	}
-	return data, err
-}
-
 // slowError takes a second to compare itself with [mcpclient.ErrClosed], the first time.
 type slowError struct{ asked atomic.Bool }
 
@@ -232,12 +204,25 @@ func (s *slowError) Is(target error) bool {
 	return false
 }
 
-// If a connection ends just before Connect returns, either Connect fails or the client has
-// ended.
+// If a connection ends just before Connect returns, either Connect fails or the client has ended.
 func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), endsInitialized{newPeerTransport(t)}, &o)
+		transport := &hooked{Transport: newPeerTransport(t), send: func(ctx context.Context, conn mcpclient.Conn, data []byte) error {
+			err := conn.Send(ctx, data)
+			if strings.Contains(string(data), "notifications/initialized") {
+				_ = conn.Close()
+				synctest.Wait() // the client has begun to handle the end
+			}
+			return err
+		}, recv: func(conn mcpclient.Conn) ([]byte, error) {
+			data, err := conn.Recv()
+			if err != nil {
+				err = new(slowError)
+			}
+			return data, err
+		}}
+		c, err := mcpclient.Connect(t.Context(), transport, &o)
 		if err != nil {
 			return
 		}
@@ -258,33 +243,27 @@ func TestKeepAlive(t *testing.T) {
 		inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			var asked atomic.Int32
 			called := make(chan message, 1)
-			go func() {
-				for m := range p.inbox {
-					switch n := asked.Load(); {
-					case m.Method == "tools/call":
-						called <- m
-						continue
-					case n%2 == 0:
-						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-					default:
-						p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-					}
-					asked.Add(1)
+			go p.each(func(m message) {
+				switch n := asked.Load(); {
+				case m.Method == "tools/call":
+					called <- m
+					return
+				case n%2 == 0:
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
+				default:
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 				}
-			}()
+				asked.Add(1)
+			})
 			time.Sleep(10*time.Minute + time.Second)
-			if n := asked.Load(); n != 20 || c.Err() != nil {
-				t.Errorf("asked %d times in 10 min, and then %v", n, c.Err())
-			}
+			wrong(t, asked.Load() != 20 || c.Err() != nil, "asked %d times in 10 min, and then %v", asked.Load(), c.Err())
 			go func() {
 				m := <-called
 				time.Sleep(time.Hour)
 				p.answer(m)
 			}()
 			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
-			if n := asked.Load(); n != 20 || c.Err() != nil {
-				t.Errorf("asked %d times in all during a call, and then %v", n, c.Err())
-			}
+			wrong(t, asked.Load() != 20 || c.Err() != nil, "asked %d times in all during a call, and then %v", asked.Load(), c.Err())
 		})
 	})
 }
@@ -330,9 +309,7 @@ func TestKeepAliveOfTheBusy(t *testing.T) {
 // Over HTTP there are no pings, because no connection could be lost unnoticed.
 func TestKeepAliveOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, m message) {
-			t.Errorf("got %s %s", r.Method, m.Method)
-		})
+		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, m message) { t.Errorf("got %s %s", r.Method, m.Method) })
 		connectTo(t, s, kept(legacy()))
 		time.Sleep(time.Hour)
 	})

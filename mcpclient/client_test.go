@@ -112,8 +112,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification after Close")
 }
 
-// Over HTTP, Close also ends the session, and does not wait long for a server that does not
-// answer.
+// Over HTTP, Close also ends the session, and does not wait long for a server that does not answer.
 func TestCloseFailsCallsOverHTTP(t *testing.T) {
 	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
 		var deleted atomic.Int32
@@ -241,8 +240,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 					}
 				}
 			}()
-			c := connected(t, transport, o)
-			_ = c.Close()
+			connected(t, transport, o)
 		})
 	}
 }
@@ -299,9 +297,7 @@ func TestStubbornHandlers(t *testing.T) {
 		p.send(`{"method":"n"}`)
 		ctx, cancel := context.WithCancel(t.Context())
 		var asked sync.WaitGroup
-		asked.Go(func() {
-			wantIs(t, errOf(c.CallTool(ctx, "asks", nil)), context.Canceled)
-		})
+		asked.Go(func() { wantIs(t, errOf(c.CallTool(ctx, "asks", nil)), context.Canceled) })
 		m := p.next()
 		if name == "legacy" {
 			p.ask("1")
@@ -401,13 +397,11 @@ func TestAfterEnd(t *testing.T) {
 func TestConnectRefusedAfterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, p := newPeer(t)
-		go func() {
-			for m := range p.inbox {
-				if m.Method == "initialize" {
-					p.send(`{"id":%s,"error":{"code":-32000,"message":"API_KEY is missing"}}`, m.ID)
-				}
+		go p.each(func(m message) {
+			if m.Method == "initialize" {
+				p.send(`{"id":%s,"error":{"code":-32000,"message":"API_KEY is missing"}}`, m.ID)
 			}
-		}()
+		})
 		start := time.Now()
 		_, err := mcpclient.Connect(t.Context(), transport, nil)
 		wantText(t, err, "API_KEY is missing")
@@ -473,6 +467,5 @@ func TestServerIsKeptWhole(t *testing.T) {
 		}
 		modern := revision == mcp.Revision20260728
 		wrong(t, modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}), "%s: got the revisions %q", revision, got.Revisions)
-		_ = c.Close()
 	}
 }

@@ -8,18 +8,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
-// connectGrace is how long Connect waits, after its context has ended, for what it started to
-// end.
+// connectGrace is how long Connect waits, after its context has ended, for what it started to end.
 const connectGrace = 500 * time.Millisecond
 
 // unreadTime is how long Close waits for a server to read from a pipe. A server that reads
 // takes a message at once.
 const unreadTime = 500 * time.Millisecond
 
-// Close ends the connection. Current calls fail with [ErrClosed] at once. Queued messages, such
-// as notices of cancellation, are still sent, within half of [Timeouts.Close], or within 500 ms
-// to a server that does not read its pipe. Then the session ends, and with it the contexts of
-// handlers.
+// Close ends the connection. Current calls fail with [ErrClosed] at once. Queued messages, such as
+// notices of cancellation, are still sent, within half of [Timeouts.Close], or within 500 ms to a
+// server that does not read its pipe. Then the session ends, and with it the contexts of handlers.
 //
 // Close returns when the client's own goroutines have ended. It does not wait for the host's
 // code, that is handlers, callbacks and Options.Middleware, so it may be called from anywhere;
@@ -69,8 +67,7 @@ func (c *connector) goodbye() {
 	c.endSession(within - time.Since(start))
 }
 
-// endSession ends the sessions on the server. It runs hooks of the transport, which may not
-// return.
+// endSession ends the sessions on the server. It runs hooks of the transport, which may not return.
 func (c *connector) endSession(within time.Duration) {
 	l := c.link.Load()
 	if l == nil || l.exchange == nil || !l.exchange.HasSessions() {

@@ -184,12 +184,12 @@ func TestCallbackOfACallCloses(t *testing.T) {
 	})
 }
 
-// hooked runs f with a client over HTTP. Once it is connected, before sees its requests.
-func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
+// hookedHTTP runs f with a client over HTTP. Once it is connected, before sees its requests.
+func hookedHTTP(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
 	synctest.Test(t, func(t *testing.T) { hookedIn(t, o, before, f) })
 }
 
-// hookedIn is hooked for the current bubble.
+// hookedIn is hookedHTTP for the current bubble.
 func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
 	s := new(sessionServer)
 	server := serve(t, s)
@@ -217,7 +217,7 @@ func TestHookCloses(t *testing.T) {
 			}
 			o := heeding(legacy())
 			o.Timeouts.Close = 3 * time.Second
-			hooked(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
+			hookedHTTP(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
 				c, want := k.client.Load(), o.Timeouts.Close
 				switch in {
 				case http.MethodPost:
@@ -249,7 +249,7 @@ func TestHookThatWaitsForClose(t *testing.T) {
 		<-closed
 		k.took <- time.Since(start)
 	}
-	hooked(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
+	hookedHTTP(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
 		close(s.says("s-1")) // the client requests the stream again
 		equal(t, "Close took", <-k.took, 3*time.Second)
 	})
@@ -282,8 +282,7 @@ func TestHandlersCloseEachOthersClients(t *testing.T) {
 	})
 }
 
-// lingering is a transport whose connections end on the first message and take a minute to
-// close.
+// lingering is a transport whose connections end on the first message and take a minute to close.
 type lingering struct{}
 
 func (lingering) Dial(context.Context) (mcpclient.Conn, error) {
@@ -454,31 +453,20 @@ func cancelled(t *testing.T, c *mcpclient.Client) {
 	wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 }
 
-// tardy is a transport whose connections take a second for each message.
-type tardy struct{ mcpclient.Transport }
-
-type tardyConn struct{ mcpclient.Conn }
-
-func (s tardy) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := s.Transport.Dial(ctx)
-	return tardyConn{conn}, err
-}
-
-func (s tardyConn) Send(ctx context.Context, message []byte) error {
-	select {
-	case <-time.After(time.Second):
-		return s.Conn.Send(ctx, message)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // The server is notified of cancelled calls even if the client is closed right afterwards.
 func TestCloseAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, p := newPeer(t)
 		go p.handshake()
-		c := connected(t, tardy{transport}, legacy())
+		tardy := &hooked{Transport: transport, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+			select {
+			case <-time.After(time.Second):
+				return conn.Send(ctx, message)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+		c := connected(t, tardy, legacy())
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for range 20 {

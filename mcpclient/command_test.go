@@ -193,8 +193,7 @@ func TestProcessWritesToStderr(t *testing.T) {
 	}
 }
 
-// When a process dies, the error of its calls says so, and the client continues with another
-// one.
+// When a process dies, the error of its calls says so, and the client continues with another one.
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{testenv.Role("frail")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},

@@ -1,6 +1,5 @@
-// Package mcpclient is a client of the Model Context Protocol: it connects to a
-// server, uses its tools, resources and prompts, and answers what the server
-// asks in return.
+// Package mcpclient is a client of the Model Context Protocol: it connects to a server, uses its
+// tools, resources and prompts, and answers what the server asks in return.
 //
 //	client, err := mcpclient.Connect(ctx, &mcpclient.Command{Path: "weather-server"}, nil)
 //	if err != nil {
@@ -36,12 +35,11 @@
 //
 // # Eras
 //
-// The revisions 2024-11-05 to 2025-11-25 are the legacy era: a handshake (initialize),
-// then requests in both directions. The revision 2026-07-28 is the modern era: no
-// handshake and no session, independent requests, and a server that needs input returns
-// input_required. The methods of Client are the same in both. [Connect] finds out what a
-// server speaks, unless [Protocol.Revision] forces a revision; [Protocol.EraCache]
-// remembers it for the next client.
+// The revisions 2024-11-05 to 2025-11-25 are the legacy era: a handshake (initialize), then
+// requests in both directions. The revision 2026-07-28 is the modern era: no handshake and no
+// session, independent requests, and a server that needs input returns input_required. The methods
+// of Client are the same in both. [Connect] finds out what a server speaks, unless
+// [Protocol.Revision] forces a revision; [Protocol.EraCache] remembers it for the next client.
 //
 // # Requests of the server
 //

@@ -15,17 +15,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// URLElicitationError is the error of a call that needs a person to visit URLs first, if that
-// has not happened: no handler accepts URLs, the person refused, or the server still asked
-// afterwards. It wraps the server's [*mcp.RPCError]. Only servers of revision 2025-11-25 ask in
-// this way.
+// URLElicitationError is the error of a call that needs a person to visit URLs first, if that has
+// not happened: no handler accepts URLs, the person refused, or the server still asked afterwards.
+// It wraps the server's [*mcp.RPCError]. Only servers of revision 2025-11-25 ask in this way.
 type URLElicitationError struct {
 	// Elicitations are the server's requests, without malformed ones.
 	Elicitations []*mcp.ElicitParams
 
-	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first URL that was
-	// not accepted. It is ElicitAccept if the server asked again, and empty if no person was
-	// asked.
+	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first URL that was not
+	// accepted. It is ElicitAccept if the server asked again, and empty if no person was asked.
 	Action string
 
 	rpc *mcp.RPCError
@@ -136,8 +134,7 @@ func withURLVisits(next sender, v *urlElicitations) sender {
 	}
 }
 
-// needsVisits returns the error of a call for which a person must visit URLs, nil for other
-// errors.
+// needsVisits returns the error of a call for which a person must visit URLs, nil for other errors.
 func (v *urlElicitations) needsVisits(err error) *URLElicitationError {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !v.peer.current().has(urlElicitationErrors) {

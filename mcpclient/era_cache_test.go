@@ -86,8 +86,7 @@ func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
 
 const discover, initialize = "server/discover", "initialize"
 
-// A server's era is remembered for other clients and processes, until it proves wrong or is
-// old.
+// A server's era is remembered for other clients and processes, until it proves wrong or is old.
 func TestEraCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
@@ -144,8 +143,7 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 	}
 }
 
-// Only a server's answer proves the era wrong: a process that dies is not started again and
-// again.
+// Only a server's answer proves the era wrong: a process that dies is not started again and again.
 func TestEraCacheOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)

@@ -131,8 +131,7 @@ func withChangingServer(t *testing.T, speaks string, opts mcpclient.Options, f f
 	for _, sse := range []bool{false, true} {
 		bubble(t, fmt.Sprint("sse=", sse), func(t *testing.T) {
 			a := &changingServer{sse: sse, speaks: speaks, refuses: refusals["400"]}
-			server := serve(t, a)
-			c := connectTo(t, server, opts)
+			c := connectTo(t, serve(t, a), opts)
 			f(t, c, a)
 		})
 	}
@@ -220,20 +219,12 @@ func TestUpdatedServer(t *testing.T) {
 
 // A server may change any number of times. Subscriptions end, and can be made again.
 func TestServerThatChangesOften(t *testing.T) {
-	var mu sync.Mutex
-	var notices []string
-	opts := mcpclient.Options{OnNotification: func(n *mcp.Notification) {
-		mu.Lock()
-		defer mu.Unlock()
-		notices = append(notices, n.Method)
-	}}
+	var notices diary
+	opts := mcpclient.Options{OnNotification: func(n *mcp.Notification) { notices.write("%s", n.Method) }}
 	withChangingServer(t, mcp.Revision20260728, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		for i := range 6 {
 			s := subscribed(t, t.Context(), c, onTools)
-			synctest.Wait()
-			mu.Lock()
-			notices = nil
-			mu.Unlock()
+			notices.read()
 			now := []string{mcp.Revision20251125, mcp.Revision20260728}[i%2]
 			a.become(now)
 			if i == 4 {
@@ -243,11 +234,8 @@ func TestServerThatChangesOften(t *testing.T) {
 			for change, err := range s.Changes(t.Context()) {
 				wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "%d: got %v, %v, want the end of the subscription", i, change, err)
 			}
-			synctest.Wait()
-			mu.Lock()
-			want := "notifications/tools/list_changed"
-			wrong(t, len(notices) != 3 || notices[0] != want, "%d: got the notifications %v, want %s first of three", i, notices, want)
-			mu.Unlock()
+			got, want := notices.read(), "notifications/tools/list_changed"
+			wrong(t, len(got) != 3 || got[0] != want, "%d: got the notifications %v, want %s first of three", i, got, want)
 			time.Sleep(10 * time.Second)
 		}
 	})
@@ -257,11 +245,7 @@ func TestServerThatChangesOften(t *testing.T) {
 func TestRolledBackUnderManyCalls(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
-		var calls sync.WaitGroup
-		for range 20 {
-			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
-		}
-		calls.Wait()
+		together(20, func() { callText(t, t.Context(), c, "a", "a") })
 		initialized, ran := a.seen("initialize")
 		if discovered, _ := a.seen("server/discover"); initialized != 1 || discovered != 2 || ran != 20 {
 			t.Errorf("initialized %d times, discovered %d times, %d calls ran; want 1, 2 and 20", initialized, discovered, ran)

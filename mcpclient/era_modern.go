@@ -22,8 +22,7 @@ type modernEra struct {
 	*modernParts
 }
 
-// modernParts are the constant parts of a client's requests. Each entry of _meta ends with a
-// comma.
+// modernParts are the constant parts of a client's requests. Each entry of _meta ends with a comma.
 type modernParts struct {
 	version          []string // the revision, as the value of a header
 	meta             string   // entries of _meta, except capabilities

@@ -22,10 +22,9 @@ var (
 	// whose next page belongs to an earlier session or connection.
 	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
 
-	// ErrConnectionLost is the error of a call that was in progress when its connection ended,
-	// if the client restarts by [Options.Restart]. It wraps the cause, such as a
-	// [*transport.ProcessError]. The effects of a tool are unknown, unless [Unsent] says
-	// otherwise.
+	// ErrConnectionLost is the error of a call that was in progress when its connection ended, if
+	// the client restarts by [Options.Restart]. It wraps the cause, such as a
+	// [*transport.ProcessError]. The effects of a tool are unknown, unless [Unsent] says otherwise.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
 
 	// ErrTooManyPages is the error of a list with more than [Limits.Pages] pages or a repeated
@@ -49,8 +48,7 @@ func (e *CapabilityError) Error() string {
 	return "the server does not offer " + e.Capability
 }
 
-// RevisionError is the error of [Connect] if client and server have no common protocol
-// revision.
+// RevisionError is the error of [Connect] if client and server have no common protocol revision.
 type RevisionError struct {
 	Client []string // only Options.Protocol.Revision, if that is set
 	Server []string // empty if the server named none
@@ -95,8 +93,7 @@ func Unsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// begunError is the error of a later request of a call whose first request the server has
-// accepted.
+// begunError is the error of a later request of a call whose first request the server has accepted.
 type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }

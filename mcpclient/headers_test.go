@@ -22,8 +22,7 @@ import (
 func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, h)
-		c := connectTo(t, s, modern())
+		c := connectTo(t, httpServer(t, h), modern())
 		f(t, c)
 	})
 }
@@ -185,14 +184,11 @@ func listTools(ctx context.Context, c *mcpclient.Client) ([]string, error) {
 	return collect(c.Tools(ctx), toolName)
 }
 
-// If the server finds the headers wrong, the tools are listed again and the call is sent once
-// more.
+// If the server finds the headers wrong, the tools are listed again and the call is sent once more.
 func TestHeaderMismatch(t *testing.T) {
 	playAll(t, []conversation{{name: "http_header_mismatch", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		args := map[string]string{"region": "eu"}
-		if _, err := c.CallTool(ctx, "t", args); err != nil {
-			t.Errorf("corrected: %v", err)
-		}
+		noError(t, errOf(c.CallTool(ctx, "t", args)), "corrected")
 		for i, want := range []string{"-32020", "the server does not list the tool", "not a header name"} {
 			_, err := c.CallTool(ctx, "t", args)
 			e := wantError[*mcp.RPCError](t, err)

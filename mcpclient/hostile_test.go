@@ -22,8 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// hostility is what a peer does to a client between Connect and Close, and how much that may
-// cost.
+// hostility is what a peer does to a client between Connect and Close, and how much that may cost.
 type hostility struct {
 	name   string
 	lasts  time.Duration // by the clock of the bubble
@@ -319,12 +318,8 @@ func endlessStatus(status int) func(t *testing.T) {
 			}),
 		}, legacy())
 		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
-		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
-			t.Errorf("got %d sessions", got)
-		}
-		if got := asked.Load(); (got == 1) != (status == http.StatusUnauthorized) {
-			t.Errorf("got %d calls of the hook", got)
-		}
+		wrong(t, (sessions.Load() == 2) != (status == http.StatusNotFound), "got %d sessions", sessions.Load())
+		wrong(t, (asked.Load() == 1) != (status == http.StatusUnauthorized), "got %d calls of the hook", asked.Load())
 		noError(t, c.Close())
 	}
 }

@@ -300,7 +300,6 @@ func TestCompressionAsWanted(t *testing.T) {
 			h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 			c.transport(h)
 			conn := connected(t, h, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-			defer func() { _ = conn.Close() }()
 			callText(t, t.Context(), conn, "a", "a")
 			equal(t, "a request that accepts", asked, c.want)
 		})

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,12 +250,9 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 // Each header field is sent once, however the host spells its name.
 func TestHeaderNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
 		var got http.Header
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			mu.Lock()
 			got = r.Header.Clone()
-			mu.Unlock()
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		token := new(transport.Bearer)
@@ -267,8 +263,6 @@ func TestHeaderNames(t *testing.T) {
 		check := func(authorization string) {
 			t.Helper()
 			callText(t, t.Context(), c, "a", "a")
-			mu.Lock()
-			defer mu.Unlock()
 			for key, want := range map[string][]string{
 				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {"text/html"}, "X-Key": {"1", "2", "3"},
 			} {

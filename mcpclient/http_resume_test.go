@@ -131,8 +131,7 @@ func TestHTTPQuietConnectionsLive(t *testing.T) {
 	})
 }
 
-// Connections that end at once are failures: the waits grow, and the client gives up in the
-// end.
+// Connections that end at once are failures: the waits grow, and the client gives up in the end.
 func TestHTTPResumeGivesUp(t *testing.T) {
 	var opened []time.Time
 	h := func(w http.ResponseWriter, r *http.Request, m message) {
@@ -226,9 +225,7 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 		c := connectTo(t, s, legacy())
 		var streaming sync.WaitGroup
 		for range calls {
-			streaming.Go(func() {
-				wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil)), mcpclient.ErrSessionLost)
-			})
+			streaming.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil)), mcpclient.ErrSessionLost) })
 		}
 		synctest.Wait()
 		mu.Lock()
@@ -401,8 +398,7 @@ func TestSSEStreamLost(t *testing.T) {
 	})
 }
 
-// A cancelled call is cancelled at the server, even if the server has not yet accepted the
-// POST.
+// A cancelled call is cancelled at the server, even if the server has not yet accepted the POST.
 func TestSSECancel(t *testing.T) {
 	for _, tool := range []string{"taken", "held"} {
 		bubble(t, tool, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -201,8 +200,7 @@ func TestBlackHole(t *testing.T) {
 			<-r.Context().Done()
 			ended.Add(1)
 		}
-		s := httpServer(t, silent)
-		c := connectTo(t, s, opts)
+		c := connectTo(t, httpServer(t, silent), opts)
 		ctx := withTimeout(t, time.Second)
 		start := time.Now()
 		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
@@ -296,20 +294,15 @@ func TestCallsShareConnections(t *testing.T) {
 			call(100)
 			equal(t, "connections for 100 calls", dialed.Load(), 1)
 			const callers, calls = 64, 20
-			var wg sync.WaitGroup
-			for range callers {
-				wg.Go(func() {
-					for range calls {
-						callText(t, t.Context(), c, "a", "a")
-						time.Sleep(time.Millisecond) // until all responses have ended
-					}
-				})
-			}
-			wg.Wait()
+			together(callers, func() {
+				for range calls {
+					callText(t, t.Context(), c, "a", "a")
+					time.Sleep(time.Millisecond) // until all responses have ended
+				}
+			})
 			if n := dialed.Load(); n > callers+1 {
 				t.Errorf("got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
 			}
-			_ = c.Close()
 		})
 	}
 }
@@ -409,10 +402,6 @@ func TestRoundTripperChangesRequests(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, modern())
-		var calls sync.WaitGroup
-		for range 20 {
-			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
-		}
-		calls.Wait()
+		together(20, func() { callText(t, t.Context(), c, "a", "a") })
 	})
 }

@@ -154,8 +154,7 @@ func (l *link) endCalls() {
 	}
 }
 
-// end closes the connection, fails its calls, and cancels the handling of the server's
-// requests.
+// end closes the connection, fails its calls, and cancels the handling of the server's requests.
 func (l *link) end() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()
@@ -262,8 +261,7 @@ func (f *inFlight) session(l *link) sessionRef {
 // NOT persist cursors across sessions". Without sessions cursors outlive the connection.
 var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
 
-// busy reports whether calls, except for subscriptions, or requests of the server are in
-// progress.
+// busy reports whether calls, except for subscriptions, or requests of the server are in progress.
 func (l *link) busy() bool {
 	for _, call := range l.calls.Pending() {
 		if call.Value.(*inFlight).listening == nil {

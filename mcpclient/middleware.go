@@ -27,10 +27,9 @@ import (
 //		}
 //	}
 //
-// It may pass on another context, change the fields that [Request] allows,
-// answer without next, change the answer, and call next again, one call after
-// the other. Repeating a request that may have acted, such as tools/call, is
-// its own responsibility: the client itself never does.
+// It may pass on another context, change the fields that [Request] allows, answer without next,
+// change the answer, and call next again, one call after the other. Repeating a request that may
+// have acted, such as tools/call, is its own responsibility: the client itself never does.
 type Middleware func(next Handler) Handler
 
 // Handler answers a request with a result, a JSON object. The handlers of one client run
@@ -44,14 +43,13 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // Request is a request for a [Middleware]: either the client's or the server's.
 //
 // Middleware sees each call of the client once, in either era: input rounds, retries after
-// temporary failures, corrected headers and the wait for a new session happen within next. It
-// also sees initialize, server/discover, requests of tasks and subscriptions, and the
-// notifications of [Client.Notify], [Client.SetRoots] and the handshake; subscriptions/listen
-// lasts as long as its stream. It does not see requests that are not sent, because the server
-// lacks the capability or the answer is in the cache. It does not see messages that end or
-// answer others: notices of cancellation, the tasks/cancel of a call [WithTask] that ended
-// before its task, the answers to the server's requests. And it does not see the pings of
-// [Timeouts.KeepAlive].
+// temporary failures, corrected headers and the wait for a new session happen within next. It also
+// sees initialize, server/discover, requests of tasks and subscriptions, and the notifications of
+// [Client.Notify], [Client.SetRoots] and the handshake; subscriptions/listen lasts as long as its
+// stream. It does not see requests that are not sent, because the server lacks the capability or
+// the answer is in the cache. It does not see messages that end or answer others: notices of
+// cancellation, the tasks/cancel of a call [WithTask] that ended before its task, the answers to
+// the server's requests. And it does not see the pings of [Timeouts.KeepAlive].
 //
 // Server middleware sees each question for a handler once: a request of the legacy era, or an
 // entry of a modern input round. [mcp.OriginFrom] tells its origin.

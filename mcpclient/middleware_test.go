@@ -525,13 +525,12 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, server)
 		o := undeclared(modern())
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Params = json.RawMessage(strings.ReplaceAll(string(r.Params), "old:it", "new:it"))
 			return next(ctx, r)
 		}))
-		c := connectTo(t, s, o)
+		c := connectTo(t, httpServer(t, server), o)
 		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
 		_, readErr := c.ReadResource(t.Context(), "old:it")
 		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
@@ -545,7 +544,6 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(sessionServer)
-		server := serve(t, s)
 		o := legacy()
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			if r.Method != "tools/list" {
@@ -559,7 +557,7 @@ func TestMiddlewareCallsNextTwice(t *testing.T) {
 			}
 			return next(ctx, r)
 		}))
-		c := connectTo(t, server, o)
+		c := connectTo(t, serve(t, s), o)
 		noError(t, listOnce(t.Context(), c))
 		equal(t, "session", c.SessionID(), "s-3")
 	})

@@ -58,9 +58,7 @@ func TestProbe(t *testing.T) {
 }
 
 func refusedWith(code int) func(*testing.T, error) {
-	return func(t *testing.T, err error) {
-		wantCode(t, err, code)
-	}
+	return func(t *testing.T, err error) { wantCode(t, err, code) }
 }
 
 // A forced revision is never replaced by another, whatever the server offers.
@@ -219,7 +217,6 @@ func TestProbeCannotBeSent(t *testing.T) {
 		got := c.Server().Revision
 		wrong(t, got != mcp.Revision20251125 || dials != 2, "got revision %s after %d dials", got, dials)
 		<-first.closed
-		_ = c.Close()
 	})
 }
 
@@ -235,9 +232,7 @@ func TestSlowModernServer(t *testing.T) {
 		"refuses": `"error":{"code":-32601,"message":"method not found"}`,
 		"answers": `"result":{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"slow","version":"1"}}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { slowModernServer(t, answer) })
-		})
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { slowModernServer(t, answer) }) })
 	}
 }
 
@@ -309,8 +304,7 @@ func TestNotAnMCPServer(t *testing.T) {
 	}
 }
 
-// An echo is recognized at once, by the request that returns, whatever middleware has added to
-// it.
+// An echo is recognized at once, by the request that returns, whatever middleware has added to it.
 func TestConnectToEcho(t *testing.T) {
 	meta := handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 		r.Meta["traceparent"] = json.RawMessage(`"00-1"`)

@@ -35,11 +35,10 @@ type Options struct {
 	Handlers map[string]Handler
 
 	// OnNotification gets every notification of the server, one at a time, in order of arrival,
-	// from one goroutine. It may call the client. If it is slow, later notifications wait;
-	// beyond Limits.Notifications the oldest are dropped and counted in the log. A modern
-	// server announces changes of its lists and resources only to subscriptions: see
-	// [Client.Subscribe]. When a server over HTTP has changed its era, the client itself
-	// reports that each list has changed.
+	// from one goroutine. It may call the client. If it is slow, later notifications wait; beyond
+	// Limits.Notifications the oldest are dropped and counted in the log. A modern server announces
+	// changes of its lists and resources only to subscriptions: see [Client.Subscribe]. When a
+	// server over HTTP has changed its era, the client itself reports that each list has changed.
 	OnNotification func(*mcp.Notification)
 
 	// LogLevel asks the server for log messages at this level and above, by logging/setLevel
@@ -66,20 +65,18 @@ type Options struct {
 	Limits   Limits
 	Timeouts Timeouts
 
-	// Logger logs traffic at Debug (without bodies), restarts if there is no Restart.Notify,
-	// and at Warn tolerated violations of the protocol, for example lines of a [Command]
-	// between its messages: the first 100 of a connection, later ones at Debug. Default:
-	// discarded.
+	// Logger logs traffic at Debug (without bodies), restarts if there is no Restart.Notify, and at
+	// Warn tolerated violations of the protocol, for example lines of a [Command] between its
+	// messages: the first 100 of a connection, later ones at Debug. Default: discarded.
 	Logger *slog.Logger
 }
 
 // Protocol has the protocol settings of [Options].
 type Protocol struct {
 	// Revision forces a protocol revision, one of [Revisions], and with it the era, instead of
-	// probing. If the server speaks only other revisions, Connect fails with a
-	// [*RevisionError]. Default: the newest revision of both sides. Some servers speak
-	// 2026-07-28 although their tools send requests, which fail there: such tools work with
-	// [mcp.Revision20251125].
+	// probing. If the server speaks only other revisions, Connect fails with a [*RevisionError].
+	// Default: the newest revision of both sides. Some servers speak 2026-07-28 although their
+	// tools send requests, which fail there: such tools work with [mcp.Revision20251125].
 	Revision string
 
 	// EraCache remembers the server's era for other clients. A forced Revision neither uses nor
@@ -88,9 +85,8 @@ type Protocol struct {
 
 	// Capabilities is a JSON object with additional capabilities, in either era: extensions,
 	// experimental capabilities, or more features of a handler, which the handler must support.
-	// Handlers add their own. If it names sampling, elicitation or roots, they must be
-	// installed. An extension needs a prefix, as in com.example/x, and is declared with every
-	// request.
+	// Handlers add their own. If it names sampling, elicitation or roots, they must be installed.
+	// An extension needs a prefix, as in com.example/x, and is declared with every request.
 	Capabilities json.RawMessage
 
 	// ExactCapabilities declares only Capabilities, so that the client can declare less than
@@ -171,12 +167,11 @@ func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsM
 
 // Limits bound the resources that one server can use: see [Options]. Zero means the default.
 type Limits struct {
-	// Retries bounds how often a request is sent again: after a temporary HTTP status (408,
-	// 429, 5xx except 501), after its connection failed before the response began, or after the
-	// response broke off and could not be resumed. The waits grow from 0.25 s to 30 s, or are
-	// those of Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that
-	// clients do not return together. If net/http finds an idle connection closed it uses
-	// another by itself.
+	// Retries bounds how often a request is sent again: after a temporary HTTP status (408, 429,
+	// 5xx except 501), after its connection failed before the response began, or after the response
+	// broke off and could not be resumed. The waits grow from 0.25 s to 30 s, or are those of
+	// Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that clients do
+	// not return together. If net/http finds an idle connection closed it uses another by itself.
 	//
 	// Tool calls and custom requests are never sent again; initialize and server/discover only
 	// after 408, 429 and 503. Retries also bounds how often the answer to a server's request is

@@ -65,8 +65,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 	})
 }
 
-// Background requests, such as lists, do not make it ambiguous which call a question belongs
-// to.
+// Background requests, such as lists, do not make it ambiguous which call a question belongs to.
 func TestOriginBesideLists(t *testing.T) {
 	seen := make(chan asking, 1)
 	o := undeclared(watches(legacy(), seen))
@@ -163,9 +162,7 @@ func TestOriginInResponse(t *testing.T) {
 		c := connectTo(t, s, o)
 		var calls sync.WaitGroup
 		for _, tool := range []string{"one", "two"} {
-			calls.Go(func() {
-				callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool)
-			})
+			calls.Go(func() { callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool) })
 		}
 		calls.Wait()
 		names, ids := map[string]bool{}, map[int64]bool{}
@@ -194,8 +191,7 @@ func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended
 }
 
 // A shared connection does not show which call a question belongs to. The handler ends when the
-// only call is cancelled, and not when it is answered: then the question belongs to something
-// else.
+// only call is cancelled, and not when it is answered: then the question belongs to something else.
 func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 	for _, gaveUp := range []bool{false, true} {
 		opts, began, ended := ending(legacy())

@@ -23,9 +23,8 @@ type Schemas struct {
 	// ignored. It needs a Validator. Default: results are not checked.
 	CheckOutputs bool
 
-	// OnInvalidTool, if set, is called for every tool that [Client.Tools] leaves out because
-	// its x-mcp-header is invalid, on the goroutine of the range loop. The log has the same at
-	// Warn.
+	// OnInvalidTool, if set, is called for every tool that [Client.Tools] leaves out because its
+	// x-mcp-header is invalid, on the goroutine of the range loop. The log has the same at Warn.
 	OnInvalidTool func(tool *mcp.Tool, reason error)
 }
 

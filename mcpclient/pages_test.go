@@ -225,9 +225,8 @@ func TestCursorOfNextSession(t *testing.T) {
 	})
 }
 
-// A session that begins while a page is requested loses nothing of the list: the cursor of a
-// first page from the new session belongs to it, and a cursor of the old one is not sent in
-// another.
+// A session that begins while a page is requested loses nothing of the list: the cursor of a first
+// page from the new session belongs to it, and a cursor of the old one is not sent in another.
 func TestCursorWhileSessionBegins(t *testing.T) {
 	for name, test := range map[string]struct {
 		refused string   // part of the request that gets 401, once

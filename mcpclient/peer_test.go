@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,6 +213,13 @@ func (p *peer) reply(format string, args ...any) {
 	p.send(format, append([]any{p.next().ID}, args...)...)
 }
 
+// each calls f for every message until the client ends.
+func (p *peer) each(f func(m message)) {
+	for m := range p.inbox {
+		f(m)
+	}
+}
+
 // replyAll is reply to every request until the client ends.
 func (p *peer) replyAll(format string, args ...any) {
 	for m := range p.inbox {
@@ -347,9 +355,7 @@ func playAll(t *testing.T, all []conversation) {
 		t.Run(conv.name, func(t *testing.T) {
 			for _, way := range ways {
 				if conv.way == "" || conv.way == way {
-					t.Run(way, func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { conv.run(t, way) })
-					})
+					t.Run(way, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { conv.run(t, way) }) })
 				}
 			}
 		})
@@ -611,4 +617,13 @@ func wrong(t testing.TB, bad bool, format string, args ...any) {
 	if bad {
 		t.Errorf(format, args...)
 	}
+}
+
+// together runs f n times concurrently.
+func together(n int, f func()) {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(f)
+	}
+	all.Wait()
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxProgress bounds a progress notification for [WithProgress] in bytes, because many may
-// wait.
+// maxProgress bounds a progress notification for [WithProgress] in bytes, because many may wait.
 const maxProgress = 16 << 10
 
 // progressed passes a progress notification to its call, or to the follower of the task that

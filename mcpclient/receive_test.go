@@ -119,9 +119,7 @@ func TestGarbage(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { callText(t, ctx, c, "c", "fine") })
 		synctest.Wait()
-		wg.Go(func() {
-			wantIs(t, errOf(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d")
-		})
+		wg.Go(func() { wantIs(t, errOf(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d") })
 		wg.Wait()
 	}}})
 }
@@ -147,9 +145,7 @@ func TestTooLargeMessage(t *testing.T) {
 		long := strings.Repeat("x", 2000)
 
 		var calls sync.WaitGroup
-		calls.Go(func() {
-			wantIs(t, errOf(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge)
-		})
+		calls.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge) })
 		first := <-asked
 		calls.Go(func() { callText(t, t.Context(), c, "short", "short") })
 		second := <-asked
@@ -177,9 +173,7 @@ func TestBatchIsBounded(t *testing.T) {
 	opts.OnNotification = seen.add
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var call sync.WaitGroup
-		call.Go(func() {
-			wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult)
-		})
+		call.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
 		m := p.next()
 		p.send("[" + strings.Repeat(`{"method":"n"},`, 1000) + answerTo(m) + "]")
 		call.Wait()

@@ -72,8 +72,7 @@ type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
-// restarts replaces connections that have ended. Connect uses it first, then one renewal at a
-// time.
+// restarts replaces connections that have ended. Connect uses it first, then one renewal at a time.
 type restarts struct {
 	Restart  // with defaults
 	renewals *renewal.Group

@@ -77,36 +77,6 @@ func withinMinute(t *testing.T) context.Context {
 	return ctx
 }
 
-// endsLate is a transport whose connections end 5 s after they are closed.
-type endsLate struct{ *peerTransport }
-
-func (l endsLate) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := l.peerTransport.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &endsLateConn{Conn: conn}, nil
-}
-
-type endsLateConn struct {
-	mcpclient.Conn
-	closed atomic.Bool
-}
-
-func (l *endsLateConn) Close() error {
-	l.closed.Store(true)
-	return l.Conn.Close()
-}
-
-func (l *endsLateConn) Recv() ([]byte, error) {
-	data, err := l.Conn.Recv()
-	if err != nil && l.closed.Load() {
-		time.Sleep(5 * time.Second)
-		err = io.ErrUnexpectedEOF // like a connection that ends by itself
-	}
-	return data, err
-}
-
 // The late end of a replaced connection does not begin a restart.
 func TestRestartIgnoresLateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +91,14 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}
 		o := legacy()
 		o.Restart = new(mcpclient.Restart)
-		c := connected(t, endsLate{transport}, o)
+		c := connected(t, &hooked{Transport: transport, recv: func(conn mcpclient.Conn) ([]byte, error) {
+			data, err := conn.Recv()
+			if err != nil {
+				time.Sleep(5 * time.Second)
+				err = io.ErrUnexpectedEOF // like a connection that ends by itself
+			}
+			return data, err
+		}}, o)
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)
 		noError(t, c.Ping(withinMinute(t)))

@@ -69,26 +69,57 @@ func (f *peerTransport) dialed() int {
 }
 
 // events records the calls of Restart.Notify.
-type events struct {
-	mu  sync.Mutex
-	all []string // attempts, with "+" where one succeeded
-}
+type events struct{ diary }
 
+// add writes the attempt, with "+" if it succeeded.
 func (e *events) add(attempt int, err error) {
-	event := fmt.Sprint(attempt)
+	end := ""
 	if err == nil {
-		event += "+"
+		end = "+"
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, event)
+	e.write("%d%s", attempt, end)
 }
 
-func (e *events) seen() []string {
-	synctest.Wait()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.all)
+// hooked is a transport with functions instead of methods of its connections.
+type hooked struct {
+	mcpclient.Transport
+	send  func(ctx context.Context, conn mcpclient.Conn, message []byte) error
+	recv  func(conn mcpclient.Conn) ([]byte, error)
+	close func(conn mcpclient.Conn) error
+}
+
+type hookedConn struct {
+	mcpclient.Conn
+	hooks *hooked
+}
+
+func (h *hooked) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := h.Transport.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return hookedConn{conn, h}, nil
+}
+
+func (c hookedConn) Send(ctx context.Context, message []byte) error {
+	if c.hooks.send == nil {
+		return c.Conn.Send(ctx, message)
+	}
+	return c.hooks.send(ctx, c.Conn, message)
+}
+
+func (c hookedConn) Recv() ([]byte, error) {
+	if c.hooks.recv == nil {
+		return c.Conn.Recv()
+	}
+	return c.hooks.recv(c.Conn)
+}
+
+func (c hookedConn) Close() error {
+	if c.hooks.close == nil {
+		return c.Conn.Close()
+	}
+	return c.hooks.close(c.Conn)
 }
 
 // restarting runs f with a client that restarts, and with its first peer.
@@ -102,12 +133,13 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 		o.Restart = &r
 		c := connected(t, transport, o)
 		f(t, c, transport, <-transport.peers)
+		_ = c.Close() // before its connections end
 	})
 }
 
 func wantEvents(t *testing.T, e *events, want ...string) {
 	t.Helper()
-	same(t, "attempts", e.seen(), want)
+	same(t, "attempts", e.read(), want)
 }
 
 // Current calls fail at once or are repeated, and later ones wait.
@@ -137,9 +169,7 @@ func TestRestart(t *testing.T) {
 				took := time.Since(start)
 				wrong(t, took < 250*time.Millisecond || took > 500*time.Millisecond, "the restart took %v, want 250 ms to 500 ms", took)
 			})
-			calls.Go(func() {
-				noError(t, c.Notify(t.Context(), "acme/later", nil), "notification")
-			})
+			calls.Go(func() { noError(t, c.Notify(t.Context(), "acme/later", nil), "notification") })
 			calls.Go(func() {
 				ctx := withTimeout(t, 100*time.Millisecond)
 				wantIs(t, errOf(c.CallTool(ctx, "c", nil)), context.DeadlineExceeded, "a call that cannot wait")
@@ -232,7 +262,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 				wrong(t, notify == nil && !slices.Equal(logged, records) || notify != nil && logged != nil, "%s: the log has\n%s", name, log.String())
 			})
 		}
-		equal(t, name, len(told.all), len(records))
+		equal(t, name, len(told.lines), len(records))
 	}
 }
 
@@ -343,19 +373,12 @@ func TestRestartClosed(t *testing.T) {
 	})
 }
 
-// slowToClose is a transport whose connections take a minute to close.
-type slowToClose struct{ *peerTransport }
-
-func (s slowToClose) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := s.peerTransport.Dial(ctx)
-	return slowClose{conn}, err
-}
-
-type slowClose struct{ mcpclient.Conn }
-
-func (s slowClose) Close() error {
-	time.Sleep(time.Minute)
-	return s.Conn.Close()
+// slowToClose returns a transport whose connections take a minute to close.
+func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
+	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
+		time.Sleep(time.Minute)
+		return conn.Close()
+	}}
 }
 
 // A call that waits for the restart returns at Close, even while the old connection is still
@@ -365,7 +388,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
 		o.Restart = new(mcpclient.Restart)
-		c := connected(t, slowToClose{transport}, o)
+		c := connected(t, slowToClose(transport), o)
 		_ = (<-transport.peers).conn.Close()
 		synctest.Wait()
 		waiting := background(func() error { return c.Ping(t.Context()) })

@@ -94,10 +94,9 @@ func TestRetries(t *testing.T) {
 		"custom request":     {busy{status: 503, times: 1}, 0, "acme/do", 0, false, 1, 0, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := httpServer(t, test.busy.serve)
 			o := modern()
 			o.Limits.Retries = test.max
-			c := connectTo(t, s, o)
+			c := connectTo(t, httpServer(t, test.busy.serve), o)
 			ctx := t.Context()
 			if test.deadline > 0 {
 				var cancel context.CancelFunc

@@ -70,9 +70,8 @@ type inputRounds struct {
 	deferred  time.Time // when the first of them began
 }
 
-// answer answers the questions of a round and returns the request with the answers. The state
-// is returned unchanged: "clients MUST NOT inspect, parse, modify, or make any assumptions
-// about" it.
+// answer answers the questions of a round and returns the request with the answers. The state is
+// returned unchanged: "clients MUST NOT inspect, parse, modify, or make any assumptions about" it.
 func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound) (*request, error) {
 	if round.questions != nil {
 		s.asked++

@@ -145,9 +145,7 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for _, state := range []string{`"\q"`, "\"a\tb\""} {
 			var call sync.WaitGroup
-			call.Go(func() {
-				wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult)
-			})
+			call.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, state)
 			synctest.Wait()
 			time.Sleep(time.Minute)
@@ -198,12 +196,10 @@ func TestDeferralsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go func() {
-					for m := range p.inbox {
-						time.Sleep(test.busy)
-						p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, m.ID)
-					}
-				}()
+				go p.each(func(m message) {
+					time.Sleep(test.busy)
+					p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, m.ID)
+				})
 				start := time.Now()
 				_, err := c.CallTool(t.Context(), "t", nil)
 				wantBoth(t, err, mcpclient.ErrTooManyRounds, test.text)
@@ -270,8 +266,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 	})
 }
 
-// After a round the server may continue the call as a task, whose questions have keys of their
-// own.
+// After a round the server may continue the call as a task, whose questions have keys of their own.
 func TestTaskAfterRound(t *testing.T) {
 	opts := modern()
 	opts.Roots, opts.Protocol.AllowUndeclared = []mcp.Root{}, true

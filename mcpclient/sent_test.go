@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -80,8 +79,7 @@ func TestUnsent(t *testing.T) {
 	}
 }
 
-// A call whose response broke off was accepted, even if the server refuses to resume the
-// response.
+// A call whose response broke off was accepted, even if the server refuses to resume the response.
 func TestResumptionIsRefused(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
 		synctest.Test(t, func(t *testing.T) {
@@ -160,14 +158,12 @@ func TestUnsentToADyingServer(t *testing.T) {
 				case err == nil || mcpclient.Unsent(err) != test.unsent:
 					t.Errorf("got %v, unsent %t, want %t", err, mcpclient.Unsent(err), test.unsent)
 				}
-				_ = c.Close()
 			})
 		}
 	}
 }
 
-// dyingTransport is a transport whose first server accepts a number of bytes of a call and
-// dies.
+// dyingTransport is a transport whose first server accepts a number of bytes of a call and dies.
 type dyingTransport struct {
 	written int
 	dials   int
@@ -267,36 +263,18 @@ func TestNoStandaloneStream(t *testing.T) {
 	}
 }
 
-// stuck is a transport whose connections do not accept messages that contain a text.
-type stuck struct {
-	mcpclient.Transport
-	text string
-}
-
-type stuckConn struct {
-	mcpclient.Conn
-	text string
-}
-
-func (s stuck) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := s.Transport.Dial(ctx)
-	return stuckConn{conn, s.text}, err
-}
-
-func (s stuckConn) Send(ctx context.Context, message []byte) error {
-	if strings.Contains(string(message), s.text) {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	return s.Conn.Send(ctx, message)
-}
-
 // stuckPeer runs f with a client whose messages with a text get stuck.
 func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpclient.Client, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, p := newPeer(t)
 		go p.handshake()
-		c := connected(t, stuck{transport, text}, opts)
+		c := connected(t, &hooked{Transport: transport, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+			if strings.Contains(string(message), text) {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return conn.Send(ctx, message)
+		}}, opts)
 		synctest.Wait()
 		f(c, p)
 	})
@@ -315,19 +293,10 @@ func TestUnsentIsNotCancelled(t *testing.T) {
 
 // An answer that cannot be sent is dropped after 30 s, and the log says so.
 func TestSendingAnAnswerIsBounded(t *testing.T) {
-	var log bytes.Buffer
-	var mu sync.Mutex
-	lost := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return strings.Contains(log.String(), "answer to the server lost")
-	}
+	var log logged
+	lost := func() bool { return strings.Contains(log.String(), "answer to the server lost") }
 	opts := samples(legacy(), answersTea)
-	opts.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return log.Write(b)
-	}), nil))
+	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	stuckPeer(t, opts, `"tea"`, func(_ *mcpclient.Client, p *peer) {
 		p.ask("1")
 		time.Sleep(30*time.Second - time.Millisecond)

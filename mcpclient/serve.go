@@ -179,8 +179,7 @@ func (d *dispatcher) cancelled(s wire.Session, params json.RawMessage) {
 	}
 }
 
-// abandon ends the handlers for a session, or with nil all: the server no longer waits for
-// them.
+// abandon ends the handlers for a session, or with nil all: the server no longer waits for them.
 func (d *dispatcher) abandon(s wire.Session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -147,8 +147,7 @@ func TestInputRounds(t *testing.T) {
 	})
 }
 
-// A declined form is an answer. A rejected sampling request ends the call and its other
-// question.
+// A declined form is an answer. A rejected sampling request ends the call and its other question.
 func TestDecline(t *testing.T) {
 	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, fmt.Errorf("not now: %w", mcp.ErrRejected)

@@ -196,19 +196,15 @@ func TestServerThatDoesNotRead(t *testing.T) {
 }
 
 func TestMaxNotifications(t *testing.T) {
-	var mu sync.Mutex
-	var got []string
+	var got diary
 	release := make(chan bool)
 	opts := legacy()
 	opts.Limits.Notifications = 3
 	opts.OnNotification = func(n *mcp.Notification) {
 		<-release
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, strings.ReplaceAll(string(n.Params), " ", ""))
+		got.write("%s", strings.ReplaceAll(string(n.Params), " ", ""))
 	}
 	for _, size := range []int{0, 12 << 20} {
-		got = nil
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			release = make(chan bool)
 			for i := range 6 {
@@ -216,14 +212,11 @@ func TestMaxNotifications(t *testing.T) {
 				synctest.Wait()
 			}
 			close(release)
-			synctest.Wait()
 			want := `[{"i":0} {"i":3} {"i":4} {"i":5}]`
 			if size > 0 {
 				want = `[{"i":0} {"i":4} {"i":5}]` // two large ones fit in 32 MiB
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			wrong(t, fmt.Sprint(got) != want, "messages of %d bytes: got %v, want %v", size, got, want)
+			equal(t, fmt.Sprintf("messages of %d bytes", size), fmt.Sprint(got.read()), want)
 		})
 	}
 }
@@ -318,14 +311,10 @@ func TestCursorIsBounded(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var size atomic.Int64
 		size.Store(64 << 10)
-		go func() {
-			for m := range p.inbox {
-				p.send(`{"id":%s,"result":{"tools":[],"nextCursor":"%s"}}`, m.ID, strings.Repeat("x", int(size.Load())))
-			}
-		}()
-		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-			t.Errorf("at the bound: got %v", err)
-		}
+		go p.each(func(m message) {
+			p.send(`{"id":%s,"result":{"tools":[],"nextCursor":"%s"}}`, m.ID, strings.Repeat("x", int(size.Load())))
+		})
+		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), "at the bound")
 		for _, err := range c.Tools(t.Context()) {
 			wantBoth(t, err, mcpclient.ErrTooManyPages, "repeated", "the same again")
 		}
@@ -434,15 +423,11 @@ func TestWaitsForStream(t *testing.T) {
 func TestCachedResultsAreBounded(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		asked := 0
-		go func() {
-			for m := range p.inbox {
-				asked++
-				p.send(`{"id":%s,"result":{"tools":[],"ttlMs":60000}}`, m.ID)
-			}
-		}()
-		read := func(n int) {
-			noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n)))))
-		}
+		go p.each(func(m message) {
+			asked++
+			p.send(`{"id":%s,"result":{"tools":[],"ttlMs":60000}}`, m.ID)
+		})
+		read := func(n int) { noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n))))) }
 		for n := range 1025 {
 			read(n)
 		}

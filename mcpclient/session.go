@@ -18,8 +18,7 @@ const (
 	// start another.
 	renewPause = time.Minute
 
-	// maxOwners bounds how often a request changes to a session of another user before it is
-	// sent.
+	// maxOwners bounds how often a request changes to a session of another user before it is sent.
 	maxOwners = 5
 )
 
@@ -41,8 +40,7 @@ type sessionClient interface {
 	// askAgain finds out what the server speaks now, and switches the client to it.
 	askAgain(ctx context.Context) error
 
-	// refusedForNothing reports whether a refusal of the current revision lists it as
-	// supported.
+	// refusedForNothing reports whether a refusal of the current revision lists it as supported.
 	refusedForNothing(err error) bool
 }
 

@@ -250,13 +250,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 func TestSessionRenewedOnce(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
-		var calls sync.WaitGroup
-		for range 50 {
-			calls.Go(func() {
-				noError(t, errOf(collect(c.Tools(t.Context()), toolName)))
-			})
-		}
-		calls.Wait()
+		together(50, func() { noError(t, errOf(collect(c.Tools(t.Context()), toolName))) })
 		began := 0
 		for _, what := range s.seen() {
 			if what == "initialize" {

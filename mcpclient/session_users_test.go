@@ -114,7 +114,6 @@ func has(t *testing.T, seen []string, one string, want bool) {
 func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiplomat()
-		server := serve(t, d)
 		o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			sample(ctx)
 			return tea(), nil
@@ -122,7 +121,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		o.Timeouts.Call = -1 // for calls that outlive sessions
 		token := bearer("one")
-		c := connectWith(t, server, token, o)
+		c := connectWith(t, serve(t, d), token, o)
 		d.read()
 		f(t, c, d, token)
 	})

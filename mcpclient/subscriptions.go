@@ -134,9 +134,8 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error]
 	}
 }
 
-// Wake returns a channel that receives when there may be changes: call [Subscription.Next]
-// until there is none. Together they do in a select what [Subscription.Changes] does in a
-// range.
+// Wake returns a channel that receives when there may be changes: call [Subscription.Next] until
+// there is none. Together they do in a select what [Subscription.Changes] does in a range.
 func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 
 // Next returns the oldest change without waiting. If there is none, and none can arrive, the

@@ -49,9 +49,8 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	return nil // even if it ended right afterwards
 }
 
-// keep listens until the subscription is closed or the server ends it. It does not reopen a
-// stream without an acknowledgement. After a lost connection it reopens the stream on the next
-// one.
+// keep listens until the subscription is closed or the server ends it. It does not reopen a stream
+// without an acknowledgement. After a lost connection it reopens the stream on the next one.
 func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()

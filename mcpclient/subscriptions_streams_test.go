@@ -22,23 +22,18 @@ import (
 // follows that.
 func TestSubscribeAfterUnsubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var got []string
+		var got diary
 		release := make(chan struct{})
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			if r.Method != http.MethodPost {
 				w.WriteHeader(http.StatusMethodNotAllowed)
 				return
 			}
-			mu.Lock()
-			got = append(got, m.Method)
-			mu.Unlock()
+			got.write("%s", m.Method)
 			if m.Method == "resources/unsubscribe" {
 				<-release
 			}
-			mu.Lock()
-			got = append(got, m.Method+" answered")
-			mu.Unlock()
+			got.write("%s answered", m.Method)
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 		})
 		c := connectTo(t, s, undeclared(legacy()))
@@ -55,7 +50,7 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 			"resources/subscribe", "resources/subscribe answered", "resources/unsubscribe", "resources/unsubscribe answered",
 			"resources/subscribe", "resources/subscribe answered",
 		}
-		same(t, "", got, want)
+		same(t, "", got.read(), want)
 	})
 }
 
@@ -331,9 +326,8 @@ func TestConnectWaitsForStream(t *testing.T) {
 	}
 }
 
-// A standalone stream that lasted is opened again soon, even if few events arrived. A stream
-// that ends at once is requested ever more slowly. Clients that lost it together do not return
-// together.
+// A standalone stream that lasted is opened again soon, even if few events arrived. A stream that
+// ends at once is requested ever more slowly. Clients that lost it together do not return together.
 func TestStandaloneStreamComesBack(t *testing.T) {
 	for name, test := range map[string]struct {
 		lives       time.Duration

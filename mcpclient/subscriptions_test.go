@@ -73,17 +73,11 @@ func onResources(uris ...string) mcp.SubscriptionFilter {
 }
 
 func TestSubscribeModern(t *testing.T) {
-	var mu sync.Mutex
-	var observed []string
+	var observed diary
 	opts := modern()
 	opts.Timeouts.Call = time.Second // does not bound the stream
-	opts.OnNotification = func(n *mcp.Notification) {
-		mu.Lock()
-		defer mu.Unlock()
-		observed = append(observed, n.Method)
-	}
+	opts.OnNotification = func(n *mcp.Notification) { observed.write("%s", n.Method) }
 	playAll(t, []conversation{{name: "subscribe_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		observed = nil
 		s := subscribed(t, ctx, c, mcp.SubscriptionFilter{
 			ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"},
 		})
@@ -92,9 +86,8 @@ func TestSubscribeModern(t *testing.T) {
 		synctest.Wait()
 		wantChanges(t, s, toolsChanged, updated("file:///a"), updated("file:///a/part"))
 		wantIs(t, end(s), mcpclient.ErrSubscriptionEnded)
-		mu.Lock()
-		defer mu.Unlock()
-		wrong(t, len(observed) != 6 || observed[1] != "notifications/tools/list_changed", "OnNotification: got %v, want all six", observed)
+		seen := observed.read()
+		wrong(t, len(seen) != 6 || seen[1] != "notifications/tools/list_changed", "OnNotification: got %v, want all six", seen)
 		ping(t, ctx, c)
 	}}})
 }
@@ -333,13 +326,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		s.seen()
-		var calls sync.WaitGroup
-		for range 3 {
-			calls.Go(func() {
-				noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a", "file:///b"))))
-			})
-		}
-		calls.Wait()
+		together(3, func() { noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a", "file:///b")))) })
 		var got []string
 		for _, what := range s.seen() {
 			if strings.HasPrefix(what, "resources/") {
@@ -391,9 +378,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 			wantIs(t, err, context.DeadlineExceeded)
 		})
 		p.expect("resources/subscribe")
-		calls.Go(func() {
-			noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a"))))
-		})
+		calls.Go(func() { noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a")))) })
 		m := p.next()
 		if m.Method == "notifications/cancelled" { // sent while the test continues
 			m = p.next()

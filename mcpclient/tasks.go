@@ -76,10 +76,9 @@ const (
 // it decides. StartTask returns when the server has accepted the task, or has answered at once;
 // [Task.Wait] then returns the answer.
 //
-// The error is a [*CapabilityError] if the server has no tasks, or the tool cannot be a task.
-// In revision 2025-11-25 the client asks for a task; in the modern era the client only declares
-// tasks (extension io.modelcontextprotocol/tasks), and the server decides on the task and its
-// ttl.
+// The error is a [*CapabilityError] if the server has no tasks, or the tool cannot be a task. In
+// revision 2025-11-25 the client asks for a task; in the modern era the client only declares tasks
+// (extension io.modelcontextprotocol/tasks), and the server decides on the task and its ttl.
 //
 // The options hold only for StartTask: [WithProgress] gets nothing after it has returned. To
 // get only the result, call the tool [WithTask].
@@ -199,8 +198,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 }
 
 // learn records an answer about the task. asked is the number of answers before its request: an
-// answer that may be older than the end of the task is dropped. The id is a secret, also in
-// logs.
+// answer that may be older than the end of the task is dropped. The id is a secret, also in logs.
 func (t *Task) learn(state mcp.TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status

@@ -12,11 +12,10 @@ import (
 )
 
 // WithTask makes [Client.CallTool], [CallToolAs] or [Continue] call the tool as a task if the
-// server and the tool allow that, and return the result of the task. Otherwise the call is like
-// any other; other methods ignore the option. In revision 2025-11-25 the definition, as the
-// server lists it, says whether the tool may or must be a task; in the modern era the server
-// decides at each call, whatever tool says. [Client.StartTask] begins a task that continues
-// without a caller.
+// server and the tool allow that, and return the result of the task. Otherwise the call is like any
+// other; other methods ignore the option. In revision 2025-11-25 the definition, as the server
+// lists it, says whether the tool may or must be a task; in the modern era the server decides at
+// each call, whatever tool says. [Client.StartTask] begins a task that continues without a caller.
 //
 // It is one call: limits of time bound the whole, [WithProgress] follows the task until it has
 // ended, and [WithOutputCheck] checks its result. For [WithIdleTimeout] every answer about the

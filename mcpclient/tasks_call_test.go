@@ -187,15 +187,11 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
 		w.polls = 5
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit); err != nil {
-			t.Errorf("got %v of a server that answers", err)
-		}
+		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
 
 		synctest.Wait()
 		w.polls, w.lag = 0, 200*time.Millisecond
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit); err != nil {
-			t.Errorf("got %v of a server that takes 200ms for each answer", err)
-		}
+		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
 
 		synctest.Wait()
 		w.silent, w.lag = true, 0
@@ -237,14 +233,10 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 			synctest.Wait()
 			w.tell(1)
 		}()
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(300*time.Millisecond)); err != nil {
-			t.Errorf("got %v of a server that answers and tells of progress", err)
-		}
+		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(300*time.Millisecond))))
 		synctest.Wait()
 		w.polls = 2
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(math.MaxInt64)); err != nil {
-			t.Errorf("got %v with an endless limit", err)
-		}
+		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(math.MaxInt64))))
 		synctest.Wait()
 	})
 }
@@ -478,8 +470,7 @@ func TestTaskRequired(t *testing.T) {
 	}
 }
 
-// The definition of another tool is refused, as it would check the result against a wrong
-// schema.
+// The definition of another tool is refused, as it would check the result against a wrong schema.
 func TestOptionOfAnotherTool(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow, nil)} {

@@ -34,8 +34,7 @@ func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// fetch asks for the result. It comes at the end of the task; until then the server may be
-// silent.
+// fetch asks for the result. It comes at the end of the task; until then the server may be silent.
 func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer bound.From(ctx).Hold()()
 	var raw json.RawMessage

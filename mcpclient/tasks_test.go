@@ -150,26 +150,24 @@ func TestTaskBounds(t *testing.T) {
 		poll := "0"
 		questions := `{}`
 		gets := 0
-		go func() {
-			for m := range p.inbox {
-				if m.Method != "tasks/get" {
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-					continue
-				}
-				gets++
-				status := "input_required"
-				if questions == "" {
-					status = "completed"
-				}
-				asked := questions
-				if asked == "new" {
-					asked = `{"q` + string(m.ID) + `":{"method":"roots/list"}}`
-				} else if asked == "" {
-					asked = `{}`
-				}
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"pollIntervalMs":%s,"inputRequests":%s,"result":{"content":[]}}}`, m.ID, status, poll, asked)
+		go p.each(func(m message) {
+			if m.Method != "tasks/get" {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+				return
 			}
-		}()
+			gets++
+			status := "input_required"
+			if questions == "" {
+				status = "completed"
+			}
+			asked := questions
+			if asked == "new" {
+				asked = `{"q` + string(m.ID) + `":{"method":"roots/list"}}`
+			} else if asked == "" {
+				asked = `{}`
+			}
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"pollIntervalMs":%s,"inputRequests":%s,"result":{"content":[]}}}`, m.ID, status, poll, asked)
+		})
 		ctx := withTimeout(t, 10*time.Second-time.Millisecond)
 		if _, err := task.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
 			t.Errorf("no interval: got %v after %d polls, want the deadline after 10", err, gets)
@@ -200,12 +198,8 @@ func TestTaskIsReadOnce(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, result)
 		task := c.Task("k", "slow")
-		polled := allocated(func() {
-			noError(t, errOf(task.Poll(t.Context())))
-		})
-		waited := allocated(func() {
-			noError(t, errOf(task.Wait(t.Context())))
-		})
+		polled := allocated(func() { noError(t, errOf(task.Poll(t.Context()))) })
+		waited := allocated(func() { noError(t, errOf(task.Wait(t.Context()))) })
 		more := float64(waited-polled) / size
 		wrong(t, more > 1.5, "a wait takes %.1f times its result more than a poll, want room for the result alone", more)
 	})
@@ -226,8 +220,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 	})
 }
 
-// A question of a task is asked once, however many wait for the task, unless it was not
-// answered.
+// A question of a task is asked once, however many wait for the task, unless it was not answered.
 func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	var asked atomic.Int32
 	opts := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -238,14 +231,12 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	})
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var updates atomic.Int32
-		go func() {
-			for m := range p.inbox {
-				if m.Method == "tasks/update" {
-					updates.Add(1)
-				}
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		go p.each(func(m message) {
+			if m.Method == "tasks/update" {
+				updates.Add(1)
 			}
-		}()
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		})
 		task := c.Task("k", "slow")
 		wantText(t, errOf(task.Wait(t.Context())), "no model", "a question without an answer")
 		var waits sync.WaitGroup
@@ -273,18 +264,16 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 	})
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var updates []string
-		go func() {
-			for m := range p.inbox {
-				if m.Method == "tasks/update" {
-					updates = append(updates, string(m.Params.Answers))
-				}
-				if len(updates) > 0 {
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`, m.ID)
-					continue
-				}
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		go p.each(func(m message) {
+			if m.Method == "tasks/update" {
+				updates = append(updates, string(m.Params.Answers))
 			}
-		}()
+			if len(updates) > 0 {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`, m.ID)
+				return
+			}
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		})
 		_, err := c.Task("k", "slow").Wait(t.Context())
 		r := round(t, err)
 		if r.Method != "tasks/update" || len(r.Requests) != 1 || strings.Contains(err.Error(), `"k"`) {
@@ -316,15 +305,13 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 func TestTaskResultElsewhere(t *testing.T) {
 	const question = `{"taskId":"k","status":"input_required","inputRequests":{"q":{"method":"roots/list"}}}`
 	inBubble(t, rooted(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			for m := range p.inbox {
-				result := `{"resultType":"task","taskId":"k","status":"working"}`
-				if m.Method == "tasks/get" {
-					result = question
-				}
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		go p.each(func(m message) {
+			result := `{"resultType":"task","taskId":"k","status":"working"}`
+			if m.Method == "tasks/get" {
+				result = question
 			}
-		}()
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		})
 		task := c.Task("k", "slow")
 		wantIs(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
 		ctx := withTimeout(t, time.Minute)
@@ -358,8 +345,7 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// Answers to concurrent requests arrive in any order: a late one does not undo the end of the
-// task.
+// Answers to concurrent requests arrive in any order: a late one does not undo the end of the task.
 func TestLateAnswerTakesNothingBack(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
 		task := c.Task("k", "slow")
@@ -431,15 +417,13 @@ func TestTaskStateAfterResult(t *testing.T) {
 		`{"content":[],"isError":true}`: mcp.TaskFailed,
 	} {
 		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				for m := range p.inbox {
-					answer := result
-					if m.Method == "tasks/get" {
-						answer = `{"taskId":"k","status":"input_required","statusMessage":"asking","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
-					}
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
+			go p.each(func(m message) {
+				answer := result
+				if m.Method == "tasks/get" {
+					answer = `{"taskId":"k","status":"input_required","statusMessage":"asking","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
 				}
-			}()
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
+			})
 			task := c.Task("k", "slow")
 			must(t, errOf(task.Wait(t.Context())))
 			got := task.State()
@@ -488,15 +472,13 @@ func TestTaskAnswerThatFailed(t *testing.T) {
 		return nil, mcp.ErrAnswerLater
 	})
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			for m := range p.inbox {
-				if m.Method == "tasks/update" {
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"try later"}}`, m.ID)
-					continue
-				}
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		go p.each(func(m message) {
+			if m.Method == "tasks/update" {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"try later"}}`, m.ID)
+				return
 			}
-		}()
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+		})
 		task := c.Task("k", "slow")
 		_, err := task.Wait(t.Context())
 		if err := task.Answer(t.Context(), round(t, err), map[string]any{"q": tea()}); err == nil {

@@ -85,9 +85,8 @@ func WithIdleTimeout(d time.Duration) CallOption {
 	}
 }
 
-// WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less means that only
-// the context bounds it. Silence is then bounded only by [Timeouts.Idle] or [WithIdleTimeout],
-// if set.
+// WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less means that only the
+// context bounds it. Silence is then bounded only by [Timeouts.Idle] or [WithIdleTimeout], if set.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.whole = limit{d, true} }
 }

@@ -94,8 +94,7 @@ func renews(token string) *transport.Bearer {
 	return b
 }
 
-// The source is asked for another token during Connect, even if the first request is part of
-// Dial.
+// The source is asked for another token during Connect, even if the first request is part of Dial.
 func TestBearerTokenWhileConnecting(t *testing.T) {
 	for _, sse := range []bool{false, true} {
 		bubble(t, fmt.Sprint("SSE ", sse), func(t *testing.T) {
@@ -232,14 +231,9 @@ func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, d *
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.Set("two")
-		var all sync.WaitGroup
-		for range 20 {
-			all.Go(func() {
-				wantStatus(t, c.Ping(t.Context()), http.StatusForbidden)
-			})
-		}
-		all.Wait()
+		together(20, func() { wantStatus(t, c.Ping(t.Context()), http.StatusForbidden) })
 		same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})
+		var all sync.WaitGroup
 		for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.Set(next)
 			all.Go(func() { _ = c.Ping(t.Context()) })
@@ -278,9 +272,8 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiplomat()
 		d.refused, d.lax = "Bearer two", true
-		server := serve(t, d)
 		token := transport.Token{Value: "one", Owner: "first"}
-		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+		c := connectWith(t, serve(t, d), tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 			return token, nil
 		}), legacy())
 		token = transport.Token{Value: "two", Owner: "second"}
@@ -296,9 +289,8 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 func TestTokenOfEverOtherUsers(t *testing.T) {
 	for name, asks := range map[string]int{"in each request": 1, "in each session": 3} {
 		bubble(t, name, func(t *testing.T) {
-			server := serve(t, newDiplomat())
 			asked, changes := 0, false
-			c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+			c := connectWith(t, serve(t, newDiplomat()), tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 				if changes {
 					asked++
 				}
@@ -365,12 +357,10 @@ func TestStreamOfOtherUser(t *testing.T) {
 	})
 }
 
-// The error of the source is the error of the call, which also has the refusal, if there was
-// one.
+// The error of the source is the error of the call, which also has the refusal, if there was one.
 func TestTokenSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { w.WriteHeader(http.StatusUnauthorized) })
-		defer s.Close()
 		errSignedOut := errors.New("signed out")
 		out := false
 		c := connectWith(t, s, tokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {

@@ -21,8 +21,7 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 }
 
 // CallTool calls a tool. args is nil, a [json.RawMessage], or a value that marshals to a JSON
-// object. A failure of the tool is part of the result (see [mcp.CallToolResult.Err]), not an
-// error.
+// object. A failure of the tool is part of the result (see [mcp.CallToolResult.Err]), not an error.
 //
 // A call that may have run is never repeated: after an error that is not an [*mcp.RPCError] the
 // tool may have run. If the server needs input the handlers of [Options] answer, up to
@@ -82,9 +81,8 @@ func (o *callOptions) fits(tool string) error {
 	return nil
 }
 
-// CallToolAs calls a tool and decodes its structured content, or its text if there is none,
-// into a T. The text must be JSON unless T is string. A failure of the tool is an
-// [*mcp.ToolError].
+// CallToolAs calls a tool and decodes its structured content, or its text if there is none, into a
+// T. The text must be JSON unless T is string. A failure of the tool is an [*mcp.ToolError].
 func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (T, error) {
 	var out T
 	res, err := c.CallTool(ctx, name, args, opts...)

@@ -192,9 +192,7 @@ func TestExpand(t *testing.T) {
 		got, err := (&mcp.ResourceTemplate{URITemplate: test.template}).Expand(test.values)
 		wrong(t, err != nil || got != test.want, "%s: got %q, %v, want %q", test.template, got, err, test.want)
 	}
-	if _, err := (&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil); err == nil || !strings.Contains(err.Error(), `"{broken"`) {
-		t.Errorf("got %v, want an error with the template", err)
-	}
+	wantText(t, errOf((&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil)), `"{broken"`)
 }
 
 func TestCompletion(t *testing.T) {
@@ -268,9 +266,7 @@ const degrees = `{"type":"object","properties":{"degrees":{"type":"number"}},"re
 func TestOutputCheck(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "output", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		check := mcpclient.WithOutputCheck(forecast(degrees), new(schemacheck.Validator))
-		if _, err := c.CallTool(ctx, "forecast", nil, check); err != nil {
-			t.Errorf("fits: %v", err)
-		}
+		noError(t, errOf(c.CallTool(ctx, "forecast", nil, check)), "fits")
 		res, err := c.CallTool(ctx, "forecast", nil, check)
 		e := wantError[*mcpclient.OutputError](t, err)
 		bad := wantError[*mcpclient.SchemaViolation](t, err)
@@ -288,9 +284,7 @@ func TestOutputCheck(t *testing.T) {
 		}
 		// A call that cannot be checked is not sent.
 		wantText(t, errOf(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
-		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil)); err != nil {
-			t.Errorf("no schema: %v", err)
-		}
+		noError(t, errOf(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil))), "no schema")
 	}}))
 }
 

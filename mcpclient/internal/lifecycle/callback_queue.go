@@ -32,8 +32,7 @@ func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *C
 	return &CallbackQueue{life: life, limit: limit, maxBytes: maxBytes, log: log}
 }
 
-// Add queues a callback, which keeps size bytes in memory. Beyond the bounds the oldest is
-// dropped.
+// Add queues a callback, which keeps size bytes in memory. Beyond the bounds the oldest is dropped.
 func (q *CallbackQueue) Add(run func(), size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,8 +98,7 @@ type dropCount struct {
 	reported bool
 }
 
-// report returns the count if it has to be logged now, or 0. idle means that the queue is
-// empty.
+// report returns the count if it has to be logged now, or 0. idle means that the queue is empty.
 func (d *dropCount) report(idle bool) (count int) {
 	if !d.reported || idle {
 		count, d.count = d.count, 0

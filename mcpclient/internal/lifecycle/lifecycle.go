@@ -14,9 +14,8 @@ import (
 //
 //	open ──▶ closing ──▶ closed
 //
-// While closing, calls fail and queued messages are still sent. A connection that ends by
-// itself is closed at once. When closed, no goroutine starts, and the contexts of all have
-// ended.
+// While closing, calls fail and queued messages are still sent. A connection that ends by itself is
+// closed at once. When closed, no goroutine starts, and the contexts of all have ended.
 type Lifecycle struct {
 	opts Options
 

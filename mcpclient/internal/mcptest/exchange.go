@@ -32,8 +32,7 @@ func (s *Script) aboutHTTP() bool {
 	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "POST") })
 }
 
-// serveExchange passes a request to the player and performs the player's
-// actions.
+// serveExchange passes a request to the player and performs the player's actions.
 func (s *Script) serveExchange(w http.ResponseWriter, r *http.Request, body []byte) {
 	a := &arrival{body: body, request: r, actions: make(chan action), gone: make(chan struct{})}
 	defer close(a.gone)

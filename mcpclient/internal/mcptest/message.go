@@ -133,8 +133,7 @@ func decode(data []byte, to any) error {
 	return d.Decode(to)
 }
 
-// sortLike puts the messages of got into the order of want. Other messages fill
-// the free places.
+// sortLike puts the messages of got into the order of want. Other messages fill the free places.
 func sortLike(got, want [][]byte) [][]byte {
 	out := make([][]byte, len(want))
 	rest := slices.Clone(got)

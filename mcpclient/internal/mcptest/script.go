@@ -1,10 +1,8 @@
-// Package mcptest plays written conversations to a client, as the server of
-// the conversation.
+// Package mcptest plays written conversations to a client, as the server of the conversation.
 //
-// A conversation is a txtar file: the text before the first section is a
-// description, and each section is a step. A conversation of messages can be
-// played over a connection ([Script.Serve]) and over HTTP ([Script.ServeHTTP]).
-// Its sections are:
+// A conversation is a txtar file: the text before the first section is a description, and each
+// section is a step. A conversation of messages can be played over a connection ([Script.Serve])
+// and over HTTP ([Script.ServeHTTP]). Its sections are:
 //
 //	-- meta --               members of _meta that every request of the client
 //	                         has; its sections leave them out

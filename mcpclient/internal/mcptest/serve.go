@@ -18,8 +18,7 @@ type Conn interface {
 	Close() error
 }
 
-// arrival is an event from the client: a message, the end of a connection, or
-// an HTTP request.
+// arrival is an event from the client: a message, the end of a connection, or an HTTP request.
 type arrival struct {
 	body []byte
 	conn Conn  // nil over HTTP

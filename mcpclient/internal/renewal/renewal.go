@@ -56,8 +56,7 @@ func (g *Group) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Renew runs begin if that is needed, or waits for the current renewal, and returns the
-// outcome.
+// Renew runs begin if that is needed, or waits for the current renewal, and returns the outcome.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
 	g.mu.Lock()
 	now := g.current.Load()

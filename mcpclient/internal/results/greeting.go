@@ -9,8 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Greeting is what a server says of itself: the result of initialize or of
-// server/discover.
+// Greeting is what a server says of itself: the result of initialize or of server/discover.
 type Greeting struct {
 	Modern     bool        // it is of server/discover: to be set before the JSON is read
 	ResultType []byte      // of server/discover, as it came; nil for none

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What is read by hand is what encoding/json reads of the members that the era
-// has.
+// What is read by hand is what encoding/json reads of the members that the era has.
 func TestGreeting(t *testing.T) {
 	for _, raw := range []string{
 		`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,

@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Everything that some revision has in an item of a list is read and written
-// again.
+// Everything that some revision has in an item of a list is read and written again.
 func TestItemsAreWhole(t *testing.T) {
 	const (
 		icons       = `"icons":[{"src":"data:,","mimeType":"image/png","sizes":["1x1"],"theme":"dark"}]`

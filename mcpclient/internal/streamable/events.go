@@ -125,8 +125,7 @@ func (s *eventStream) connection(body io.Reader, deliver func([]byte) bool) (sat
 	return satisfied, r.AtEnd(), err
 }
 
-// modern reports whether the request was one of the modern era, whose streams
-// cannot be resumed.
+// modern reports whether the request was one of the modern era, whose streams cannot be resumed.
 func (s *eventStream) modern() bool { return s.header["Mcp-Method"] != nil }
 
 // read gives the messages of one connection to deliver until it is satisfied or

@@ -10,18 +10,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Exchanger is a [transport.Conn] on which every request has a response of its own, as over
-// HTTP. A client calls its Exchange, Post and Listen instead of Send and Recv, any number of
-// them at the same time. Each ends with its ctx. What goes wrong with one exchange concerns
-// that call alone.
+// Exchanger is a [transport.Conn] on which every request has a response of its own, as over HTTP. A
+// client calls its Exchange, Post and Listen instead of Send and Recv, any number of them at the
+// same time. Each ends with its ctx. What goes wrong with one exchange concerns that call alone.
 type Exchanger interface {
 	transport.Conn
 
-	// Exchange sends a request and gives every message of its response to deliver, in
-	// order and on this goroutine, until deliver is satisfied or the response ends.
-	// deliver may keep a message, and does not change it.
-	// The error is a [*transport.BrokenError] if what the server did is not known, and an
-	// [*OwnerError] if the request was not sent.
+	// Exchange sends a request and gives every message of its response to deliver, in order and on
+	// this goroutine, until deliver is satisfied or the response ends. deliver may keep a message,
+	// and does not change it. The error is a [*transport.BrokenError] if what the server did is not
+	// known, and an [*OwnerError] if the request was not sent.
 	Exchange(ctx context.Context, m *Message, deliver func(message []byte) (satisfied bool)) error
 
 	// Post sends a message that has no response. Errors: see Exchange.
@@ -90,8 +88,7 @@ func (m *Message) Method() string {
 	return parsed.Method
 }
 
-// Session is the session in which the message was sent; nil before that, and if there
-// is none.
+// Session is the session in which the message was sent; nil before that, and if there is none.
 func (m *Message) Session() Session {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -113,9 +113,8 @@ type Numberer interface {
 type HeaderConn interface {
 	transport.Conn
 
-	// SendWithHeader is Send with the headers that the message would have over Streamable HTTP
-	// in the negotiated revision: Mcp-Protocol-Version, and in the modern era Mcp-Method,
-	// Mcp-Name and the Mcp-Param-* that the input schema of a tool requires. The callee owns
-	// header.
+	// SendWithHeader is Send with the headers that the message would have over Streamable HTTP in
+	// the negotiated revision: Mcp-Protocol-Version, and in the modern era Mcp-Method, Mcp-Name and
+	// the Mcp-Param-* that the input schema of a tool requires. The callee owns header.
 	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 }
