@@ -28,8 +28,7 @@ const unreadTime = 500 * time.Millisecond
 // Close may be called more than once. Its error is that of the transport, for example that a
 // process could not be stopped.
 func (c *Client) Close() error {
-	c.life.Close(c.connector.goodbye, c.connector.disconnect)
-	if err := c.life.Wait(); err != nil {
+	if err := c.life.CloseAndWait(c.connector.goodbye, c.connector.disconnect); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil

@@ -3,8 +3,6 @@ package jsonrpc
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"sync"
 )
 
@@ -13,8 +11,9 @@ import (
 type Calls struct {
 	mu     sync.Mutex
 	last   int64
-	calls  map[int64]*Call // that wait; nil until there are some
-	listed []*Call         // the same; nil if the list is out of date
+	single *Call           // the first waiting call; often the only one
+	others map[int64]*Call // further waiting calls; nil until there are some
+	listed []*Call         // all waiting calls; nil if the list is out of date
 	err    error           // set once the table is closed
 }
 
@@ -51,10 +50,14 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 	}
 	t.last++
 	c.ID, t.listed = t.last, nil
-	if t.calls == nil {
-		t.calls = map[int64]*Call{}
+	if t.single == nil {
+		t.single = c
+		return nil
 	}
-	t.calls[c.ID] = c
+	if t.others == nil {
+		t.others = make(map[int64]*Call)
+	}
+	t.others[c.ID] = c
 	return nil
 }
 
@@ -62,7 +65,10 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 func (t *Calls) Find(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, ok := t.calls[id]
+	if t.single != nil && t.single.ID == id {
+		return t.single, true
+	}
+	c, ok := t.others[id]
 	return c, ok
 }
 
@@ -79,9 +85,20 @@ func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listed == nil {
-		t.listed = slices.Collect(maps.Values(t.calls))
+		t.listed = t.allLocked()
 	}
 	return t.listed
+}
+
+func (t *Calls) allLocked() []*Call {
+	all := make([]*Call, 0, len(t.others)+1)
+	if t.single != nil {
+		all = append(all, t.single)
+	}
+	for _, c := range t.others {
+		all = append(all, c)
+	}
+	return all
 }
 
 // Resolve gives a call its response and reports whether it still waited.
@@ -112,9 +129,13 @@ func (t *Calls) Forget(c *Call) {
 func (t *Calls) take(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, ok := t.calls[id]
+	if c := t.single; c != nil && c.ID == id {
+		t.single, t.listed = nil, nil
+		return c, true
+	}
+	c, ok := t.others[id]
 	if ok {
-		delete(t.calls, id)
+		delete(t.others, id)
 		t.listed = nil
 	}
 	return c, ok
@@ -126,8 +147,8 @@ func (t *Calls) Close(err error) {
 	if t.err == nil {
 		t.err = err
 	}
-	pending := t.calls
-	t.calls, t.listed = nil, nil
+	pending := t.allLocked()
+	t.single, t.others, t.listed = nil, nil, nil
 	t.mu.Unlock()
 	for _, c := range pending {
 		c.finish(Response{}, err)

@@ -32,6 +32,7 @@ func validUTF8(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
+// encoder is an encoder and its buffer.
 type encoder struct {
 	buf  bytes.Buffer
 	json *json.Encoder

@@ -25,15 +25,43 @@ type Lifecycle struct {
 	ours sync.WaitGroup // goroutines that run the client's own code
 	host sync.WaitGroup // goroutines that run the host's: handlers, callbacks
 
-	mu      sync.Mutex
-	state   state
-	closing chan struct{} // closed when the state stops being open
-	done    chan struct{} // closed when no goroutine runs any more
-	err     error         // why the state is closed
+	mu       sync.Mutex
+	state    state
+	owned    bool   // a goroutine of ours was started
+	hosted   bool   // a goroutine of host was started
+	closing  moment // when the state stops being open
+	stopped  moment // when Wait returns
+	done     moment // when no goroutine runs any more
+	err      error  // why the state is closed
+	closeErr error  // of disconnecting, set when stopped is closed
+}
 
-	stopping sync.Once
-	stopped  chan struct{} // closed when Wait returns
-	closeErr error         // of disconnecting, set before stopped is closed
+// moment is an event that happens once. It has a channel only if someone waits for it, which is
+// rare.
+type moment struct {
+	come bool
+	wake chan struct{}
+}
+
+// wait returns a channel that is closed when the moment has come.
+func (l *Lifecycle) wait(m *moment) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.wake == nil {
+		m.wake = make(chan struct{})
+		if m.come {
+			close(m.wake)
+		}
+	}
+	return m.wake
+}
+
+// comeLocked marks that the moment has come. The lock of its lifecycle is held.
+func (m *moment) comeLocked() {
+	if !m.come && m.wake != nil {
+		close(m.wake)
+	}
+	m.come = true
 }
 
 // Options configure a lifecycle.
@@ -55,7 +83,7 @@ const (
 
 // New returns an open lifecycle. Its goroutines get the values of ctx.
 func New(ctx context.Context, o Options) *Lifecycle {
-	l := &Lifecycle{opts: o, closing: make(chan struct{}), done: make(chan struct{}), stopped: make(chan struct{})}
+	l := &Lifecycle{opts: o}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return l
 }
@@ -64,13 +92,13 @@ func New(ctx context.Context, o Options) *Lifecycle {
 func (l *Lifecycle) Context() context.Context { return l.ctx }
 
 // Closing returns a channel that is closed when the state is no longer open.
-func (l *Lifecycle) Closing() <-chan struct{} { return l.closing }
+func (l *Lifecycle) Closing() <-chan struct{} { return l.wait(&l.closing) }
 
 // Stopped returns a channel that is closed when [Lifecycle.Wait] returns.
-func (l *Lifecycle) Stopped() <-chan struct{} { return l.stopped }
+func (l *Lifecycle) Stopped() <-chan struct{} { return l.wait(&l.stopped) }
 
 // Done returns a channel that is closed last, when no goroutine runs any more.
-func (l *Lifecycle) Done() <-chan struct{} { return l.done }
+func (l *Lifecycle) Done() <-chan struct{} { return l.wait(&l.done) }
 
 // Ended returns the error of a wait whose context has ended.
 func (l *Lifecycle) Ended(ctx context.Context) error {
@@ -102,6 +130,7 @@ func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	if l.state == stateClosed {
 		return false
 	}
+	l.owned, l.hosted = l.owned || group == &l.ours, l.hosted || group == &l.host
 	group.Go(fn)
 	return true
 }
@@ -138,21 +167,54 @@ func (l *Lifecycle) Cause() error {
 // Close closes an open lifecycle in the background: it runs goodbye while closing, and then
 // disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
+	if begun, _ := l.beginClose(); begun {
+		go func() {
+			l.leave(goodbye)
+			l.finish(disconnect)
+		}()
+	}
+}
+
+// CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. If no goroutine was started it starts
+// none.
+func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
+	switch begun, alone := l.beginClose(); {
+	case begun && alone && l.leave(goodbye):
+		l.finish(disconnect)
+	case begun && alone:
+		go l.finish(disconnect)
+	case begun:
+		go func() {
+			l.leave(goodbye)
+			l.finish(disconnect)
+		}()
+	}
+	return l.Wait()
+}
+
+// beginClose reports whether the state was open, and whether no goroutine had been started.
+func (l *Lifecycle) beginClose() (begun, alone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != stateOpen {
-		return
+		return false, false
 	}
 	l.state = stateClosing
-	close(l.closing)
-	go func() {
-		goodbye()
-		l.mu.Lock()
-		l.endLocked(l.opts.Closed)
-		l.mu.Unlock()
-		l.finish(disconnect)
-	}()
+	l.closing.comeLocked()
+	return true, l.aloneLocked()
 }
+
+// leave runs goodbye, and then closes the state. It reports whether no goroutine had been
+// started.
+func (l *Lifecycle) leave(goodbye func()) (alone bool) {
+	goodbye()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(l.opts.Closed)
+	return l.aloneLocked()
+}
+
+func (l *Lifecycle) aloneLocked() bool { return !l.owned && !l.hosted }
 
 // Fail closes an open lifecycle at once with the reason err, and disconnects in the background.
 func (l *Lifecycle) Fail(err error, disconnect func() error) {
@@ -161,7 +223,7 @@ func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	if l.state != stateOpen {
 		return
 	}
-	close(l.closing)
+	l.closing.comeLocked()
 	l.endLocked(err)
 	go l.finish(disconnect)
 }
@@ -175,34 +237,48 @@ func (l *Lifecycle) endLocked(err error) {
 // the timeout.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
-	l.await(&l.ours, "a hook of the transport", func() { l.stop(err) })
+	l.mu.Lock()
+	owned, hosted := l.owned, l.hosted
+	l.mu.Unlock()
+	if owned {
+		late := time.AfterFunc(l.opts.Timeout, func() {
+			l.opts.Log.Warn("close: a hook of the transport still runs after its context ended")
+			l.stop(err)
+		})
+		l.ours.Wait()
+		late.Stop()
+	}
 	l.stop(err)
-	l.await(&l.host, "a handler", func() {})
-	close(l.done)
-}
-
-// await waits for goroutines, and reports once that they are late.
-func (l *Lifecycle) await(group *sync.WaitGroup, what string, late func()) {
-	timer := time.AfterFunc(l.opts.Timeout, func() {
-		l.opts.Log.Warn("close: " + what + " still runs after its context ended")
-		late()
-	})
-	group.Wait()
-	timer.Stop()
+	if hosted {
+		late := time.AfterFunc(l.opts.Timeout, func() {
+			l.opts.Log.Warn("close: a handler still runs after its context ended")
+		})
+		l.host.Wait()
+		late.Stop()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done.comeLocked()
 }
 
 // stop makes Wait return err, the error of disconnecting.
 func (l *Lifecycle) stop(err error) {
-	l.stopping.Do(func() {
-		l.closeErr = err
-		close(l.stopped)
-	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeErr = err
+	l.stopped.comeLocked()
 }
 
 // Wait waits until the state is closed and our goroutines have returned, for these no longer
 // than the timeout. It returns the error of disconnecting.
 func (l *Lifecycle) Wait() error {
-	<-l.stopped
+	l.mu.Lock()
+	if !l.stopped.come {
+		l.mu.Unlock()
+		<-l.Stopped()
+		l.mu.Lock()
+	}
+	defer l.mu.Unlock()
 	return l.closeErr
 }
 

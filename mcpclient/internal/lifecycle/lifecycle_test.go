@@ -122,6 +122,35 @@ func TestLifecycleWaitIsBounded(t *testing.T) {
 	})
 }
 
+// A state without goroutines closes on the caller's, and one that gets a goroutine meanwhile is bounded as always.
+func TestLifecycleClosesAlone(t *testing.T) {
+	inLife(t, func(t *testing.T, l *Lifecycle) {
+		why := errors.New("broken")
+		if err := l.CloseAndWait(func() {}, func() error { return why }); err != why || !closed(l.Done()) || l.Reason() != errClosed {
+			t.Errorf("got %v, and the reason %v", err, l.Reason())
+		}
+		if l.Start(func() {}) {
+			t.Error("a goroutine was started after the end")
+		}
+	})
+	inLife(t, func(t *testing.T, l *Lifecycle) {
+		start := time.Now()
+		goodbye := func() { l.Start(func() { time.Sleep(time.Minute) }) }
+		if err := l.CloseAndWait(goodbye, func() error { return nil }); err != nil || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v, want 1 s", err, time.Since(start))
+		}
+		<-l.Done()
+	})
+	inLife(t, func(t *testing.T, l *Lifecycle) {
+		start := time.Now()
+		goodbye := func() { l.StartHost(func() { time.Sleep(time.Minute) }) }
+		if err := l.CloseAndWait(goodbye, func() error { return nil }); err != nil || time.Since(start) != 0 || closed(l.Done()) {
+			t.Errorf("got %v after %v, want no wait for the host's", err, time.Since(start))
+		}
+		<-l.Done()
+	})
+}
+
 func TestSleep(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		start := time.Now()
