@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -114,8 +115,8 @@ func BenchmarkConnect(b *testing.B) {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 		connect := func(b *testing.B, t mcpclient.Transport) {
 			c, err := mcpclient.Connect(b.Context(), t, opts)
-			must(b, err)
-			must(b, c.Close())
+			check.Must(b, err)
+			check.Must(b, c.Close())
 		}
 		b.Run("pipe/"+revision, func(b *testing.B) {
 			b.ReportAllocs()
@@ -157,7 +158,7 @@ func BenchmarkTools(b *testing.B) {
 	for b.Loop() {
 		n := 0
 		for _, err := range c.Tools(b.Context()) {
-			must(b, err)
+			check.Must(b, err)
 			n++
 		}
 		if n != 1000 {

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -24,10 +25,10 @@ func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want stri
 	t.Helper()
 	var names []string
 	for tool, err := range c.Tools(ctx, opts...) {
-		must(t, err)
+		check.Must(t, err)
 		names = append(names, tool.Name)
 	}
-	equal(t, "tools", strings.Join(names, " "), want)
+	check.Equal(t, "tools", strings.Join(names, " "), want)
 }
 
 // wantRead reads resources whose text is the id of the request that fetched it.
@@ -36,10 +37,10 @@ func wantRead(t *testing.T, ctx context.Context, c *mcpclient.Client, want strin
 	var texts []string
 	for _, uri := range uris {
 		r, err := c.ReadResource(ctx, uri)
-		must(t, err)
+		check.Must(t, err)
 		texts = append(texts, r.Contents[0].Text)
 	}
-	equal(t, "", strings.Join(texts, " "), want)
+	check.Equal(t, "", strings.Join(texts, " "), want)
 }
 
 func TestCache(t *testing.T) {
@@ -56,10 +57,10 @@ func TestCache(t *testing.T) {
 			wantTools(t, ctx, c, "a3 b3")
 			wantTools(t, ctx, c, "a4", mcpclient.WithMeta("k", json.RawMessage("1")))
 			for _, err := range c.Prompts(ctx) {
-				wantIs(t, err, mcp.ErrInvalidResult)
+				check.Is(t, err, mcp.ErrInvalidResult)
 			}
 			for _, err := range c.Prompts(ctx) {
-				noError(t, err)
+				check.NoError(t, err)
 			}
 			if raw, err := c.Call(ctx, "tools/list", nil); err != nil || !strings.Contains(string(raw), "raw") {
 				t.Errorf("a custom call: got %s, %v", raw, err)
@@ -75,13 +76,13 @@ func TestCache(t *testing.T) {
 			wantRead(t, ctx, c, "5 6 7 8 9 9", slices.Repeat([]string{"file:///r"}, 6)...)
 			r, err := c.ReadResource(ctx, "file:///r")
 			wrong(t, err != nil || r.TTL != 24*time.Hour, "got the lifetime %v, %v", r.TTL, err)
-			fails(t, errOf(c.ReadResource(ctx, "file:///e")), "")
+			check.Fails(t, check.Err(c.ReadResource(ctx, "file:///e")), "")
 			wantRead(t, ctx, c, "11 11", "file:///e", "file:///e")
 			over, cancel := context.WithCancel(ctx)
 			cancel()
-			wantIs(t, errOf(c.ReadResource(over, "file:///e")), context.Canceled, "cancelled")
-			noError(t, c.Close())
-			wantIs(t, errOf(c.ReadResource(ctx, "file:///e")), mcpclient.ErrClosed, "closed")
+			check.Is(t, check.Err(c.ReadResource(over, "file:///e")), context.Canceled, "cancelled")
+			check.NoError(t, c.Close())
+			check.Is(t, check.Err(c.ReadResource(ctx, "file:///e")), mcpclient.ErrClosed, "closed")
 		}},
 		{name: "cache_changed_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a")
@@ -125,14 +126,14 @@ func TestCacheBounds(t *testing.T) {
 func TestPages(t *testing.T) {
 	playAll(t, []conversation{{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		first, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
-		must(t, err)
+		check.Must(t, err)
 		next := "c"
 		want := &mcp.Page[mcp.Tool]{
 			Items:      []*mcp.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
 			NextCursor: &next,
 			TTL:        time.Minute,
 		}
-		same(t, "page", first, want)
+		check.Same(t, "page", first, want)
 		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
 		wrong(t, err != nil || second.NextCursor != nil || second.Items[0].Name != "b", "got %+v, %v", second, err)
 		time.Sleep(time.Second)
@@ -179,14 +180,14 @@ func TestNotificationsInvalidate(t *testing.T) {
 					_, skills := collect(mcpclient.List[struct{}](t.Context(), c, "skills/list", "skills"), func(*struct{}) string { return "" })
 					_, skill := c.Call(t.Context(), "skills/get", map[string]string{"uri": "u"})
 					_, read := c.ReadResource(t.Context(), "u")
-					noError(t, errors.Join(tools, prompts, resources, templates, skills, skill, read))
+					check.NoError(t, errors.Join(tools, prompts, resources, templates, skills, skill, read))
 				}
 				all()
 				clear(asked)
 				p.send("%s", notice)
 				synctest.Wait()
 				all()
-				same(t, "asked again for", slices.Sorted(maps.Keys(asked)), want)
+				check.Same(t, "asked again for", slices.Sorted(maps.Keys(asked)), want)
 			})
 		})
 	}
@@ -199,7 +200,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		equal(t, "asked times", *asked, want)
+		check.Equal(t, "asked times", *asked, want)
 	}
 	answer := func(m message) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)
@@ -214,7 +215,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 			token := new(transport.Bearer)
 			c := connectWith(t, s, token, modern())
 			for i, next := range []string{"one", "one", "two"} {
-				must(t, token.Set(next))
+				check.Must(t, token.Set(next))
 				list(t, c, &asked, []int{1, 1, 2}[i])
 			}
 			_ = token.Renew("two-b")
@@ -247,7 +248,7 @@ func TestCacheEndsWithClient(t *testing.T) {
 		wantTools(t, t.Context(), c, "")
 		_ = p.conn.Close()
 		<-c.Done()
-		wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), mcpclient.ErrClosed)
+		check.Is(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), mcpclient.ErrClosed)
 	})
 }
 
@@ -263,6 +264,6 @@ func TestUncachedAnswerReplacesCached(t *testing.T) {
 		wantTools(t, t.Context(), c, "")
 		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
 		wantTools(t, t.Context(), c, "")
-		equal(t, "requests", asked, 3)
+		check.Equal(t, "requests", asked, 3)
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -50,7 +51,7 @@ func TestPathOfACall(t *testing.T) {
 func documentedPath(t *testing.T) (all []function) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/architecture.md")
-	must(t, err)
+	check.Must(t, err)
 	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
@@ -145,7 +146,7 @@ func emptyAnswer(m message) string {
 func callSum(t *testing.T, transport mcpclient.Transport, o mcpclient.Options) {
 	t.Helper()
 	c := connected(t, transport, o)
-	must(t, errOf(c.CallTool(t.Context(), "sum", nil)))
+	check.Must(t, check.Err(c.CallTool(t.Context(), "sum", nil)))
 }
 
 func TestUndeclaredCapabilities(t *testing.T) {
@@ -202,7 +203,7 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 		opts := asks(opts)
 		opts.Protocol.Capabilities = json.RawMessage(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
 		playAll(t, []conversation{{name: "capabilities_added_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			noError(t, c.SetRoots(ctx, nil))
+			check.NoError(t, c.SetRoots(ctx, nil))
 			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcp.Tool{Name: "ask"}))
 		}}})
 	}
@@ -246,13 +247,13 @@ func TestAllowUndeclared(t *testing.T) {
 			}
 			if suffix == "legacy" {
 				s, err := c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r", "file:///r"}})
-				must(t, err)
-				noError(t, s.Close())
+				check.Must(t, err)
+				check.NoError(t, s.Close())
 				return
 			}
 			task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
-			must(t, err)
-			equal(t, "", textOf(task.Wait(ctx)), "done")
+			check.Must(t, err)
+			check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 		}}})
 	}
 }

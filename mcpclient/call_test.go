@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -48,21 +49,21 @@ func TestCustomMessages(t *testing.T) {
 			_, err := c.Call(ctx, "acme/do", params)
 			wrong(t, err == nil, "%s: got no error", name)
 		}
-		fails(t, errOf(c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{")))), "broken value of WithMeta")
-		fails(t, errOf(c.Call(ctx, "acme/do", nil, mcpclient.WithLogLevel("loud"))), "unknown log level")
+		check.Fails(t, check.Err(c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{")))), "broken value of WithMeta")
+		check.Fails(t, check.Err(c.Call(ctx, "acme/do", nil, mcpclient.WithLogLevel("loud"))), "unknown log level")
 	}
 	playAll(t, []conversation{
 		{name: "custom", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			do(t, ctx, c)
 			raw, err := c.Call(ctx, "acme/do", nil)
 			wrong(t, err != nil || string(raw) != "true", "got %s, %v", raw, err)
-			noError(t, c.Notify(ctx, "acme/happened", map[string]any{"z": nil}))
-			noError(t, errOf(c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n")))))
+			check.NoError(t, c.Notify(ctx, "acme/happened", map[string]any{"z": nil}))
+			check.NoError(t, check.Err(c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n")))))
 		}},
 		{name: "custom_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			do(t, ctx, c)
 			_, err := c.Call(ctx, "tools/call", map[string]any{"name": "t", "requestState": "mine", "inputResponses": map[string]any{"k": struct{}{}}})
-			noError(t, err)
+			check.NoError(t, err)
 		}},
 	})
 }
@@ -72,7 +73,7 @@ func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	for i := range 2 {
 		short, cancel := context.WithCancel(ctx)
 		returned := background(func() error {
-			return errOf(c.CallTool(short, "slow", nil, mcpclient.WithTimeout(3*time.Second*time.Duration(i))))
+			return check.Err(c.CallTool(short, "slow", nil, mcpclient.WithTimeout(3*time.Second*time.Duration(i))))
 		})
 		want := context.DeadlineExceeded
 		if i == 0 {
@@ -83,7 +84,7 @@ func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		start := time.Now()
 		err := <-returned
 		wrong(t, !errors.Is(err, want) || !strings.HasPrefix(err.Error(), `call tool "slow": `), "got %v, want %v", err, want)
-		equal(t, "the call returned after", time.Since(start), time.Duration(i)*3*time.Second)
+		check.Equal(t, "the call returned after", time.Since(start), time.Duration(i)*3*time.Second)
 		cancel()
 		synctest.Wait()
 		if i == 0 {
@@ -137,12 +138,12 @@ func TestNilArguments(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
 		go p.echo()
 		for want, call := range map[string]func() error{
-			"no tool":           func() error { return errOf(c.StartTask(t.Context(), nil, nil, 0)) },
-			"no params":         func() error { return errOf(c.Complete(t.Context(), nil)) },
-			"no round":          func() error { return errOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)) },
+			"no tool":           func() error { return check.Err(c.StartTask(t.Context(), nil, nil, 0)) },
+			"no params":         func() error { return check.Err(c.Complete(t.Context(), nil)) },
+			"no round":          func() error { return check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)) },
 			"tools[0]: no tool": func() error { return c.RegisterTools(nil) },
 		} {
-			wantText(t, call(), want+" (nil)")
+			check.Text(t, call(), want+" (nil)")
 		}
 		_, err := c.CallTool(t.Context(), "a", nil, nil)
 		wrong(t, err != nil, "an option that is nil: got %v", err)
@@ -207,7 +208,7 @@ func TestErrorTexts(t *testing.T) {
 		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{Client: []string{"a"}},
 		`server "s": exit status 3; it wrote to stderr:` + "\nno cheese":                  &transport.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
 	} {
-		equal(t, "", err.Error(), want)
+		check.Equal(t, "", err.Error(), want)
 	}
 	for _, err := range []error{
 		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
@@ -301,6 +302,6 @@ func TestDisplayName(t *testing.T) {
 		"annotated": {Name: "name", Annotations: annotated},
 		"name":      {Name: "name", Annotations: &mcp.ToolAnnotations{}},
 	} {
-		equal(t, "", tool.DisplayName(), want)
+		check.Equal(t, "", tool.DisplayName(), want)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -38,10 +39,10 @@ func TestProgressBeforeResponse(t *testing.T) {
 			}()
 			got := 0
 			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
-				equal(t, "progress", n.Progress, float64(got))
+				check.Equal(t, "progress", n.Progress, float64(got))
 				got++
 			}))
-			equal(t, "notices when the call returned", got, notices)
+			check.Equal(t, "notices when the call returned", got, notices)
 		})
 	})
 }
@@ -130,7 +131,7 @@ func TestServerStopsReading(t *testing.T) {
 			pending := goCall(t.Context(), c, "b")
 			synctest.Wait()
 			start := time.Now()
-			noError(t, c.Close())
+			check.NoError(t, c.Close())
 			got := <-pending
 			wrong(t, !errors.Is(got.err, mcpclient.ErrClosed), "a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
 			within(t, "Close", start, time.Second)
@@ -146,7 +147,7 @@ func TestLateAnswers(t *testing.T) {
 		giveUp := func(answered bool) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
-			wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+			check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 			m := p.next()
 			notice := p.next()
 			wrong(t, notice.Method != "notifications/cancelled", "got %s, want the notice that the call is cancelled", notice.Method)
@@ -257,7 +258,7 @@ func TestPanics(t *testing.T) {
 					if len(done) == 0 {
 						p.answer(m)
 					}
-					equal(t, "the call ended with", <-done, want)
+					check.Equal(t, "the call ended with", <-done, want)
 					if era == "legacy" && probe.asks != "" {
 						p.refused(mcp.CodeInternalError)
 					}
@@ -348,8 +349,8 @@ func TestMessagesRoundTrip(t *testing.T) {
 		if err := e.Encode(test.value); err != nil || strings.TrimSpace(raw.String()) != test.want {
 			t.Errorf("got %s, %v, want %s", raw.String(), err, test.want)
 		}
-		noError(t, json.Unmarshal([]byte(test.want), test.into), test.want)
-		same(t, test.want, test.into, test.value, cmpopts.IgnoreUnexported(mcp.CallToolResult{}))
+		check.NoError(t, json.Unmarshal([]byte(test.want), test.into), test.want)
+		check.Same(t, test.want, test.into, test.value, cmpopts.IgnoreUnexported(mcp.CallToolResult{}))
 	}
 }
 
@@ -452,13 +453,13 @@ func TestURLElicitationError(t *testing.T) {
 	playAll(t, []conversation{{name: "url_legacy", way: "pipe", opts: visiting(legacy(), person), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, ctx, c, "t", "done")
-		equal(t, "completed visits: took", time.Since(start), 2*time.Second)
+		check.Equal(t, "completed visits: took", time.Since(start), 2*time.Second)
 		_, err := c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, mcp.ElicitDecline, 2)
 		start = time.Now()
 		_, err = c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, mcp.ElicitAccept, 1)
-		equal(t, "no word of completion: took", time.Since(start), 5*time.Minute)
+		check.Equal(t, "no word of completion: took", time.Since(start), 5*time.Minute)
 		_, err = c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, "", 0)
 		callText(t, ctx, c, "t", "done")
@@ -466,7 +467,7 @@ func TestURLElicitationError(t *testing.T) {
 		for i := range person.seen {
 			person.seen[i] = path.Base(person.seen[i])
 		}
-		same(t, "visits", person.seen, want)
+		check.Same(t, "visits", person.seen, want)
 	}}})
 	form := asks(legacy())
 	form.Sampling, form.Roots = nil, nil
@@ -498,7 +499,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 		})
 		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, params)
-			wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
+			check.Is(t, check.Err(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
 			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
 			question := round(t, err).Requests["k"]
 			if params, ok := inquiry.Elicitation(&question); ok {
@@ -535,9 +536,9 @@ func TestVisitGivenUp(t *testing.T) {
 				p.send(visit, m.ID)
 			}
 		})
-		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
+		check.Is(t, check.Err(c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		time.AfterFunc(time.Second, func() { _ = c.Close() })
-		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcpclient.ErrClosed)
+		check.Is(t, check.Err(c.CallTool(t.Context(), "t", nil)), mcpclient.ErrClosed)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -25,7 +26,7 @@ func TestCloseKeepsTheReason(t *testing.T) {
 			t.Fatalf("got %v, want the end of the connection", before)
 		}
 		_ = c.Close()
-		equal(t, "after Close", c.Err(), before)
+		check.Equal(t, "after Close", c.Err(), before)
 	})
 }
 
@@ -43,9 +44,9 @@ func TestDoneAfterTheConnection(t *testing.T) {
 			closed <- time.Since(start)
 		}()
 		<-c.Done()
-		equal(t, "Done after", time.Since(start), time.Minute)
-		equal(t, "Close took", <-closed, time.Minute)
-		equal(t, "AfterEnd after", <-after, 0)
+		check.Equal(t, "Done after", time.Since(start), time.Minute)
+		check.Equal(t, "Close took", <-closed, time.Minute)
+		check.Equal(t, "AfterEnd after", <-after, 0)
 	})
 }
 
@@ -67,10 +68,10 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 			if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err != c.Err() {
 				t.Errorf("told %v, want %v", err, c.Err())
 			}
-			noError(t, c.Close())
+			check.NoError(t, c.Close())
 			within(t, "the end", start, 0)
 			time.Sleep(time.Hour)
-			equal(t, "done", isDone(c), false)
+			check.Equal(t, "done", isDone(c), false)
 			close(release)
 			<-c.Done()
 		})
@@ -85,7 +86,7 @@ func TestEndedClientClosesItsConnection(t *testing.T) {
 		start := time.Now()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
-		equal(t, "Done after", time.Since(start), time.Minute)
+		check.Equal(t, "Done after", time.Since(start), time.Minute)
 	})
 }
 
@@ -115,7 +116,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 		synctest.Wait() // the cancellation is being sent, and does not finish
 		start := time.Now()
 		closed := background(func() error { return c.Close() })
-		wantIs(t, <-waiting, mcpclient.ErrClosed)
+		check.Is(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "the wait", start, 0)
 		<-closed
 	})
@@ -137,7 +138,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 			}))
 		}
 		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			waiting := background(func() error { return errOf(c.Task("k", "slow").Wait(t.Context())) })
+			waiting := background(func() error { return check.Err(c.Task("k", "slow").Wait(t.Context())) })
 			p.reply(working)
 			synctest.Wait()
 			start := time.Now()
@@ -163,11 +164,11 @@ func TestCloseDropsNotifications(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		within(t, "Close", start, 0)
 		<-c.Done()
 		within(t, "Done", start, time.Second)
-		equal(t, "the observer was told times", told, 1)
+		check.Equal(t, "the observer was told times", told, 1)
 	})
 }
 
@@ -186,7 +187,7 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 				return
 			}
 			synctest.Wait()
-			equal(t, "done", isDone(c), true)
+			check.Equal(t, "done", isDone(c), true)
 			_ = c.Close()
 		})
 	}
@@ -274,19 +275,19 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 		inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			start := time.Now()
 			<-c.Done()
-			equal(t, "it took", time.Since(start), time.Minute)
+			check.Equal(t, "it took", time.Since(start), time.Minute)
 			wantBoth(t, c.Err(), mcpclient.ErrClosed, "no sign of life: no answer to")
 			_ = p.next() // the ping
 			p.expect("")
-			wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
+			check.Is(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
 		})
 		restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
 			time.Sleep(59 * time.Second)
-			equal(t, "dialed times before the time was over", transport.dialed(), 1)
+			check.Equal(t, "dialed times before the time was over", transport.dialed(), 1)
 			time.Sleep(5 * time.Second)
 			go (<-transport.peers).echo()
 			callText(t, t.Context(), c, "a", "a")
-			equal(t, "dialed times", transport.dialed(), 2)
+			check.Equal(t, "dialed times", transport.dialed(), 2)
 		})
 	})
 }

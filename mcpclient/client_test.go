@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -64,7 +65,7 @@ func wantRefused(t *testing.T, opts mcpclient.Options, want ...string) {
 	transport, _ := mcpclient.Pipe()
 	err := connectError(t, transport, opts)
 	for _, text := range want {
-		wantText(t, err, text)
+		check.Text(t, err, text)
 	}
 }
 
@@ -81,7 +82,7 @@ func (m elicitationModes) ElicitationCapability() mcp.ElicitationCapability {
 
 func TestCloseFailsCalls(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
-		closeWithin(t, c, 0, func(ctx context.Context) error { return errOf(c.CallTool(ctx, "a", nil)) })
+		closeWithin(t, c, 0, func(ctx context.Context) error { return check.Err(c.CallTool(ctx, "a", nil)) })
 	})
 }
 
@@ -100,16 +101,16 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 		go func() { closed <- c.Close() }()
 	}
 	for range calls {
-		wantIs(t, <-failed, mcpclient.ErrClosed)
+		check.Is(t, <-failed, mcpclient.ErrClosed)
 	}
 	within(t, "failing the calls", start, 0)
-	noError(t, errors.Join(<-closed, <-closed, c.Close()))
+	check.NoError(t, errors.Join(<-closed, <-closed, c.Close()))
 	within(t, "Close", start, bound)
 	synctest.Wait() // the end of the session ran in host code
-	equal(t, "done", isDone(c), true)
-	equal(t, "Err", c.Err(), mcpclient.ErrClosed)
-	wantIs(t, call(t.Context()), mcpclient.ErrClosed, "call after Close")
-	wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification after Close")
+	check.Equal(t, "done", isDone(c), true)
+	check.Equal(t, "Err", c.Err(), mcpclient.ErrClosed)
+	check.Is(t, call(t.Context()), mcpclient.ErrClosed, "call after Close")
+	check.Is(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification after Close")
 }
 
 // Over HTTP, Close also ends the session, and does not wait long for a server that does not answer.
@@ -132,8 +133,8 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 		if name == "legacy" {
 			bound = 5 * time.Second
 		}
-		closeWithin(t, c, bound, func(ctx context.Context) error { return errOf(c.CallTool(ctx, "a", nil)) })
-		equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
+		closeWithin(t, c, bound, func(ctx context.Context) error { return check.Err(c.CallTool(ctx, "a", nil)) })
+		check.Equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
 	})
 }
 
@@ -158,8 +159,8 @@ func TestConnectionDies(t *testing.T) {
 		if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
 			t.Errorf("got Err %v, want ErrClosed and the cause", err)
 		}
-		wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
-		wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification afterwards")
+		check.Is(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
+		check.Is(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification afterwards")
 	})
 }
 
@@ -277,7 +278,7 @@ func TestHandlerCallsClient(t *testing.T) {
 				}
 			}
 		}()
-		noError(t, errOf(c.CallTool(t.Context(), "outer", nil)))
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "outer", nil)))
 		observed.Wait()
 	})
 }
@@ -297,7 +298,7 @@ func TestStubbornHandlers(t *testing.T) {
 		p.send(`{"method":"n"}`)
 		ctx, cancel := context.WithCancel(t.Context())
 		var asked sync.WaitGroup
-		asked.Go(func() { wantIs(t, errOf(c.CallTool(ctx, "asks", nil)), context.Canceled) })
+		asked.Go(func() { check.Is(t, check.Err(c.CallTool(ctx, "asks", nil)), context.Canceled) })
 		m := p.next()
 		if name == "legacy" {
 			p.ask("1")
@@ -310,9 +311,9 @@ func TestStubbornHandlers(t *testing.T) {
 		cancel()
 		asked.Wait() // although the handler is still running
 		within(t, "the calls", start, 0)
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		within(t, "Close", start, 0)
-		equal(t, "done", isDone(c), false)
+		check.Equal(t, "done", isDone(c), false)
 	})
 }
 
@@ -375,7 +376,7 @@ func TestAfterEnd(t *testing.T) {
 			if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
 				t.Error("got false before the end")
 			}
-			noError(t, c.Close())
+			check.NoError(t, c.Close())
 			if <-c.Done(); ended != mcpclient.ErrClosed {
 				t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
 			}
@@ -404,7 +405,7 @@ func TestConnectRefusedAfterSilence(t *testing.T) {
 		})
 		start := time.Now()
 		_, err := mcpclient.Connect(t.Context(), transport, nil)
-		wantText(t, err, "API_KEY is missing")
+		check.Text(t, err, "API_KEY is missing")
 		within(t, "Connect", start, 11*time.Second)
 		_ = p.conn.Close()
 	})
@@ -438,7 +439,7 @@ func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
 
 func TestConnectWithoutConnection(t *testing.T) {
 	const want = "nowhere.Dial returned no connection"
-	wantText(t, errOf(mcpclient.Connect(t.Context(), nowhere{}, nil)), want)
+	check.Text(t, check.Err(mcpclient.Connect(t.Context(), nowhere{}, nil)), want)
 }
 
 // The error names the server that does not answer.

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -34,7 +35,7 @@ func (k *closer) callback() { k.once.Do(k.close) }
 func (k *closer) close() {
 	c := k.client.Load()
 	start := time.Now()
-	noError(k.t, c.Close(), "Close in a callback")
+	check.NoError(k.t, c.Close(), "Close in a callback")
 	k.took <- time.Since(start)
 	time.Sleep(time.Second)
 	k.closed.Store(true)
@@ -44,13 +45,13 @@ func (k *closer) close() {
 // goroutine of the client, Done waits for it, and Close elsewhere does not.
 func (k *closer) ended(c *mcpclient.Client, onClient bool, want time.Duration) {
 	k.t.Helper()
-	equal(k.t, "Close in the callback took", <-k.took, want)
+	check.Equal(k.t, "Close in the callback took", <-k.took, want)
 	start := time.Now()
-	noError(k.t, c.Close())
+	check.NoError(k.t, c.Close())
 	if onClient && k.closed.Load() {
 		k.t.Error("Close elsewhere waited for the callback")
 	}
-	equal(k.t, "Err", c.Err(), mcpclient.ErrClosed)
+	check.Equal(k.t, "Err", c.Err(), mcpclient.ErrClosed)
 	<-c.Done()
 	if onClient && !k.closed.Load() {
 		k.t.Error("Done did not wait for the callback")
@@ -112,7 +113,7 @@ func TestHandlerCloses(t *testing.T) {
 			c := connected(t, transport, o)
 			k.client.Store(c)
 			start := time.Now()
-			called := background(func() error { return errOf(c.CallTool(t.Context(), "a", nil)) })
+			called := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 			p := <-transport.peers
 			synctest.Wait()
 			test.provoke(c, p)
@@ -147,7 +148,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			k.client.Store(c)
 			go p.reply(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`)
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcp.Progress) { k.callback() }))
-			wantIs(t, err, mcpclient.ErrClosed)
+			check.Is(t, err, mcpclient.ErrClosed)
 			k.ended(c, false, 0)
 		})
 	})
@@ -167,7 +168,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 				k.callback()
 			}
 		}
-		wantIs(t, last, mcpclient.ErrClosed)
+		check.Is(t, last, mcpclient.ErrClosed)
 		k.ended(c, false, 0)
 	})
 	bubble(t, "OnInvalidTool", func(t *testing.T) {
@@ -222,11 +223,11 @@ func TestHookCloses(t *testing.T) {
 				switch in {
 				case http.MethodPost:
 					want = 0
-					wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed)
+					check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed)
 				case http.MethodGet:
 					close(s.says("s-1")) // the client requests the stream again
 				case http.MethodDelete:
-					noError(t, c.Close())
+					check.NoError(t, c.Close())
 				}
 				k.ended(c, in != http.MethodPost, want)
 			})
@@ -251,7 +252,7 @@ func TestHookThatWaitsForClose(t *testing.T) {
 	}
 	hookedHTTP(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
 		close(s.says("s-1")) // the client requests the stream again
-		equal(t, "Close took", <-k.took, 3*time.Second)
+		check.Equal(t, "Close took", <-k.took, 3*time.Second)
 	})
 }
 
@@ -266,7 +267,7 @@ func TestHandlersCloseEachOthersClients(t *testing.T) {
 			c, p := connectedPeer(t, closingSampler(legacy(), func() {
 				both.Done()
 				both.Wait()
-				noError(t, clients[1-i].Load().Close())
+				check.NoError(t, clients[1-i].Load().Close())
 			}))
 			clients[i].Store(c)
 			peers[i] = p
@@ -315,7 +316,7 @@ func TestConnectEndsSoonAfterItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := withTimeout(t, time.Second)
 		start := time.Now()
-		wantIs(t, errOf(mcpclient.Connect(ctx, lingering{}, nil)), context.DeadlineExceeded)
+		check.Is(t, check.Err(mcpclient.Connect(ctx, lingering{}, nil)), context.DeadlineExceeded)
 		within(t, "Connect", start, 1500*time.Millisecond)
 		time.Sleep(2 * time.Minute)
 	})
@@ -340,7 +341,7 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	default:
 	}
 	start := time.Now()
-	noError(t, c.Close())
+	check.NoError(t, c.Close())
 	e := <-ended
 	took := e.at.Sub(start)
 	wrong(t, took != 0 || !errors.Is(e.err, mcpclient.ErrClosed), "got %v after %v, want ErrClosed at once", e.err, took)
@@ -352,13 +353,13 @@ func TestCloseEndsPauses(t *testing.T) {
 	t.Run("task", func(t *testing.T) {
 		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`)
-			endsAtOnce(t, c, func() error { return errOf(c.Task("1", "a").Wait(t.Context())) })
+			endsAtOnce(t, c, func() error { return check.Err(c.Task("1", "a").Wait(t.Context())) })
 		})
 	})
 	t.Run("put off", func(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`)
-			endsAtOnce(t, c, func() error { return errOf(c.CallTool(t.Context(), "a", nil)) })
+			endsAtOnce(t, c, func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 		})
 	})
 	bubble(t, "retry", func(t *testing.T) {
@@ -367,7 +368,7 @@ func TestCloseEndsPauses(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		c := connectTo(t, s, modern())
-		endsAtOnce(t, c, func() error { return errOf(collect(c.Tools(t.Context()), toolName)) })
+		endsAtOnce(t, c, func() error { return check.Err(collect(c.Tools(t.Context()), toolName)) })
 	})
 }
 
@@ -382,7 +383,7 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 			return waits
 		}}), legacy())
 		cancelled(t, c)
-		endsAtOnce(t, c, func() error { return errOf(c.CallTool(context.WithoutCancel(t.Context()), "b", nil)) })
+		endsAtOnce(t, c, func() error { return check.Err(c.CallTool(context.WithoutCancel(t.Context()), "b", nil)) })
 	})
 }
 
@@ -425,7 +426,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		c := connected(t, transport, o)
 		failed := make(chan time.Time, 1)
 		go func() {
-			wantIs(t, errOf(c.CallTool(t.Context(), "asks", nil)), mcpclient.ErrClosed)
+			check.Is(t, check.Err(c.CallTool(t.Context(), "asks", nil)), mcpclient.ErrClosed)
 			failed <- time.Now()
 		}()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":`+samplingParams+`}}}}`, p.next().ID)
@@ -450,7 +451,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 func cancelled(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
 	ctx := withTimeout(t, time.Second)
-	wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+	check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 }
 
 // The server is notified of cancelled calls even if the client is closed right afterwards.
@@ -476,7 +477,7 @@ func TestCloseAfterCancel(t *testing.T) {
 		cancel()
 		calls.Wait()
 		start := time.Now()
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		if took := time.Since(start); took != 2*time.Second { // two batches of concurrent sends
 			t.Errorf("Close took %v, want 2 s", took)
 		}
@@ -486,7 +487,7 @@ func TestCloseAfterCancel(t *testing.T) {
 				told++
 			}
 		}
-		equal(t, "the server heard of calls that were given up", told, 20)
+		check.Equal(t, "the server heard of calls that were given up", told, 20)
 	})
 }
 
@@ -511,8 +512,8 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 			return false
 		}}), legacy())
 		cancelled(t, c)
-		noError(t, c.Close())
-		same(t, "what the server heard last", got.read(), []string{"notifications/cancelled s-1", "s-1"})
+		check.NoError(t, c.Close())
+		check.Same(t, "what the server heard last", got.read(), []string{"notifications/cancelled s-1", "s-1"})
 	})
 }
 
@@ -528,7 +529,7 @@ func TestCloseWithStuckPeer(t *testing.T) {
 			p.send(`{"id":1,"method":"ping"}`)
 		}()
 		start := time.Now()
-		noError(p.t, c.Close())
-		equal(p.t, "Close took", time.Since(start), 3*time.Second)
+		check.NoError(p.t, c.Close())
+		check.Equal(p.t, "Close took", time.Since(start), 3*time.Second)
 	})
 }

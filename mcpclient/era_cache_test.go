@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -70,7 +71,7 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 	wrong(t, legacy != (s.era == "legacy"), "got revision %s of a %s server", c.Server().Revision, s.era)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	same(t, "asked", s.asked, want)
+	check.Same(t, "asked", s.asked, want)
 	s.asked = nil
 }
 
@@ -78,9 +79,9 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
 	t.Helper()
 	data, err := json.Marshal(v)
-	must(t, err)
+	check.Must(t, err)
 	out := new(mcpclient.EraCache)
-	must(t, json.Unmarshal(data, out))
+	check.Must(t, json.Unmarshal(data, out))
 	return out
 }
 
@@ -132,12 +133,12 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 			connect := func() error {
 				return connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			}
-			must(t, connect())
+			check.Must(t, connect())
 			s.broken = status
 			e := wantError[*transport.HTTPError](t, connect())
 			wrong(t, e.Status != status, "got %v, want status %d", e, status)
 			s.broken = 0
-			noError(t, connect())
+			check.NoError(t, connect())
 			wrong(t, !slices.Equal(asked, []string{discover}), "status %d: asked %q, want one server/discover", status, asked)
 		})
 	}
@@ -151,8 +152,8 @@ func TestEraCacheOfTheDead(t *testing.T) {
 		s.connects(t, v, discover, initialize)
 		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
 		before := s.dialed()
-		wantIs(t, errOf(mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})), mcpclient.ErrClosed)
-		equal(t, "dials", s.dialed()-before, 1)
+		check.Is(t, check.Err(mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})), mcpclient.ErrClosed)
+		check.Equal(t, "dials", s.dialed()-before, 1)
 	})
 }
 
@@ -196,7 +197,7 @@ func TestEraCacheRead(t *testing.T) {
 				t.Errorf("%s: got %d entries, %v, want %d", name, len(kept), err, test.want)
 			}
 		}
-		fails(t, json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)), "for what is not an object")
+		check.Fails(t, json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)), "for what is not an object")
 	})
 }
 
@@ -232,7 +233,7 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 			c := connected(t, &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			_ = c.Close()
 		}
-		same(t, "probed", asked, []string{"/a", "/b"})
+		check.Same(t, "probed", asked, []string{"/a", "/b"})
 	})
 }
 
@@ -257,8 +258,8 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 		for _, want := range []string{mcp.Revision20251125, mcp.Revision20260728, mcp.Revision20260728} {
 			modern = want == mcp.Revision20260728
 			c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-			equal(t, "revision", c.Server().Revision, want)
-			equal(t, "transport", c.Transport(), mcpclient.Transport(transport))
+			check.Equal(t, "revision", c.Server().Revision, want)
+			check.Equal(t, "transport", c.Transport(), mcpclient.Transport(transport))
 			_ = c.Close()
 		}
 	})
@@ -278,10 +279,10 @@ func TestEraCacheReadMany(t *testing.T) {
 			all[fmt.Sprintf("%032d", i)] = entry{mcp.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
 		}
 		data, err := json.Marshal(all)
-		must(t, err)
+		check.Must(t, err)
 		v := new(mcpclient.EraCache)
 		var kept map[string]entry
-		must(t, json.Unmarshal(data, v))
+		check.Must(t, json.Unmarshal(data, v))
 		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
 			t.Fatalf("got %d entries, %v, want 1,024", len(kept), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -266,7 +267,7 @@ func TestRolledBackDuringACall(t *testing.T) {
 			}
 			return false
 		}
-		failed := background(func() error { return errOf(c.CallTool(t.Context(), "slow", nil)) })
+		failed := background(func() error { return check.Err(c.CallTool(t.Context(), "slow", nil)) })
 		synctest.Wait()
 		a.become(mcp.Revision20251125)
 		wantUse(t, c, a, mcp.Revision20251125, 1)
@@ -316,7 +317,7 @@ func TestNotRolledBack(t *testing.T) {
 func TestRolledBackFromAForcedRevision(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, modern(), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
-		fails(t, errOf(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
+		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
 		asked, _ := a.seen("initialize")
 		wrong(t, asked != 0, "initialized %d times", asked)
 	})

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -166,7 +167,7 @@ func TestExchangerOfAHost(t *testing.T) {
 			t.Errorf("ask: got %+v, %v, want the roots", r, err)
 		}
 		server.notices <- "notifications/acme"
-		equal(t, "notification", <-noticed, "notifications/acme")
+		check.Equal(t, "notification", <-noticed, "notifications/acme")
 		var broken *transport.BrokenError
 		if _, err := c.CallTool(t.Context(), "cut", nil); !errors.As(err, &broken) {
 			t.Errorf("cut: got %v, want a BrokenError", err)
@@ -178,16 +179,16 @@ func TestExchangerOfAHost(t *testing.T) {
 			t.Errorf("got session %q, %v, want s-2", c.SessionID(), err)
 		}
 		ctx := withTimeout(t, time.Second)
-		wantIs(t, errOf(c.CallTool(ctx, "hang", nil)), context.DeadlineExceeded, "hang")
+		check.Is(t, check.Err(c.CallTool(ctx, "hang", nil)), context.DeadlineExceeded, "hang")
 		synctest.Wait()
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		<-c.Done()
 		want := []string{
 			"initialize s-1", "notifications/initialized s-1", "tools/callask s-1", " s-1", "tools/callcut s-1",
 			"tools/list s-1", "initialize s-2", "notifications/initialized s-2", "tools/list s-2",
 			"tools/callhang s-2", "notifications/cancelled s-2", "end s-2",
 		}
-		same(t, "", server.seen, want)
+		check.Same(t, "", server.seen, want)
 	})
 }
 
@@ -377,7 +378,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 				a := &attempt{T: t, peer: &peer{t: t, conn: server, inbox: make(chan message, 100)}}
 				go a.peer.read()
 				client, err := pipe.Dial(t.Context())
-				must(t, err)
+				check.Must(t, err)
 				inner := test.conn(plain{client})
 				got, want := test.used(a, wrap(inner), inner), form != "none"
 				wrong(t, got != want, "used: got %t, want %t", got, want)
@@ -400,10 +401,10 @@ func TestTransportBoundsConnecting(t *testing.T) {
 			pipe, server := mcpclient.Pipe()
 			defer func() { _ = server.Close() }()
 			conn, err := pipe.Dial(t.Context())
-			must(t, err)
+			check.Must(t, err)
 			o := legacy()
 			o.Protocol.Revision = mcp.Revision20251125
-			wantText(t, errOf(mcpclient.Connect(t.Context(), form(conn), &o)), want)
+			check.Text(t, check.Err(mcpclient.Connect(t.Context(), form(conn), &o)), want)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -72,7 +73,7 @@ func TestParamHeaders(t *testing.T) {
 		if err := call(`{"s":"unknown"}`); err != nil || len(got) != 0 {
 			t.Errorf("before the schema is known: got %v, %v", got, err)
 		}
-		must(t, c.RegisterTools(tool("t", schema)))
+		check.Must(t, c.RegisterTools(tool("t", schema)))
 		for args, want := range map[string]map[string]string{
 			`{"s":"us west 1","n":42,"b":true,"plain":"x"}`:        {"S": "us west 1", "N": "42", "B": "true"},
 			`{"s":"","n":-7,"b":false}`:                            {"S": "", "N": "-7", "B": "false"},
@@ -98,7 +99,7 @@ func TestParamHeaders(t *testing.T) {
 		} {
 			err := call(args)
 			wrong(t, err != nil, "%s: %v", args, err)
-			same(t, args, got, want)
+			check.Same(t, args, got, want)
 		}
 		for _, n := range []string{"9007199254740992", "-9007199254740992", "1e400", "9007199254740993.0", "99999999999999999999"} {
 			err := call(`{"n":` + n + `}`)
@@ -107,7 +108,7 @@ func TestParamHeaders(t *testing.T) {
 		if _, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`)); err != nil || got["S"] != "custom" {
 			t.Errorf("custom request: got %v, %v", got, err)
 		}
-		must(t, c.RegisterTools(tool("t", `{"type":"object"}`)))
+		check.Must(t, c.RegisterTools(tool("t", `{"type":"object"}`)))
 		if err := call(`{"s":"forgotten"}`); err != nil || len(got) != 0 {
 			t.Errorf("after the schema changed: got %v, %v", got, err)
 		}
@@ -127,9 +128,9 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			left = nil
 			names, err := collect(c.Tools(ctx), toolName)
-			must(t, err)
-			same(t, "", names, listed)
-			same(t, "left out", left, invalid)
+			check.Must(t, err)
+			check.Same(t, "", names, listed)
+			check.Same(t, "left out", left, invalid)
 		}
 	}
 	playAll(t, []conversation{
@@ -168,14 +169,14 @@ func TestListsTeachHeaders(t *testing.T) {
 					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
 					return
 				}
-				equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
+				check.Equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
 				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
 			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
 			got, err := test.list(t.Context(), c)
 			diff := cmp.Diff(test.listed, got)
 			wrong(t, err != nil || diff != "", "%v; got +, want -:\n%s", err, diff)
-			noError(t, errOf(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
+			check.NoError(t, check.Err(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
 		})
 	}
 }
@@ -188,7 +189,7 @@ func listTools(ctx context.Context, c *mcpclient.Client) ([]string, error) {
 func TestHeaderMismatch(t *testing.T) {
 	playAll(t, []conversation{{name: "http_header_mismatch", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		args := map[string]string{"region": "eu"}
-		noError(t, errOf(c.CallTool(ctx, "t", args)), "corrected")
+		check.NoError(t, check.Err(c.CallTool(ctx, "t", args)), "corrected")
 		for i, want := range []string{"-32020", "the server does not list the tool", "not a header name"} {
 			_, err := c.CallTool(ctx, "t", args)
 			e := wantError[*mcp.RPCError](t, err)
@@ -221,7 +222,7 @@ func TestParamHeadersForgotten(t *testing.T) {
 		for i := range all {
 			tools = append(tools, tool(fmt.Sprint("t", i), schema))
 		}
-		must(t, c.RegisterTools(tools...))
+		check.Must(t, c.RegisterTools(tools...))
 		for i := range all {
 			_, _ = c.CallTool(t.Context(), fmt.Sprint("t", i), map[string]string{"s": "v"})
 		}
@@ -245,8 +246,8 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 			got = r.Header.Get("Mcp-Param-D") + r.Header.Get("Mcp-Param-E") + r.Header.Get("Mcp-Param-F")
 			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 		}, func(t *testing.T, c *mcpclient.Client) {
-			must(t, c.RegisterTools(tool("t", schema)))
-			must(t, errOf(c.CallTool(t.Context(), "t", json.RawMessage(args))))
+			check.Must(t, c.RegisterTools(tool("t", schema)))
+			check.Must(t, check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args))))
 		})
 		wrong(t, got != "123", "at depth %d: got %q, want 123", depth, got)
 	}
@@ -304,18 +305,18 @@ func TestHeaderConn(t *testing.T) {
 			go booking(p)
 			sent := make(chan string, 16)
 			c := connected(t, tunnel{transport, sent}, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-			noError(t, errOf(listTools(t.Context(), c)))
-			noError(t, errOf(c.CallTool(t.Context(), "book", map[string]string{"region": "eu"})))
-			noError(t, c.Notify(t.Context(), "notifications/x", nil))
+			check.NoError(t, check.Err(listTools(t.Context(), c)))
+			check.NoError(t, check.Err(c.CallTool(t.Context(), "book", map[string]string{"region": "eu"})))
+			check.NoError(t, c.Notify(t.Context(), "notifications/x", nil))
 			given, cancel := context.WithCancel(t.Context())
 			go func() { synctest.Wait(); cancel() }()
-			fails(t, errOf(c.CallTool(given, "hang", nil)), "a call that was given up")
+			check.Fails(t, check.Err(c.CallTool(given, "hang", nil)), "a call that was given up")
 			synctest.Wait()
 			var got []string
 			for len(sent) > 0 {
 				got = append(got, <-sent)
 			}
-			same(t, revision, got, want)
+			check.Same(t, revision, got, want)
 		})
 	}
 }

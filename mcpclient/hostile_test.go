@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -84,14 +85,14 @@ func metBy(t *testing.T, opts mcpclient.Options, f func(c *mcpclient.Client, p *
 	t.Helper()
 	c, p := connectedPeer(t, opts)
 	f(c, p)
-	noError(t, c.Close())
+	check.NoError(t, c.Close())
 }
 
 // Messages that look like the client's own handshake must not make it encode its current calls.
 func handshakesBesideLargeCall(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		args := map[string]string{"text": strings.Repeat("x", 8<<20)}
-		done := background(func() error { return errOf(c.CallTool(t.Context(), "a", args)) })
+		done := background(func() error { return check.Err(c.CallTool(t.Context(), "a", args)) })
 		call := p.next()
 		for range 500 {
 			for _, method := range []string{"initialize", "server/discover"} {
@@ -100,7 +101,7 @@ func handshakesBesideLargeCall(t *testing.T) {
 		}
 		synctest.Wait()
 		p.answer(call)
-		noError(t, <-done)
+		check.NoError(t, <-done)
 	})
 }
 
@@ -166,7 +167,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 			if got := <-next; !errors.Is(got.err, mcpclient.ErrClosed) {
 				t.Errorf("got %v for the next call, want ErrClosed", got.err)
 			}
-			wantIs(t, c.Notify(t.Context(), "x", nil), mcpclient.ErrClosed)
+			check.Is(t, c.Notify(t.Context(), "x", nil), mcpclient.ErrClosed)
 		} else if got := <-next; got.err != nil || got.text != "next" {
 			t.Errorf("got %+v for the next call, want its answer", got)
 		}
@@ -176,7 +177,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 		case restart != nil && (got.err != nil || got.text != "first"): // nothing of it was written
 			t.Errorf("got %+v for the first call, want its answer", got)
 		}
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 	}
 }
 
@@ -266,7 +267,7 @@ func answersAmongText(t *testing.T) {
 	for range forms {
 		callText(t, t.Context(), c, "a", "a")
 	}
-	noError(t, c.Close())
+	check.NoError(t, c.Close())
 }
 
 func listsWithHoles(t *testing.T) {
@@ -317,10 +318,10 @@ func endlessStatus(status int) func(t *testing.T) {
 				return transport.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
 		}, legacy())
-		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
+		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		wrong(t, (sessions.Load() == 2) != (status == http.StatusNotFound), "got %d sessions", sessions.Load())
 		wrong(t, (asked.Load() == 1) != (status == http.StatusUnauthorized), "got %d calls of the hook", asked.Load())
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 	}
 }
 
@@ -332,8 +333,8 @@ func endlessPage(t *testing.T) {
 	})
 	defer s.Close()
 	c := connectTo(t, s, legacy())
-	wantBoth(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), mcp.ErrInvalidResult, "the reason is")
-	noError(t, c.Close())
+	wantBoth(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), mcp.ErrInvalidResult, "the reason is")
+	check.NoError(t, c.Close())
 }
 
 // Connect continues with the next revision.
@@ -350,7 +351,7 @@ func endlessProbe(t *testing.T) {
 	})
 	defer s.Close()
 	c := connectTo(t, s, mcpclient.Options{})
-	noError(t, c.Close())
+	check.NoError(t, c.Close())
 }
 
 // Clients that were told to wait equally long do not return at the same time.
@@ -382,8 +383,8 @@ func sentAway(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
-			noError(t, c.Close())
+			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
+			check.NoError(t, c.Close())
 		})
 	}
 	lists.Wait()
@@ -403,9 +404,9 @@ func cutConnections(t *testing.T) {
 	c := connectTo(t, s, modern())
 	const lists = 10
 	for range lists {
-		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
+		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 	}
-	fails(t, errOf(c.CallTool(t.Context(), "a", nil)), "tool call")
-	equal(t, "requests", len(server.got), 2*lists+1)
-	noError(t, c.Close())
+	check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "tool call")
+	check.Equal(t, "requests", len(server.got), 2*lists+1)
+	check.NoError(t, c.Close())
 }

@@ -21,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -114,7 +115,7 @@ func TestHalfResponses(t *testing.T) {
 				return test.resp, nil
 			}))
 			_, err := connectBy(t, "http://a.test", &http.Client{Transport: transport}, modern())
-			wantText(t, err, test.want)
+			check.Text(t, err, test.want)
 		})
 	}
 }
@@ -125,9 +126,9 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	defer s.Close()
 	address := strings.Replace(s.URL, "http://", "https://", 1)
 	_, err := connectBy(t, address, nil, legacy())
-	wantIs(t, err, http.ErrSchemeMismatch)
+	check.Is(t, err, http.ErrSchemeMismatch)
 	proxy, err := url.Parse(address)
-	must(t, err)
+	check.Must(t, err)
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
 	_, err = connectBy(t, "http://a.test", client, legacy())
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
@@ -175,11 +176,11 @@ func TestNotificationsShareConnections(t *testing.T) {
 			c := connectedBy(t, s.URL(), client, modern())
 			for i := range 100 {
 				ctx, cancel := context.WithCancel(t.Context())
-				must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
+				check.Must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
 				cancel()
 				synctest.Wait()
 			}
-			equal(t, "connections for 100 notifications", dialed.Load(), 1)
+			check.Equal(t, "connections for 100 notifications", dialed.Load(), 1)
 		})
 	}
 }
@@ -190,7 +191,7 @@ func TestNotifyInTime(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
 		c := connectedBy(t, s.URL(), s.Client(), modern())
 		ctx := withTimeout(t, time.Second)
-		wantIs(t, c.Notify(ctx, "x/slow", nil), context.DeadlineExceeded)
+		check.Is(t, c.Notify(ctx, "x/slow", nil), context.DeadlineExceeded)
 	})
 }
 
@@ -220,11 +221,11 @@ func TestConnectionAfterHandshake(t *testing.T) {
 			})
 			start := time.Now()
 			c := connectedBy(t, s.URL(), s.Client(), modern())
-			equal(t, "Connect took", time.Since(start), tt.took)
+			check.Equal(t, "Connect took", time.Since(start), tt.took)
 			var reused bool
 			trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
 			callText(t, httptrace.WithClientTrace(t.Context(), trace), c, "a", "a")
-			equal(t, "the connection was used again", reused, tt.reused)
+			check.Equal(t, "the connection was used again", reused, tt.reused)
 		})
 	}
 }
@@ -301,7 +302,7 @@ func TestCompressionAsWanted(t *testing.T) {
 			c.transport(h)
 			conn := connected(t, h, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 			callText(t, t.Context(), conn, "a", "a")
-			equal(t, "a request that accepts", asked, c.want)
+			check.Equal(t, "a request that accepts", asked, c.want)
 		})
 	}
 }
@@ -395,7 +396,7 @@ func TestGoAway(t *testing.T) {
 			tlsOnly.StartTLS()
 			defer tlsOnly.Close()
 			l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: tlsOnly.TLS.Certificates, NextProtos: []string{"h2"}})
-			must(t, err)
+			check.Must(t, err)
 			var serving sync.WaitGroup
 			defer serving.Wait()
 			defer func() { _ = l.Close() }()

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -22,14 +23,14 @@ const overJSON = "json" // for conversations about HTTP itself
 
 func TestHTTPHeaders(t *testing.T) {
 	inSession := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		equal(t, "session", c.SessionID(), "s-1")
+		check.Equal(t, "session", c.SessionID(), "s-1")
 		callText(t, ctx, c, "a", "done")
 	}
 	playAll(t, []conversation{
 		{name: "http_legacy", way: overJSON, opts: heeding(legacy()), play: inSession},
 		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}), play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			equal(t, "session", c.SessionID(), "")
+			check.Equal(t, "session", c.SessionID(), "")
 			for _, name := range []string{"us west 1", "Hello, 世界", " padded ", "line1\nline2", "\tindented", "=?base64?literal?=", "日本語", ""} {
 				callText(t, ctx, c, name, "done")
 			}
@@ -37,7 +38,7 @@ func TestHTTPHeaders(t *testing.T) {
 			_, read := c.ReadResource(ctx, "file:///ä")
 			_, list := collect(c.Tools(ctx), toolName)
 			_, custom := c.Call(ctx, "tasks/get", map[string]string{"taskId": "t 1"})
-			noError(t, errors.Join(prompt, read, list, custom, c.Notify(ctx, "acme/happened", nil)))
+			check.NoError(t, errors.Join(prompt, read, list, custom, c.Notify(ctx, "acme/happened", nil)))
 		}},
 	})
 }
@@ -59,7 +60,7 @@ func TestNameHeader(t *testing.T) {
 		} {
 			_, err := c.Call(t.Context(), method, params)
 			wrong(t, err != nil, "%s: %v", method, err)
-			same(t, method, got, want)
+			check.Same(t, method, got, want)
 		}
 	})
 }
@@ -85,7 +86,7 @@ func TestVersionHeader(t *testing.T) {
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE
-			same(t, revision, got, all)
+			check.Same(t, revision, got, all)
 		})
 	}
 }
@@ -133,12 +134,12 @@ func TestHTTPResume(t *testing.T) {
 
 func TestHTTPCutFailsOneCall(t *testing.T) {
 	playAll(t, []conversation{{name: "http_cut_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		failed := background(func() error { return errOf(c.CallTool(ctx, "a", nil)) })
+		failed := background(func() error { return check.Err(c.CallTool(ctx, "a", nil)) })
 		synctest.Wait()
 		start := time.Now()
 		callText(t, ctx, c, "b", "done")
-		wantText(t, <-failed, "the answer to the request did not come")
-		equal(t, "the calls took", time.Since(start), time.Second)
+		check.Text(t, <-failed, "the answer to the request did not come")
+		check.Equal(t, "the calls took", time.Since(start), time.Second)
 	}}})
 }
 
@@ -152,7 +153,7 @@ func TestHTTPBodies(t *testing.T) {
 			_, err := c.CallTool(ctx, "a", nil)
 			wrong(t, !errors.Is(err, want), "call %d: got %v, want %v", i, err, want)
 		}
-		wantText(t, errOf(c.CallTool(ctx, "a", nil)), "the event stream ended", "stream with the answer to another request")
+		check.Text(t, check.Err(c.CallTool(ctx, "a", nil)), "the event stream ended", "stream with the answer to another request")
 		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 			_, err := c.CallTool(ctx, "a", nil)
 			e := wantError[*transport.HTTPError](t, err)
@@ -166,7 +167,7 @@ func TestHTTPBodies(t *testing.T) {
 		callText(t, ctx, c, "a", "done")
 		_, err := c.CallTool(ctx, "a", nil)
 		wantCode(t, err, mcp.CodeInvalidParams)
-		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), transport.ErrMessageTooLarge, "body of unknown length")
+		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), transport.ErrMessageTooLarge, "body of unknown length")
 	}}})
 }
 
@@ -180,8 +181,8 @@ func TestHTTPPosts(t *testing.T) {
 			start := time.Now()
 			callText(t, ctx, c, "a", "done")
 			callText(t, ctx, c, "a", "done")
-			noError(t, c.Notify(ctx, "acme/happened", nil))
-			equal(t, "waited for the server", time.Since(start), 0)
+			check.NoError(t, c.Notify(ctx, "acme/happened", nil))
+			check.Equal(t, "waited for the server", time.Since(start), 0)
 			time.Sleep(2 * time.Second)
 		}},
 	})
@@ -196,8 +197,8 @@ func TestHTTPConn(t *testing.T) {
 			}
 		})
 		conn, err := (&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context())
-		must(t, err)
-		noError(t, conn.Send(t.Context(), []byte(`{"method":"taken"}`)))
+		check.Must(t, err)
+		check.NoError(t, conn.Send(t.Context(), []byte(`{"method":"taken"}`)))
 		e := wantError[*transport.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`)))
 		wrong(t, e.Status != http.StatusBadRequest, "got %v", e)
 		received := make(chan error)
@@ -206,9 +207,9 @@ func TestHTTPConn(t *testing.T) {
 			received <- err
 		}()
 		synctest.Wait()
-		noError(t, errors.Join(conn.Close(), conn.Close()))
-		equal(t, "from Recv", <-received, io.EOF)
-		wantIs(t, conn.Send(t.Context(), []byte(`{}`)), mcpclient.ErrClosed)
+		check.NoError(t, errors.Join(conn.Close(), conn.Close()))
+		check.Equal(t, "from Recv", <-received, io.EOF)
+		check.Is(t, conn.Send(t.Context(), []byte(`{}`)), mcpclient.ErrClosed)
 	})
 }
 
@@ -242,8 +243,8 @@ func TestConnectFailsInSession(t *testing.T) {
 			ctx := withTimeout(t, time.Second)
 			o := legacy()
 			start := time.Now()
-			fails(t, errOf(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)), "")
-			equal(t, "Connect took", time.Since(start), test.want)
+			check.Fails(t, check.Err(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)), "")
+			check.Equal(t, "Connect took", time.Since(start), test.want)
 			select {
 			case id := <-ended:
 				wrong(t, id != "s-1" || len(ended) > 0, "the session %q was ended, want s-1, once", id)
@@ -303,7 +304,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 				told <- p.Progress
 			}
 		})
-		same(t, "progress", got, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
+		check.Same(t, "progress", got, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	})
 }
 
@@ -324,8 +325,8 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 			o := modern()
 			o.Limits.Retries = 3
 			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, o)
-			wantIs(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
-			equal(t, media, asked.Load(), 1)
+			check.Is(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
+			check.Equal(t, media, asked.Load(), 1)
 		})
 	}
 }

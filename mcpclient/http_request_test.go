@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -52,12 +53,12 @@ func TestAccept(t *testing.T) {
 				for range 3 {
 					_, err := c.CallTool(t.Context(), "a", nil)
 					if name != "nothing" {
-						noError(t, err)
+						check.NoError(t, err)
 					} else if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotAcceptable {
 						t.Errorf("got %v", err)
 					}
 				}
-				same(t, "", got, test.want)
+				check.Same(t, "", got, test.want)
 			})
 		})
 	}
@@ -87,7 +88,7 @@ func TestAcceptOfTheHost(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "a", nil)
 				wrong(t, (err != nil) != (takes == "nothing"), "%q: got %v", takes, err)
 			}
-			same(t, takes, got, want)
+			check.Same(t, takes, got, want)
 		})
 	}
 }
@@ -138,7 +139,7 @@ func TestHTTPHooks(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "private", nil)
 		e := wantError[*transport.HTTPError](t, err)
 		wrong(t, e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?", "got %v", err)
-		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
+		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		want := []string{
 			"POST tools/call", "tools/call 200",
 			"POST tools/call", "tools/call 200",
@@ -188,7 +189,7 @@ func TestTokenRefused(t *testing.T) {
 		c := connected(t, h, modern())
 		callText(t, t.Context(), c, "a", "a")
 		h.Token = nil // the connection has its own copy
-		noError(t, token.Set("old"))
+		check.NoError(t, token.Set("old"))
 		callText(t, t.Context(), c, "a", "a")
 	})
 }
@@ -242,7 +243,7 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 			},
 		}, modern())
 		_, err := c.CallTool(t.Context(), "a", nil)
-		equal(t, "", wantError[*dialError](t, err), cause)
+		check.Equal(t, "", wantError[*dialError](t, err), cause)
 		wrong(t, !strings.Contains(err.Error(), "the proxy refused [secret]"), "got %v, want its text without the secret", err)
 	})
 }
@@ -260,18 +261,18 @@ func TestHeaderNames(t *testing.T) {
 			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
 			"X-Key": {"1"}, "x-key": {"2", "3"},
 		}}, modern())
-		check := func(authorization string) {
+		sends := func(authorization string) {
 			t.Helper()
 			callText(t, t.Context(), c, "a", "a")
 			for key, want := range map[string][]string{
 				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {"text/html"}, "X-Key": {"1", "2", "3"},
 			} {
-				same(t, key, got[key], want)
+				check.Same(t, key, got[key], want)
 			}
 		}
-		check("Bearer fixed")
-		must(t, token.Set("token"))
-		check("Bearer token")
+		sends("Bearer fixed")
+		check.Must(t, token.Set("token"))
+		sends("Bearer token")
 	})
 }
 
@@ -297,9 +298,9 @@ func TestCloseWithEndlessBody(t *testing.T) {
 				return resp, err
 			})
 		}}, modern())
-		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
+		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		start := time.Now()
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		within(t, "Close", start, time.Second)
 	})
 }
@@ -354,7 +355,7 @@ func TestProbeUnreachable(t *testing.T) {
 		s := serve(t, http.NotFoundHandler())
 		s.Refuse(true)
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
-		wantText(t, err, "server/discover")
+		check.Text(t, err, "server/discover")
 	})
 }
 
@@ -371,7 +372,7 @@ func TestRedirects(t *testing.T) {
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				hosts[r.Host] = true
 				if r.URL.Path == "/moved" {
-					equal(t, "after the redirect", m.Method, "server/discover")
+					check.Equal(t, "after the redirect", m.Method, "server/discover")
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
 					return
 				}
@@ -550,7 +551,7 @@ func TestShortSecretsStay(t *testing.T) {
 		token := new(transport.Bearer)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, legacy())
 		for _, next := range []string{"name", "a"} {
-			must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
+			check.Must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
 		_, err := c.CallTool(t.Context(), "a", nil)
 		e := wantError[*mcp.RPCError](t, err)

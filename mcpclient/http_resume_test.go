@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -87,7 +88,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 			t.Errorf("got connections after %q at %v", resumed, opened)
 		}
 		_, err := c.CallTool(t.Context(), "a", nil)
-		wantText(t, err, "an event is over 1000 bytes")
+		check.Text(t, err, "an event is over 1000 bytes")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		wrong(t, len(resumed) != 2, "got connections after %q: the call was resumed", resumed)
@@ -147,7 +148,7 @@ func TestHTTPResumeGivesUp(t *testing.T) {
 	}
 	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		_, err := c.CallTool(t.Context(), "a", nil)
-		wantText(t, err, "5 attempts brought nothing")
+		check.Text(t, err, "5 attempts brought nothing")
 		if len(opened) != 6 {
 			t.Fatalf("got %d connections, want 6", len(opened))
 		}
@@ -178,7 +179,7 @@ func TestHTTPInitializeResumed(t *testing.T) {
 			}
 		})
 		connectTo(t, s, legacy())
-		same(t, "resumed streams", resumed, []string{"s-1 after 1"})
+		check.Same(t, "resumed streams", resumed, []string{"s-1 after 1"})
 	})
 }
 
@@ -225,17 +226,17 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 		c := connectTo(t, s, legacy())
 		var streaming sync.WaitGroup
 		for range calls {
-			streaming.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil)), mcpclient.ErrSessionLost) })
+			streaming.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "slow", nil)), mcpclient.ErrSessionLost) })
 		}
 		synctest.Wait()
 		mu.Lock()
 		known = ""
 		mu.Unlock()
-		must(t, c.Ping(t.Context()))
+		check.Must(t, c.Ping(t.Context()))
 		close(cut)
 		streaming.Wait()
 		want := slices.Repeat([]string{"session-1"}, calls)
-		same(t, "sessions of resumed streams", resumed, want)
+		check.Same(t, "sessions of resumed streams", resumed, want)
 		got := c.SessionID()
 		wrong(t, sessions != 2 || got != "session-2", "got %d sessions, now %q, want a second one only", sessions, got)
 	})
@@ -366,7 +367,7 @@ func TestSSE(t *testing.T) {
 					_, err := c.CallTool(t.Context(), "refused", nil)
 					e := wantError[*transport.HTTPError](t, err)
 					wrong(t, e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session"), "got %v", err)
-					noError(t, c.Close())
+					check.NoError(t, c.Close())
 					<-s.left
 				})
 			})
@@ -405,7 +406,7 @@ func TestSSECancel(t *testing.T) {
 			s := newOldServer(t)
 			withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
 				ctx := withTimeout(t, time.Second)
-				wantIs(t, errOf(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
+				check.Is(t, check.Err(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
 				<-s.got
 				m := <-s.got
 				wrong(t, m.Method != "notifications/cancelled", "got %+v, want the notice that the call is cancelled", m)
@@ -423,7 +424,7 @@ func TestSSEMessageTooLarge(t *testing.T) {
 				s.say <- strings.Repeat("x", 2000)
 				s.say <- answerTo(<-s.got)
 			}()
-			wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge)
+			check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge)
 			callText(t, t.Context(), c, "b", "b")
 		})
 	})
@@ -455,11 +456,11 @@ func TestSSEEndpoint(t *testing.T) {
 			transport := &mcpclient.HTTP{URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
 			c, err := transport.Dial(t.Context())
 			if test.want != ok {
-				wantText(t, err, test.want)
+				check.Text(t, err, test.want)
 				return
 			}
-			must(t, err)
-			noError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
+			check.Must(t, err)
+			check.NoError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
 			m := <-s.got
 			wrong(t, m.Method != "a", "got %+v", m)
 			_ = c.Close()
@@ -512,10 +513,10 @@ func TestSSEFallbackFails(t *testing.T) {
 		})
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
 		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html; charset=utf-8"`} {
-			wantText(t, err, want)
+			check.Text(t, err, want)
 		}
 	})
 	for _, url := range []string{"", "ftp://h", "http://"} {
-		wantText(t, errOf((&mcpclient.HTTP{URL: url, SSE: true}).Dial(t.Context())), "HTTP.URL", url)
+		check.Text(t, check.Err((&mcpclient.HTTP{URL: url, SSE: true}).Dial(t.Context())), "HTTP.URL", url)
 	}
 }

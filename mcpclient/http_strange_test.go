@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -203,7 +204,7 @@ func TestBlackHole(t *testing.T) {
 		c := connectTo(t, httpServer(t, silent), opts)
 		ctx := withTimeout(t, time.Second)
 		start := time.Now()
-		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 		within(t, "the call", start, time.Second)
 		synctest.Wait()
 		wrong(t, ended.Load() == 0, "the request continues")
@@ -215,7 +216,7 @@ func TestBlackHole(t *testing.T) {
 		})
 		ctx = withTimeout(t, time.Second)
 		start = time.Now()
-		wantIs(t, errOf(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts)), context.DeadlineExceeded, "connect")
+		check.Is(t, check.Err(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts)), context.DeadlineExceeded, "connect")
 		within(t, "connecting", start, time.Second)
 	})
 }
@@ -257,7 +258,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 		within(t, "50 calls", start, 0)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		equal(t, "responses open a second after the answers", open.Load(), 0)
+		check.Equal(t, "responses open a second after the answers", open.Load(), 0)
 		for range 50 {
 			callText(t, t.Context(), c, "a", "a")
 		}
@@ -265,7 +266,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 		_ = c.Close()
 		within(t, "Close", start, 10*time.Millisecond)
 		synctest.Wait()
-		equal(t, "responses open after Close", open.Load(), 0)
+		check.Equal(t, "responses open after Close", open.Load(), 0)
 	})
 }
 
@@ -292,7 +293,7 @@ func TestCallsShareConnections(t *testing.T) {
 				}
 			}
 			call(100)
-			equal(t, "connections for 100 calls", dialed.Load(), 1)
+			check.Equal(t, "connections for 100 calls", dialed.Load(), 1)
 			const callers, calls = 64, 20
 			together(callers, func() {
 				for range calls {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -143,7 +144,7 @@ func TestProgressIsAskedFor(t *testing.T) {
 				} else {
 					_, err = c.Call(t.Context(), "acme/do", nil, tt.opts...)
 				}
-				noError(t, err)
+				check.NoError(t, err)
 			})
 		})
 	}
@@ -175,8 +176,8 @@ func TestSubscribeLimit(t *testing.T) {
 		opts.Timeouts.Call = tt.call
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			start := time.Now()
-			fails(t, errOf(c.Subscribe(t.Context(), onTools, tt.opts...)), "")
-			equal(t, "took", time.Since(start), tt.want)
+			check.Fails(t, check.Err(c.Subscribe(t.Context(), onTools, tt.opts...)), "")
+			check.Equal(t, "took", time.Since(start), tt.want)
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -111,18 +112,18 @@ func TestMiddleware(t *testing.T) {
 			if name == "modern" {
 				want = []string{"outer > server/discover", "inner > server/discover", "inner < server/discover", "outer < server/discover"}
 			}
-			same(t, "handshake", d.read(), want)
+			check.Same(t, "handshake", d.read(), want)
 			go p.answers()
 			callText(t, t.Context(), c, "ask", "ask")
 			want = []string{"outer > tools/call ask", "inner > tools/call ask",
 				"asked > sampling/createMessage", "last > sampling/createMessage", "handler in ask",
 				"last < sampling/createMessage", "asked < sampling/createMessage",
 				"inner < tools/call", "outer < tools/call"}
-			same(t, "call", d.read(), want)
-			noError(t, c.Notify(t.Context(), "notifications/acme", nil))
-			fails(t, errOf(mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)), "resources that are not offered")
+			check.Same(t, "call", d.read(), want)
+			check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
+			check.Fails(t, check.Err(mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)), "resources that are not offered")
 			want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
-			same(t, "notification", d.read(), want)
+			check.Same(t, "notification", d.read(), want)
 		})
 	})
 }
@@ -134,7 +135,7 @@ func TestMiddlewareRequest(t *testing.T) {
 		var origin mcp.Origin
 		var result string
 		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			equal(t, "id before it was sent", r.ID(), 0)
+			check.Equal(t, "id before it was sent", r.ID(), 0)
 			wrong(t, r.Client.SessionID() != "" || r.Client.Transport() == nil, "got a session or no transport over a pipe")
 			again := *r
 			raw, err := next(ctx, &again)
@@ -151,7 +152,7 @@ func TestMiddlewareRequest(t *testing.T) {
 		opts = samples(opts, answersTea)
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.answers()
-			must(t, errOf(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
+			check.Must(t, check.Err(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
 			if call.Client != c || call.Name != "ask" || call.Notification || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
 				t.Errorf("call: got %+v", call)
 			}
@@ -189,14 +190,14 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 			})
 			m := p.next()
 			var meta map[string]any
-			must(t, json.Unmarshal(m.Params.Meta, &meta))
+			check.Must(t, json.Unmarshal(m.Params.Meta, &meta))
 			maps.DeleteFunc(meta, func(key string, _ any) bool {
 				return strings.HasPrefix(key, "io.modelcontextprotocol/") || key == "progressToken"
 			})
-			same(t, "_meta", meta, map[string]any{"traceparent": "00-1", "kept": 1.0})
+			check.Same(t, "_meta", meta, map[string]any{"traceparent": "00-1", "kept": 1.0})
 			p.answer(m)
 			calls.Wait()
-			noError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
+			check.NoError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
 			if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
 				t.Errorf("notification: got %+v", m)
 			}
@@ -316,7 +317,7 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 		c := connectTo(t, s, o)
 		d.read()
 		for range 2 {
-			noError(t, errOf(collect(c.Tools(t.Context()), toolName)))
+			check.NoError(t, check.Err(collect(c.Tools(t.Context()), toolName)))
 		}
 		diff := cmp.Diff(d.read(), []string{"m > tools/list", "m < tools/list"})
 		wrong(t, diff != "" || n != 2, "after %d requests: got -, want +:\n%s", n, diff)
@@ -360,16 +361,16 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 				first <- m
 			}()
 			s := subscribed(t, t.Context(), c, onTools)
-			same(t, "", d.read(), []string{"m > subscriptions/listen"})
+			check.Same(t, "", d.read(), []string{"m > subscriptions/listen"})
 			m := <-first
 			want := "m < context canceled"
 			if ended {
 				want = "m < subscriptions/listen"
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, m.ID)
-				wantIs(t, end(s), mcpclient.ErrSubscriptionEnded)
+				check.Is(t, end(s), mcpclient.ErrSubscriptionEnded)
 			}
-			noError(t, s.Close())
-			same(t, "", d.read(), []string{want})
+			check.NoError(t, s.Close())
+			check.Same(t, "", d.read(), []string{want})
 			if !ended {
 				p.next() // notifications/cancelled
 			}
@@ -401,7 +402,7 @@ func TestServerMiddleware(t *testing.T) {
 		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, "", mcp.CodeInternalError},
 		"a handler's panic": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"panic"`, 1))
-			fails(t, errOf(next(ctx, r)), "a panic")
+			check.Fails(t, check.Err(next(ctx, r)), "a panic")
 			return json.RawMessage(`{"made":1}`), nil
 		}, `"made"`, 0},
 	}
@@ -460,7 +461,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 			var transport mcpclient.Transport
 			if name == "HTTP" {
 				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					equal(t, "a request went past the round tripper", r.Header.Get("X-Key"), "k")
+					check.Equal(t, "a request went past the round tripper", r.Header.Get("X-Key"), "k")
 					if r.Method == http.MethodGet {
 						w.WriteHeader(http.StatusMethodNotAllowed)
 						return
@@ -491,8 +492,8 @@ func TestHTTPRoundTripper(t *testing.T) {
 			callText(t, t.Context(), c, "a", "a")
 			time.Sleep(time.Second) // the standalone stream is refused meanwhile
 			isSSE := c.Transport().(*mcpclient.HTTP).SSE
-			noError(t, c.Close())
-			equal(t, "the caller's client was changed", client.Transport, before)
+			check.NoError(t, c.Close())
+			check.Equal(t, "the caller's client was changed", client.Transport, before)
 			wantWraps, want := 1, []string{"POST", "POST", "GET", "POST"} // initialize, initialized, stream, call
 			switch name {
 			case "SSE":
@@ -534,9 +535,9 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
 		_, readErr := c.ReadResource(t.Context(), "old:it")
 		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
-		noError(t, errors.Join(toolErr, readErr, promptErr))
+		check.NoError(t, errors.Join(toolErr, readErr, promptErr))
 	})
-	equal(t, "Mcp-Name", strings.Join(names, " "), "new:it new:it new:it")
+	check.Equal(t, "Mcp-Name", strings.Join(names, " "), "new:it new:it new:it")
 }
 
 // The first next of a middleware does not use up the second: each may be sent again in a new
@@ -558,7 +559,7 @@ func TestMiddlewareCallsNextTwice(t *testing.T) {
 			return next(ctx, r)
 		}))
 		c := connectTo(t, serve(t, s), o)
-		noError(t, listOnce(t.Context(), c))
-		equal(t, "session", c.SessionID(), "s-3")
+		check.NoError(t, listOnce(t.Context(), c))
+		check.Equal(t, "session", c.SessionID(), "s-3")
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -188,7 +189,7 @@ func TestForcedRevision(t *testing.T) {
 // "The initialize request MUST NOT be cancelled by clients."
 func TestInitializeIsNotCancelled(t *testing.T) {
 	playAll(t, []conversation{{name: "cancel_initialize", opts: legacy(), patience: 9 * time.Second, refused: func(t *testing.T, err error) {
-		wantIs(t, err, context.DeadlineExceeded)
+		check.Is(t, err, context.DeadlineExceeded)
 		synctest.Wait()
 	}}})
 }
@@ -261,7 +262,7 @@ func slowModernServer(t *testing.T, initialized string) {
 		}
 	}()
 	c := connected(t, transport, mcpclient.Options{})
-	equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
+	check.Equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 }
 
 // If the URL belongs to something else, the error says so, whatever that answers. A later
@@ -395,7 +396,7 @@ func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 					m = p.next()
 				}
-				equal(t, "", m.Method, "initialize")
+				check.Equal(t, "", m.Method, "initialize")
 				_ = p.conn.Close()
 			}
 			err := connectError(t, transport, mcpclient.Options{})
@@ -499,7 +500,7 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 			if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), advice) {
 				t.Errorf("got %v, want what the server did", err)
 			}
-			noError(t, dial(mcp.Revision20251125), "as advised")
+			check.NoError(t, dial(mcp.Revision20251125), "as advised")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -120,7 +121,7 @@ func TestOriginOfTask(t *testing.T) {
 		}
 		p.next()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, result.ID)
-		noError(t, <-waited)
+		check.NoError(t, <-waited)
 	})
 }
 
@@ -232,6 +233,6 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 		c := connectTo(t, s, opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
-		equal(t, "the handler continues", len(ended), 1)
+		check.Equal(t, "the handler continues", len(ended), 1)
 	})
 }

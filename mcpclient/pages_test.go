@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -39,7 +40,7 @@ func TestLists(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		var tools []*mcp.Tool
 		for tool, err := range c.Tools(ctx) {
-			must(t, err)
+			check.Must(t, err)
 			tools = append(tools, tool)
 		}
 		if len(tools) != 3 || tools[0].Name != "a" || string(tools[0].InputSchema) != `{"type":"object"}` && string(tools[0].InputSchema) != `{"type": "object"}` {
@@ -66,7 +67,7 @@ func TestLists(t *testing.T) {
 		if names, err := collect(c.Resources(ctx), resourceURI); err != nil || len(names) > 0 {
 			t.Errorf("no items: got %q, %v, want none", names, err)
 		}
-		wantIs(t, errOf(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
+		check.Is(t, check.Err(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
 		_, err = collect(c.Prompts(ctx), promptName)
 		wantCode(t, err, mcp.CodeInvalidParams)
 	}
@@ -165,8 +166,8 @@ func TestCursorsOfSessions(t *testing.T) {
 		if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
 			t.Errorf("got %q, %v, want the first page and a lost session", names, err)
 		}
-		wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
-		same(t, "cursors in the sessions", cursors, []string{"s-1", "s-2"})
+		check.Is(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
+		check.Same(t, "cursors in the sessions", cursors, []string{"s-1", "s-2"})
 	})
 }
 
@@ -263,7 +264,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 			if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
 				t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
 			}
-			same(t, "pages in the sessions", in, test.in)
+			check.Same(t, "pages in the sessions", in, test.in)
 		})
 	}
 }

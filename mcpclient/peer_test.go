@@ -15,8 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
@@ -104,7 +103,7 @@ func connected(t testing.TB, transport mcpclient.Transport, opts mcpclient.Optio
 func connectedIn(t testing.TB, ctx context.Context, transport mcpclient.Transport, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c, err := mcpclient.Connect(ctx, transport, &opts)
-	must(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -197,7 +196,7 @@ func (p *peer) refused(code int) {
 func (p *peer) expect(method string) message {
 	p.t.Helper()
 	m := p.next()
-	equal(p.t, "method", m.Method, method)
+	check.Equal(p.t, "method", m.Method, method)
 	return m
 }
 
@@ -205,7 +204,7 @@ func (p *peer) send(format string, args ...any) {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
-	noError(p.t, p.conn.Send(context.Background(), []byte(format)), "send to the client")
+	check.NoError(p.t, p.conn.Send(context.Background(), []byte(format)), "send to the client")
 }
 
 // reply answers the next request. The format begins with the place of its id.
@@ -386,10 +385,10 @@ func (conv conversation) run(t *testing.T, way string) {
 		conv.refused(t, err)
 		return
 	}
-	must(t, err)
+	check.Must(t, err)
 	defer func() {
 		synctest.Wait() // for pending messages of the client
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 	}()
 	conv.play(t, ctx, c)
 }
@@ -413,13 +412,13 @@ func overHTTP(t *testing.T, script *mcptest.Script) *mcpclient.HTTP {
 // ping checks that a connection works.
 func ping(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	t.Helper()
-	noError(t, c.Ping(ctx))
+	check.NoError(t, c.Ping(ctx))
 }
 
 // speaks checks the negotiated revision.
 func speaks(revision string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		equal(t, "revision", c.Server().Revision, revision)
+		check.Equal(t, "revision", c.Server().Revision, revision)
 		ping(t, ctx, c)
 	}
 }
@@ -495,71 +494,11 @@ func callText(t *testing.T, ctx context.Context, c *mcpclient.Client, tool, want
 	}
 }
 
-// errOf returns the error of a call that also has a result.
-func errOf(_ any, err error) error { return err }
-
-// must stops the test at an error.
-func must(t testing.TB, err error) {
+// wantBoth checks what an error is, and a part of its text.
+func wantBoth(t testing.TB, err, want error, text string, of ...any) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// noError reports an error; of says which, if the line does not.
-func noError(t testing.TB, err error, of ...string) {
-	t.Helper()
-	if err != nil {
-		t.Errorf("%s%v", about(of), err)
-	}
-}
-
-// wantIs checks what an error is.
-func wantIs(t testing.TB, err, want error, of ...string) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("%sgot %v, want %v", about(of), err, want)
-	}
-}
-
-// wantText checks for a part of the text of an error.
-func wantText(t testing.TB, err error, want string, of ...string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%sgot %v, want %q in it", about(of), err, want)
-	}
-}
-
-// equal compares two values.
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%sgot %v, want %v", about([]string{what}), got, want)
-	}
-}
-
-// same compares two values by their parts.
-func same(t testing.TB, what string, got, want any, opts ...cmp.Option) {
-	t.Helper()
-	if diff := cmp.Diff(want, got, opts...); diff != "" {
-		t.Errorf("%sgot +, want -:\n%s", about([]string{what}), diff)
-	}
-}
-
-// about begins a message.
-func about(what []string) string {
-	if text := strings.Join(what, ", "); text != "" {
-		return text + ": "
-	}
-	return ""
-}
-
-// wantBoth is wantIs and wantText.
-func wantBoth(t testing.TB, err, want error, text string, of ...string) {
-	t.Helper()
-	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
-		t.Errorf("%sgot %.1000v, want %v and %q in it", about(of), err, want, text)
-	}
+	check.Is(t, err, want, of...)
+	check.Text(t, err, text, of...)
 }
 
 // wantCode checks the code of a server's error.
@@ -575,14 +514,6 @@ func wantStatus(t testing.TB, err error, want int) {
 	t.Helper()
 	if e, ok := errors.AsType[*transport.HTTPError](err); !ok || e.Status != want {
 		t.Errorf("got %v (%T), want status %d", err, err, want)
-	}
-}
-
-// fails checks that there is an error.
-func fails(t testing.TB, err error, what string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("%sgot no error", about([]string{what}))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -41,7 +42,7 @@ func (o *observed) check(t *testing.T, want ...string) {
 	synctest.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	same(t, "notifications", o.methods, want)
+	check.Same(t, "notifications", o.methods, want)
 }
 
 func TestLogging(t *testing.T) {
@@ -51,9 +52,9 @@ func TestLogging(t *testing.T) {
 			callText(t, ctx, c, "talk", "done")
 			seen.check(t, "notifications/message", "notifications/tools/list_changed")
 			wrong(t, len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db", "got logs %+v", seen.logs)
-			fails(t, c.SetLogLevel(ctx, "loud"), "unknown level")
+			check.Fails(t, c.SetLogLevel(ctx, "loud"), "unknown level")
 			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
-				noError(t, c.SetLogLevel(ctx, level))
+				check.NoError(t, c.SetLogLevel(ctx, level))
 				callText(t, ctx, c, "talk", "done")
 			}
 			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcp.LogAlert))
@@ -75,7 +76,7 @@ func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()
 	opts.LogLevel = mcp.LogWarning
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		noError(t, c.SetLogLevel(t.Context(), ""), "none")
+		check.NoError(t, c.SetLogLevel(t.Context(), ""), "none")
 		p.quiet()
 	})
 	for _, opts := range []mcpclient.Options{legacy(), modern()} {
@@ -114,12 +115,12 @@ func TestBatch(t *testing.T) {
 
 func TestGarbage(t *testing.T) {
 	playAll(t, []conversation{{name: "garbage", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), mcp.ErrInvalidResult, "a")
+		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), mcp.ErrInvalidResult, "a")
 		callText(t, ctx, c, "b", "fine")
 		var wg sync.WaitGroup
 		wg.Go(func() { callText(t, ctx, c, "c", "fine") })
 		synctest.Wait()
-		wg.Go(func() { wantIs(t, errOf(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d") })
+		wg.Go(func() { check.Is(t, check.Err(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d") })
 		wg.Wait()
 	}}})
 }
@@ -145,7 +146,7 @@ func TestTooLargeMessage(t *testing.T) {
 		long := strings.Repeat("x", 2000)
 
 		var calls sync.WaitGroup
-		calls.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge) })
+		calls.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge) })
 		first := <-asked
 		calls.Go(func() { callText(t, t.Context(), c, "short", "short") })
 		second := <-asked
@@ -159,7 +160,7 @@ func TestTooLargeMessage(t *testing.T) {
 		calls.Wait()
 
 		calls.Go(func() {
-			wantIs(t, errOf(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge, "id at the end")
+			check.Is(t, check.Err(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge, "id at the end")
 		})
 		third := <-asked
 		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
@@ -173,7 +174,7 @@ func TestBatchIsBounded(t *testing.T) {
 	opts.OnNotification = seen.add
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var call sync.WaitGroup
-		call.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
+		call.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
 		m := p.next()
 		p.send("[" + strings.Repeat(`{"method":"n"},`, 1000) + answerTo(m) + "]")
 		call.Wait()
@@ -183,7 +184,7 @@ func TestBatchIsBounded(t *testing.T) {
 		p.send("[" + strings.Repeat(`{"method":"n"},`, 999) + answerTo(m) + "]")
 		call.Wait()
 		synctest.Wait()
-		equal(t, "notifications", len(seen.methods), 999)
+		check.Equal(t, "notifications", len(seen.methods), 999)
 	})
 }
 
@@ -221,7 +222,7 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 				}
 			}()
 			c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, mcpclient.Options{})
-			equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
+			check.Equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 			callText(t, t.Context(), c, "a", "a")
 		})
 	}
@@ -313,7 +314,7 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		c := connected(t, greeting, o)
 		_ = (<-greeting.ends)()
 		synctest.Wait()
-		noError(t, c.Ping(t.Context()))
+		check.NoError(t, c.Ping(t.Context()))
 		got := strings.Count(log.String(), "hello count=1\n")
 		wrong(t, got != 2, "got %d greetings, want one from each connection:\n%s", got, log.String())
 	})
@@ -349,7 +350,7 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		in := "not ready\nready\n{}\n" // the whole input
-		fails(t, errOf(mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)), "")
+		check.Fails(t, check.Err(mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)), "")
 		text := log.String()
 		wrong(t, !strings.Contains(text, `text=ready count=1`), "got the log %q, want what the server said last", text)
 		in = "not ready\n"

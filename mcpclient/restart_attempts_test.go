@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -40,9 +41,9 @@ func TestRestartRepeatsOnce(t *testing.T) {
 				}
 			}()
 			defer close(transport.peers)
-			wantIs(t, listOnce(t.Context(), c), mcpclient.ErrConnectionLost)
-			equal(t, "tools/list", lists.Load(), 2)
-			noError(t, c.Ping(t.Context()), "after that")
+			check.Is(t, listOnce(t.Context(), c), mcpclient.ErrConnectionLost)
+			check.Equal(t, "tools/list", lists.Load(), 2)
+			check.NoError(t, c.Ping(t.Context()), "after that")
 		})
 	})
 }
@@ -60,7 +61,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 			p.greetLogging()
 		}
 		_ = p.conn.Close()
-		fails(t, c.Ping(withinMinute(t)), "nobody answered, and the ping succeeded")
+		check.Fails(t, c.Ping(withinMinute(t)), "nobody answered, and the ping succeeded")
 		select {
 		case _, more := <-(<-refused).inbox:
 			wrong(t, more, "the client kept talking on the connection that failed")
@@ -101,8 +102,8 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}}, o)
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)
-		noError(t, c.Ping(withinMinute(t)))
-		equal(t, "dials", transport.dialed(), 3)
+		check.NoError(t, c.Ping(withinMinute(t)))
+		check.Equal(t, "dials", transport.dialed(), 3)
 	})
 }
 
@@ -141,8 +142,8 @@ func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 		}
 		_ = p.conn.Close()
 		synctest.Wait()
-		noError(t, c.Ping(withinMinute(t)))
-		equal(t, "dials", peerTransport.dialed(), 3)
+		check.NoError(t, c.Ping(withinMinute(t)))
+		check.Equal(t, "dials", peerTransport.dialed(), 3)
 	})
 }
 
@@ -203,7 +204,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 				}
 				go p.echo()
 				callText(t, t.Context(), c, "a", "a")
-				equal(t, "modern", c.Server().Revision == mcp.Revision20260728, to == "modern")
+				check.Equal(t, "modern", c.Server().Revision == mcp.Revision20260728, to == "modern")
 				wantBoth(t, end(s), mcpclient.ErrSubscriptionEnded, "another era")
 			})
 		}
@@ -232,12 +233,12 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 				}
 			}()
 			callText(t, t.Context(), c, "a", "a")
-			equal(t, "speaks", c.Server().Revision, []string{mcp.Revision20260728, mcp.Revision20251125}[i%2])
+			check.Equal(t, "speaks", c.Server().Revision, []string{mcp.Revision20260728, mcp.Revision20251125}[i%2])
 			transport.become([]string{"legacy", "modern"}[i%2])
 			_, err := c.CallTool(t.Context(), "die", nil)
 			wrong(t, !errors.Is(err, mcpclient.ErrConnectionLost) || mcpclient.Unsent(err), "got %v, want %v", err, mcpclient.ErrConnectionLost)
 			<-died
 		}
-		equal(t, "calls ran", ran, 8)
+		check.Equal(t, "calls ran", ran, 8)
 	})
 }

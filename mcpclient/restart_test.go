@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -139,7 +140,7 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 
 func wantEvents(t *testing.T, e *events, want ...string) {
 	t.Helper()
-	same(t, "attempts", e.read(), want)
+	check.Same(t, "attempts", e.read(), want)
 }
 
 // Current calls fail at once or are repeated, and later ones wait.
@@ -169,10 +170,10 @@ func TestRestart(t *testing.T) {
 				took := time.Since(start)
 				wrong(t, took < 250*time.Millisecond || took > 500*time.Millisecond, "the restart took %v, want 250 ms to 500 ms", took)
 			})
-			calls.Go(func() { noError(t, c.Notify(t.Context(), "acme/later", nil), "notification") })
+			calls.Go(func() { check.NoError(t, c.Notify(t.Context(), "acme/later", nil), "notification") })
 			calls.Go(func() {
 				ctx := withTimeout(t, 100*time.Millisecond)
-				wantIs(t, errOf(c.CallTool(ctx, "c", nil)), context.DeadlineExceeded, "a call that cannot wait")
+				check.Is(t, check.Err(c.CallTool(ctx, "c", nil)), context.DeadlineExceeded, "a call that cannot wait")
 			})
 			p = <-transport.peers
 			got := map[string]int{}
@@ -262,7 +263,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 				wrong(t, notify == nil && !slices.Equal(logged, records) || notify != nil && logged != nil, "%s: the log has\n%s", name, log.String())
 			})
 		}
-		equal(t, name, len(told.lines), len(records))
+		check.Equal(t, name, len(told.lines), len(records))
 	}
 }
 
@@ -287,7 +288,7 @@ func TestRestartHandshakeFails(t *testing.T) {
 			go p.echo()
 			callText(t, t.Context(), c, "a", "a")
 			wantEvents(t, &told, "1", "2", "3", "3+")
-			equal(t, "dials", transport.dialed(), 4)
+			check.Equal(t, "dials", transport.dialed(), 4)
 		})
 	})
 }
@@ -335,7 +336,7 @@ func TestRestartEndsWhileRestoring(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{}}`)
-		must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 		deaths := 2
 		transport.greet = func(p *peer) {
 			p.greetLogging()
@@ -366,10 +367,10 @@ func TestRestartClosed(t *testing.T) {
 		waiting := background(func() error { return c.Ping(t.Context()) })
 		time.Sleep(time.Minute)
 		start := time.Now()
-		noError(t, c.Close())
-		wantIs(t, <-waiting, mcpclient.ErrClosed)
+		check.NoError(t, c.Close())
+		check.Is(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "Close", start, 0)
-		equal(t, "dials", transport.dialed(), 1)
+		check.Equal(t, "dials", transport.dialed(), 1)
 	})
 }
 
@@ -395,7 +396,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		go func() { _ = c.Close() }()
-		wantIs(t, <-waiting, mcpclient.ErrClosed)
+		check.Is(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "the end of the wait", start, 0)
 		_ = c.Close()
 		time.Sleep(5 * time.Minute)
@@ -410,7 +411,7 @@ func TestRestartClosedInHandshake(t *testing.T) {
 		<-transport.peers
 		synctest.Wait()
 		start := time.Now()
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		within(t, "Close", start, 0)
 	})
 }
@@ -466,7 +467,7 @@ func TestRestartCallbackCalls(t *testing.T) {
 		for range 2 {
 			m := p.next()
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-			noError(t, <-pinged)
+			check.NoError(t, <-pinged)
 		}
 	})
 }
@@ -482,7 +483,7 @@ func TestRestartRestores(t *testing.T) {
 			c := connected(t, scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, o)
 			defer func() { synctest.Wait(); _ = c.Close() }()
 			if era == "legacy" {
-				must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+				check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 			}
 			s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
 			read := func(want string) {
@@ -491,7 +492,7 @@ func TestRestartRestores(t *testing.T) {
 				wrong(t, err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want, "got %+v, %v, want %q", got, err, want)
 			}
 			read("one")
-			wantIs(t, errOf(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
+			check.Is(t, check.Err(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
 			wantChanges(t, s, stale)
 			read("two")
 			wantChanges(t, s, toolsChanged)
@@ -522,7 +523,7 @@ func TestRestartOverSSE(t *testing.T) {
 			recipe := recipeOf(server.URL()+"/sse", server.Client())
 			recipe.Token = token
 			c := connected(t, recipe, o)
-			must(t, token.Set("token"))
+			check.Must(t, token.Set("token"))
 			synctest.Wait()
 			current.Store(second)
 			close(first.say)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -108,7 +109,7 @@ func TestRetries(t *testing.T) {
 			ok := err == nil
 			wrong(t, ok != test.ok, "got %v", err)
 			wrong(t, err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)), "got %v, want the status", err)
-			equal(t, "requests", test.busy.got, test.requests)
+			check.Equal(t, "requests", test.busy.got, test.requests)
 			took := time.Since(start)
 			wrong(t, took < test.from || took > test.upTo, "it took %v, want %v to %v", took, test.from, test.upTo)
 		})
@@ -242,7 +243,7 @@ func TestRetryGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := collect(c.Tools(ctx), toolName)
-		wantIs(t, err, context.Canceled)
+		check.Is(t, err, context.Canceled)
 		wantStatus(t, err, http.StatusServiceUnavailable)
 	})
 }
@@ -353,7 +354,7 @@ func TestBusyHandshake(t *testing.T) {
 				if took := time.Since(start); (err != nil) != tt.fails || posts != tt.posts || took < tt.want {
 					t.Errorf("got %v after %d requests and %v, want %d and at least %v", err, posts, took, tt.posts, tt.want)
 				}
-				equal(t, "middleware saw handshakes", seen, 1)
+				check.Equal(t, "middleware saw handshakes", seen, 1)
 				if err == nil {
 					_ = c.Close()
 				}

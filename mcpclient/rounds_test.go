@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
@@ -58,19 +59,19 @@ func TestManualInput(t *testing.T) {
 			t.Error("a sampling request was read as an elicitation")
 		}
 		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
-		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": roots/list has no answer`, "one answer short")
+		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": roots/list has no answer`, "one answer short")
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
 		_, err = mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers, manual)
 		stored, err := json.Marshal(round(t, err))
-		must(t, err)
-		noError(t, first.Close())
+		check.Must(t, err)
+		check.NoError(t, first.Close())
 
 		second := connected(t, transport, opts)
 		restored := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
 			t.Fatalf("got %+v, %v, want two rounds", restored, err)
 		}
-		equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)), "done")
+		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)), "done")
 	})
 }
 
@@ -85,7 +86,7 @@ func TestAnswerLater(t *testing.T) {
 	playAll(t, []conversation{{name: "later_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
 		stored, err := json.Marshal(round(t, err))
-		must(t, err)
+		check.Must(t, err)
 		r := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, r); err != nil || len(r.Answers) != 2 {
 			t.Fatalf("got %s, %v, want two answers", stored, err)
@@ -94,10 +95,10 @@ func TestAnswerLater(t *testing.T) {
 			got, err := mcpclient.AnswerInput(ctx, c, r, key)
 			wrong(t, err != nil || string(got) != string(want), "the handlers answer %s: got %s, %v, want %s", key, got, err, want)
 		}
-		wantIs(t, errOf(mcpclient.AnswerInput(ctx, c, r, "who")), mcp.ErrAnswerLater, "a handler puts its answer off again")
-		wantText(t, errOf(mcpclient.AnswerInput(ctx, c, r, "nothing")), "nothing is asked", "an unknown key")
-		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), `answer "who"`, "without the answer")
-		equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}})), "done")
+		check.Is(t, check.Err(mcpclient.AnswerInput(ctx, c, r, "who")), mcp.ErrAnswerLater, "a handler puts its answer off again")
+		check.Text(t, check.Err(mcpclient.AnswerInput(ctx, c, r, "nothing")), "nothing is asked", "an unknown key")
+		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), `answer "who"`, "without the answer")
+		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}})), "done")
 	}}})
 }
 
@@ -108,7 +109,7 @@ func TestManualInputOfOthers(t *testing.T) {
 	playAll(t, []conversation{{name: "manual_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)
 		r := round(t, err)
-		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), "prompts/get", "the round of a prompt as that of a tool")
+		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), "prompts/get", "the round of a prompt as that of a tool")
 		bad := &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": 7}}
 		for name, answers := range map[string]map[string]any{
 			"not asked":   {"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}, "else": 1},
@@ -126,7 +127,7 @@ func TestManualInputOfOthers(t *testing.T) {
 		_, err = c.ReadResource(ctx, "file:///r", manual)
 		r = round(t, err)
 		wrong(t, r.Requests != nil, "got %+v, want no requests", r)
-		noError(t, errOf(mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil)))
+		check.NoError(t, check.Err(mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil)))
 		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
 			t.Error(err)
 		}
@@ -145,7 +146,7 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for _, state := range []string{`"\q"`, "\"a\tb\""} {
 			var call sync.WaitGroup
-			call.Go(func() { wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
+			call.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult) })
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, state)
 			synctest.Wait()
 			time.Sleep(time.Minute)
@@ -203,7 +204,7 @@ func TestDeferralsAreBounded(t *testing.T) {
 				start := time.Now()
 				_, err := c.CallTool(t.Context(), "t", nil)
 				wantBoth(t, err, mcpclient.ErrTooManyRounds, test.text)
-				equal(t, "it took", time.Since(start), test.want)
+				check.Equal(t, "it took", time.Since(start), test.want)
 			})
 		})
 	}
@@ -261,7 +262,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 			<-asked
 			cancel()
 		}()
-		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.Canceled)
+		check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.Canceled)
 		p.quiet()
 	})
 }
@@ -283,8 +284,8 @@ func TestTaskAfterRound(t *testing.T) {
 			p.reply(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`)
 		}()
 		task, err := c.StartTask(t.Context(), slow, nil, 0)
-		must(t, err)
-		equal(t, "", textOf(task.Wait(t.Context())), "done")
+		check.Must(t, err)
+		check.Equal(t, "", textOf(task.Wait(t.Context())), "done")
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -106,7 +107,7 @@ func TestResumptionIsRefused(t *testing.T) {
 // A client whose connection has ended sends nothing.
 func TestUnsentAfterTheEnd(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, _ *peer) {
-		must(t, c.Close())
+		check.Must(t, c.Close())
 		_, err := c.CallTool(t.Context(), "a", nil)
 		wrong(t, !mcpclient.Unsent(err), "got %v, want that it was not sent", err)
 	})
@@ -230,7 +231,7 @@ func TestDrainIsBounded(t *testing.T) {
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				equal(t, "the exchange was ended after", lasted, test.want)
+				check.Equal(t, "the exchange was ended after", lasted, test.want)
 			})
 		})
 	}
@@ -285,7 +286,7 @@ func TestUnsentIsNotCancelled(t *testing.T) {
 	stuckPeer(t, legacy(), "tools/call", func(c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithTimeout(p.t.Context(), time.Second)
 		defer cancel()
-		wantIs(p.t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+		check.Is(p.t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 		time.Sleep(time.Minute)
 		p.quiet()
 	})
@@ -321,7 +322,7 @@ func TestTellingIsBounded(t *testing.T) {
 		lost := func(want int) {
 			p.t.Helper()
 			synctest.Wait()
-			equal(p.t, "messages given up", strings.Count(log.String(), "message to the server lost"), want)
+			check.Equal(p.t, "messages given up", strings.Count(log.String(), "message to the server lost"), want)
 		}
 		for i := range 2000 {
 			p.send(`{"id":%d,"method":"ping"}`, i)

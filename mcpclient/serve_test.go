@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -87,7 +88,7 @@ func TestServerCancelsItsRequest(t *testing.T) {
 		wrong(t, !strings.Contains(log.String(), `reason="too slow"`), "the log does not have the reason: %s", log.String())
 		select {
 		case err := <-ended:
-			equal(t, "", err, context.Canceled)
+			check.Equal(t, "", err, context.Canceled)
 		default:
 			t.Error("the handler continues")
 		}
@@ -97,9 +98,9 @@ func TestServerCancelsItsRequest(t *testing.T) {
 func TestSetRoots(t *testing.T) {
 	change := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, uri := range []string{"https://example.com", "file:relative", "", "file://%zz"} {
-			wantText(t, c.SetRoots(ctx, []mcp.Root{{URI: uri}}), uri, uri)
+			check.Text(t, c.SetRoots(ctx, []mcp.Root{{URI: uri}}), uri, uri)
 		}
-		noError(t, c.SetRoots(ctx, nil))
+		check.NoError(t, c.SetRoots(ctx, nil))
 		callText(t, ctx, c, "ask", "done")
 	}
 	legacyRoots, modernRoots := legacy(), modern()
@@ -108,7 +109,7 @@ func TestSetRoots(t *testing.T) {
 		{name: "roots_changed_legacy", opts: legacyRoots, play: change},
 		{name: "roots_changed_modern", opts: modernRoots, play: change},
 		{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			fails(t, c.SetRoots(ctx, nil), "roots that were not declared")
+			check.Fails(t, c.SetRoots(ctx, nil), "roots that were not declared")
 			ping(t, ctx, c)
 		}},
 	})
@@ -121,11 +122,11 @@ func TestInputRounds(t *testing.T) {
 	endless.Limits.Rounds, endless.Roots = 2, []mcp.Root{{URI: "file:///w"}}
 	playAll(t, []conversation{
 		{name: "ask_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			equal(t, "", textOf(c.CallTool(ctx, "ask", map[string]int{"a": 1})), "done")
+			check.Equal(t, "", textOf(c.CallTool(ctx, "ask", map[string]int{"a": 1})), "done")
 		}},
 		{name: "ask_prompt_resource_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			noError(t, errOf(c.GetPrompt(ctx, "p", nil)))
-			noError(t, errOf(c.ReadResource(ctx, "file:///r")))
+			check.NoError(t, check.Err(c.GetPrompt(ctx, "p", nil)))
+			check.NoError(t, check.Err(c.ReadResource(ctx, "file:///r")))
 		}},
 		{name: "ask_broken_modern", opts: broken, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			for i := 2; i <= 11; i++ {
@@ -141,7 +142,7 @@ func TestInputRounds(t *testing.T) {
 		}},
 		{name: "ask_endless_modern", opts: endless, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
-			wantBoth(t, errOf(c.CallTool(ctx, "t", nil)), mcpclient.ErrTooManyRounds, "asked for input more than 2 times")
+			wantBoth(t, check.Err(c.CallTool(ctx, "t", nil)), mcpclient.ErrTooManyRounds, "asked for input more than 2 times")
 			within(t, "questions that are answered", start, 0)
 		}},
 	})
@@ -165,7 +166,7 @@ func TestDecline(t *testing.T) {
 		first = true
 		playAll(t, []conversation{{name: "decline_modern", way: way, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "t", "a pity")
-			wantIs(t, errOf(c.CallTool(ctx, "t", nil)), mcp.ErrRejected)
+			check.Is(t, check.Err(c.CallTool(ctx, "t", nil)), mcp.ErrRejected)
 		}}})
 	}
 }
@@ -238,7 +239,7 @@ func TestModernServerSendsRequests(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":8,"method":"roots/list"}`)
 			p.next()
 		}
-		equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 100)
+		check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 100)
 	})
 }
 
@@ -290,9 +291,9 @@ func TestHandlers(t *testing.T) {
 				if m.Error != nil {
 					got = fmt.Sprint(m.Error.Code, " ", m.Error.Message)
 				}
-				equal(t, method, got, want)
+				check.Equal(t, method, got, want)
 			}
-			wantText(t, c.SetRoots(t.Context(), nil), "Options.Handlers answers roots/list", "set roots")
+			check.Text(t, c.SetRoots(t.Context(), nil), "Options.Handlers answers roots/list", "set roots")
 		})
 	}
 }

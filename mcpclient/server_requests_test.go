@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -46,12 +47,12 @@ func TestMaxServerRequests(t *testing.T) {
 			t.Errorf("got %+v, want a refusal of the third request", m)
 		}
 		synctest.Wait()
-		equal(t, "handlers", running.Load(), 2)
+		check.Equal(t, "handlers", running.Load(), 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":0}}`)
 		synctest.Wait()
 		p.ask("3")
 		synctest.Wait()
-		equal(t, "handlers after one ended and one began", running.Load(), 2)
+		check.Equal(t, "handlers after one ended and one began", running.Load(), 2)
 		p.quiet()
 	})
 }
@@ -70,15 +71,15 @@ func TestRequestIDUsedTwice(t *testing.T) {
 		}
 		p.ask("2")
 		synctest.Wait()
-		equal(t, "handlers", running.Load(), 2)
+		check.Equal(t, "handlers", running.Load(), 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
 		p.ask("1")
 		synctest.Wait()
-		equal(t, "handlers after one was given up and asked again", running.Load(), 2)
+		check.Equal(t, "handlers after one was given up and asked again", running.Load(), 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
-		equal(t, "handlers in the end", running.Load(), 1)
+		check.Equal(t, "handlers in the end", running.Load(), 1)
 		p.quiet()
 	})
 }
@@ -125,7 +126,7 @@ func TestFloodOfRequests(t *testing.T) {
 		n := runtime.NumGoroutine() - before
 		wrong(t, n > 100, "got %d more goroutines", n)
 		synctest.Wait()
-		equal(t, "handlers", running.Load(), 16)
+		check.Equal(t, "handlers", running.Load(), 16)
 		refused := 0
 		for len(p.inbox) > 0 {
 			m := p.next()
@@ -161,7 +162,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		c := connectedBy(t, s.URL(), s.Client(), opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
-		equal(t, "handlers after the call", running.Load(), 0)
+		check.Equal(t, "handlers after the call", running.Load(), 0)
 		if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
 			t.Errorf("got %d more goroutines", n)
 		}
@@ -181,16 +182,16 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		c := connected(t, transport, legacy())
 		before := runtime.NumGoroutine()
 		for i := range 10_000 {
-			must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)))
+			check.Must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)))
 		}
 		synctest.Wait()
 		n := runtime.NumGoroutine() - before
 		wrong(t, n > 50, "got %d more goroutines", n)
 		short := withTimeout(t, time.Second)
 		start := time.Now()
-		fails(t, c.Ping(short), "ping")
+		check.Fails(t, c.Ping(short), "ping")
 		within(t, "a call", start, time.Second)
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		within(t, "the call and Close", start, 1500*time.Millisecond)
 	})
 }
@@ -216,7 +217,7 @@ func TestMaxNotifications(t *testing.T) {
 			if size > 0 {
 				want = `[{"i":0} {"i":4} {"i":5}]` // two large ones fit in 32 MiB
 			}
-			equal(t, fmt.Sprintf("messages of %d bytes", size), fmt.Sprint(got.read()), want)
+			check.Equal(t, fmt.Sprintf("messages of %d bytes", size), fmt.Sprint(got.read()), want)
 		})
 	}
 }
@@ -271,7 +272,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s,"2":%[2]s}}}`, samplingQuestion)
 		}
 		synctest.Wait()
-		equal(t, "handlers", running.Load(), 3)
+		check.Equal(t, "handlers", running.Load(), 3)
 		go p.echo()
 		close(release)
 		calls.Wait()
@@ -302,7 +303,7 @@ func TestQuestionWithinQuestion(t *testing.T) {
 			p.echo()
 		}()
 		callText(t, t.Context(), c, "a", "a")
-		equal(t, "questions", depth, 3)
+		check.Equal(t, "questions", depth, 3)
 	})
 }
 
@@ -314,7 +315,7 @@ func TestCursorIsBounded(t *testing.T) {
 		go p.each(func(m message) {
 			p.send(`{"id":%s,"result":{"tools":[],"nextCursor":"%s"}}`, m.ID, strings.Repeat("x", int(size.Load())))
 		})
-		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), "at the bound")
+		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), "at the bound")
 		for _, err := range c.Tools(t.Context()) {
 			wantBoth(t, err, mcpclient.ErrTooManyPages, "repeated", "the same again")
 		}
@@ -371,7 +372,7 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 			pb.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pb.next().ID, samplingQuestion)
 		}
 		synctest.Wait()
-		equal(t, "handlers", running.Load(), 2)
+		check.Equal(t, "handlers", running.Load(), 2)
 		_, _ = a.Close(), b.Close()
 		calls.Wait()
 	})
@@ -388,7 +389,7 @@ func TestNoQuestionsWait(t *testing.T) {
 			}()
 			start := time.Now()
 			callText(t, t.Context(), c, "a", "a")
-			equal(t, none, time.Since(start), 250*time.Millisecond)
+			check.Equal(t, none, time.Since(start), 250*time.Millisecond)
 		})
 	}
 }
@@ -407,7 +408,7 @@ func TestWaitsForStream(t *testing.T) {
 		c := connectTo(t, server, opts)
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(10 * time.Minute)
-		noError(t, s.Close())
+		check.NoError(t, s.Close())
 		longest := time.Second
 		for i := 1; i < len(tries); i++ {
 			wait := tries[i].Sub(tries[i-1])
@@ -427,14 +428,16 @@ func TestCachedResultsAreBounded(t *testing.T) {
 			asked++
 			p.send(`{"id":%s,"result":{"tools":[],"ttlMs":60000}}`, m.ID)
 		})
-		read := func(n int) { noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n))))) }
+		read := func(n int) {
+			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n)))))
+		}
 		for n := range 1025 {
 			read(n)
 		}
 		read(1)
-		equal(t, "asked times for what is kept", asked, 1025)
+		check.Equal(t, "asked times for what is kept", asked, 1025)
 		read(0)
-		equal(t, "asked times", asked, 1026)
+		check.Equal(t, "asked times", asked, 1026)
 	})
 }
 
@@ -497,7 +500,7 @@ func TestBreachesInLog(t *testing.T) {
 		wantBoundedLog(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.replyAll(`{"jsonrpc":"2.0","id":"%s","result":{}}`)
 			for range 1000 {
-				must(t, c.Ping(t.Context()))
+				check.Must(t, c.Ping(t.Context()))
 			}
 		})
 	})
@@ -516,7 +519,7 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		c := connectTo(t, s, o)
 		names, err := collect(c.Tools(t.Context()), toolName)
 		wrong(t, err != nil || len(names) != 0, "got %d tools, %v", len(names), err)
-		equal(t, "lines about 1,000 tools", strings.Count(log.String(), "\n"), 100)
+		check.Equal(t, "lines about 1,000 tools", strings.Count(log.String(), "\n"), 100)
 	})
 }
 
@@ -547,7 +550,7 @@ func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testi
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		breaches(t, c, p)
 		synctest.Wait()
-		equal(t, "lines about 1,000 messages", strings.Count(log.String(), "\n"), 100)
+		check.Equal(t, "lines about 1,000 messages", strings.Count(log.String(), "\n"), 100)
 		wrong(t, !strings.Contains(log.String(), "later ones are not logged"), "the log does not say that it ends")
 	})
 }
@@ -566,7 +569,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 					_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":`+answer+`}`))
 				}
 			}()
-			wantIs(t, connectError(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}}), mcp.ErrInvalidResult)
+			check.Is(t, connectError(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}}), mcp.ErrInvalidResult)
 		})
 	}
 }

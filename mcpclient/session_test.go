@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -181,17 +182,17 @@ func inSessionWith(t *testing.T, o mcpclient.Options, f func(t *testing.T, c *mc
 func wantSeen(t *testing.T, s *sessionServer, want ...string) {
 	t.Helper()
 	got := s.seen()
-	same(t, "requests of the client", got, want)
+	check.Same(t, "requests of the client", got, want)
 }
 
 func TestSessionLost(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 		s.seen()
 		s.forget()
 		names, err := collect(c.Tools(t.Context()), toolName)
 		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
-		equal(t, "session", c.SessionID(), "s-2")
+		check.Equal(t, "session", c.SessionID(), "s-2")
 		got := s.seen()
 		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
 			t.Errorf("no standalone stream among %q", got)
@@ -205,7 +206,7 @@ func TestSessionLost(t *testing.T) {
 			"logging/setLevel s-2 2025-11-25",
 			"tools/list s-2 2025-11-25",
 		}
-		same(t, "", got, want)
+		check.Same(t, "", got, want)
 	})
 }
 
@@ -226,8 +227,8 @@ func TestSessionLostVaguely(t *testing.T) {
 		names, err := collect(c.Tools(t.Context()), toolName)
 		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
 		s.forget()
-		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrSessionLost)
-		equal(t, "session", c.SessionID(), "s-3")
+		check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrSessionLost)
+		check.Equal(t, "session", c.SessionID(), "s-3")
 	})
 }
 
@@ -242,7 +243,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 			err := call()
 			wantBoth(t, err, mcpclient.ErrSessionLost, "a new one has begun")
 			wantStatus(t, err, http.StatusNotFound)
-			noError(t, call(), "in the new session")
+			check.NoError(t, call(), "in the new session")
 		}
 	})
 }
@@ -250,14 +251,14 @@ func TestSessionLostInToolCall(t *testing.T) {
 func TestSessionRenewedOnce(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
-		together(50, func() { noError(t, errOf(collect(c.Tools(t.Context()), toolName))) })
+		together(50, func() { check.NoError(t, check.Err(collect(c.Tools(t.Context()), toolName))) })
 		began := 0
 		for _, what := range s.seen() {
 			if what == "initialize" {
 				began++
 			}
 		}
-		equal(t, "new sessions", began, 1)
+		check.Equal(t, "new sessions", began, 1)
 	})
 }
 
@@ -290,7 +291,7 @@ func TestSessionLostAgain(t *testing.T) {
 		s.known, s.lost = "", 1000
 		s.mu.Unlock()
 		_, err := collect(c.Tools(t.Context()), toolName)
-		wantIs(t, err, mcpclient.ErrSessionLost)
+		check.Is(t, err, mcpclient.ErrSessionLost)
 		got := s.seen()
 		wrong(t, len(got) > 10, "got %d requests: %q", len(got), got)
 	})
@@ -322,7 +323,7 @@ func TestSessionRenewalOutlivesCall(t *testing.T) {
 		s.forget()
 		slow = true
 		ctx := withTimeout(t, time.Second)
-		wantIs(t, c.Ping(ctx), context.DeadlineExceeded)
+		check.Is(t, c.Ping(ctx), context.DeadlineExceeded)
 		_, err := c.CallTool(t.Context(), "a", nil)
 		wrong(t, err != nil, "a call that waited for the new session: %v", err)
 	})
@@ -349,9 +350,9 @@ func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
 			return true
 		})
 		s.forget()
-		wantIs(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
-		equal(t, "initialize", s.times("initialize"), 1)
-		equal(t, "notifications/cancelled", s.times("notifications/cancelled"), 0)
+		check.Is(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
+		check.Equal(t, "initialize", s.times("initialize"), 1)
+		check.Equal(t, "notifications/cancelled", s.times("notifications/cancelled"), 0)
 	})
 }
 
@@ -378,9 +379,9 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 			return false
 		})
 		s.forget()
-		must(t, listOnce(t.Context(), c))
+		check.Must(t, listOnce(t.Context(), c))
 		wrong(t, !stopped, "the handler continued while the next session began")
-		equal(t, "answers", s.times("POST"), 0)
+		check.Equal(t, "answers", s.times("POST"), 0)
 	})
 }
 
@@ -394,10 +395,10 @@ func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 		})
 		s.once = true
 		s.forget()
-		wantIs(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
+		check.Is(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
 		s.says("s-1") <- aQuestion
-		equal(t, "answers", s.times("POST s-1"), 1)
-		noError(t, listOnce(t.Context(), c), "in the old session")
+		check.Equal(t, "answers", s.times("POST s-1"), 1)
+		check.NoError(t, listOnce(t.Context(), c), "in the old session")
 	})
 }
 
@@ -412,7 +413,7 @@ func TestSessionsForgottenAtOnce(t *testing.T) {
 		s.forget()
 		close(s.says("s-1"))
 		time.Sleep(50 * time.Second)
-		equal(t, "new sessions", s.times("initialize"), 1)
+		check.Equal(t, "new sessions", s.times("initialize"), 1)
 	})
 }
 
@@ -432,9 +433,9 @@ func TestQuestionOfLostSession(t *testing.T) {
 			return false
 		})
 		s.forget()
-		must(t, listOnce(t.Context(), c))
+		check.Must(t, listOnce(t.Context(), c))
 		synctest.Wait()
-		equal(t, "the handler was asked times", asked, 0)
+		check.Equal(t, "the handler was asked times", asked, 0)
 	})
 }
 
@@ -442,16 +443,16 @@ func TestQuestionOfLostSession(t *testing.T) {
 func TestNotificationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
-		must(t, c.Notify(t.Context(), "notifications/acme", nil))
+		check.Must(t, c.Notify(t.Context(), "notifications/acme", nil))
 		for what, want := range map[string]int{"notifications/acme s-1": 1, "initialize": 1, "notifications/acme s-2": 1} {
-			equal(t, what, s.times(what), want)
+			check.Equal(t, what, s.times(what), want)
 		}
 		s.on("initialize", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
 			w.WriteHeader(http.StatusForbidden)
 			return true
 		})
 		s.forget()
-		wantIs(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
+		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
 	})
 }
 
@@ -462,8 +463,8 @@ func TestNotificationInNoSession(t *testing.T) {
 		s.mu.Lock()
 		s.refuses = "notifications/acme"
 		s.mu.Unlock()
-		wantIs(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
-		equal(t, "new sessions", s.times("initialize"), 1)
+		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
+		check.Equal(t, "new sessions", s.times("initialize"), 1)
 	})
 }
 
@@ -488,14 +489,14 @@ func TestAnswerInLostSession(t *testing.T) {
 				opts = append(opts, mcpclient.WithProgress(func(mcp.Progress) {}))
 			}
 			start := time.Now()
-			failed := background(func() error { return errOf(c.CallTool(t.Context(), "acts", nil, opts...)) })
+			failed := background(func() error { return check.Err(c.CallTool(t.Context(), "acts", nil, opts...)) })
 			synctest.Wait() // until the handler waits
 			s.forget()
 			close(finish)
 			wantBoth(t, <-failed, mcpclient.ErrSessionLost, "not sent again")
 			within(t, "the end of the call", start, time.Second)
 			for what, want := range map[string]int{"initialize": 1, "tools/call": 1, "POST s-1": 1, "POST s-2": 0} {
-				equal(t, what, s.times(what), want)
+				check.Equal(t, what, s.times(what), want)
 			}
 		})
 	}
@@ -510,13 +511,13 @@ func TestCancellationInLostSession(t *testing.T) {
 			return true
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		failed := background(func() error { return errOf(c.CallTool(ctx, "acts", nil)) })
+		failed := background(func() error { return check.Err(c.CallTool(ctx, "acts", nil)) })
 		synctest.Wait()
 		s.forget()
 		cancel()
-		wantIs(t, <-failed, context.Canceled)
+		check.Is(t, <-failed, context.Canceled)
 		for what, want := range map[string]int{"notifications/cancelled s-1": 1, "initialize": 1, "notifications/cancelled s-2": 0} {
-			equal(t, what, s.times(what), want)
+			check.Equal(t, what, s.times(what), want)
 		}
 		err := listOnce(t.Context(), c)
 		wrong(t, err != nil || s.times("tools/list s-1") > 0, "got %v, and %d requests in the session before", err, s.times("tools/list s-1"))

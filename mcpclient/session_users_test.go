@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -130,7 +131,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 // change makes the client continue as another user.
 func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to string) {
 	t.Helper()
-	must(t, errors.Join(token.Set(to), c.Ping(t.Context())))
+	check.Must(t, errors.Join(token.Set(to), c.Ping(t.Context())))
 }
 
 // A call continues in its session when another user's token begins another: its questions,
@@ -150,7 +151,7 @@ func TestCallOutlivesToken(t *testing.T) {
 		close(d.asks)
 		got := <-call
 		wrong(t, got.err != nil || got.text != "ask", "the call of the old session: got %+v, want its result", got)
-		same(t, "after that", d.read(), []string{"DELETE s-1 Bearer one"})
+		check.Same(t, "after that", d.read(), []string{"DELETE s-1 Bearer one"})
 	})
 }
 
@@ -198,12 +199,12 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 		})
 		token := renews("three")
 		c := connectWith(t, server, token, legacy())
-		noError(t, errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)))
+		check.NoError(t, errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)))
 		want := []string{
 			"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two",
 			"notifications/initialized Bearer three", "notifications/acme Bearer three",
 		}
-		same(t, "", got, want)
+		check.Same(t, "", got, want)
 	})
 }
 
@@ -257,7 +258,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 		change(t, c, token, "two")
 		d.read()
 		start := time.Now()
-		noError(t, c.Close())
+		check.NoError(t, c.Close())
 		within(t, "Close", start, 0)
 		got := <-call
 		wrong(t, got.err == nil, "the call continued")
@@ -302,8 +303,8 @@ func TestOldSessionWithNewToken(t *testing.T) {
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
 		close(cut)
-		noError(t, (<-call).err)
-		same(t, "the stream was taken up with", resumed.read(), []string{"s-1 Bearer one", "s-1 Bearer two"})
+		check.NoError(t, (<-call).err)
+		check.Same(t, "the stream was taken up with", resumed.read(), []string{"s-1 Bearer one", "s-1 Bearer two"})
 	})
 }
 
@@ -339,7 +340,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			slow = true
 			ctx := withTimeout(t, time.Millisecond)
 			_ = token.Set("two")
-			fails(t, c.Ping(ctx), "it did not wait for the session")
+			check.Fails(t, c.Ping(ctx), "it did not wait for the session")
 			time.Sleep(time.Minute)
 			err := c.Ping(t.Context())
 			wrong(t, (err != nil) != refused, "got %v, want an error: %t", err, refused)

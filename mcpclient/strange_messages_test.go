@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -221,7 +222,7 @@ func TestStrangeMessages(t *testing.T) {
 					got := <-second
 					wrong(t, got.err != nil || got.text != "second", "another call: got %q, %v", got.text, got.err)
 					callText(t, t.Context(), c, "third", "third")
-					noError(t, c.Err(), "the connection ended")
+					check.NoError(t, c.Err(), "the connection ended")
 				})
 			})
 		}
@@ -246,7 +247,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		must(f, err)
+		check.Must(f, err)
 		for _, section := range txtar.Parse(data).Files {
 			f.Add(bytes.TrimSpace(section.Data), len(data)%2 == 0)
 		}
@@ -277,6 +278,6 @@ func FuzzReceive(f *testing.F) {
 		<-marked
 		cancel()
 		<-returned
-		noError(t, c.Err(), "the connection ended")
+		check.NoError(t, c.Err(), "the connection ended")
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -50,7 +51,7 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 			"resources/subscribe", "resources/subscribe answered", "resources/unsubscribe", "resources/unsubscribe answered",
 			"resources/subscribe", "resources/subscribe answered",
 		}
-		same(t, "", got.read(), want)
+		check.Same(t, "", got.read(), want)
 	})
 }
 
@@ -148,7 +149,7 @@ func TestKeepAliveOfASubscription(t *testing.T) {
 		}()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(2 * time.Minute)
-		wantText(t, c.Err(), "no sign of life")
+		check.Text(t, c.Err(), "no sign of life")
 		_ = end(s)
 	})
 }
@@ -228,7 +229,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 			wantNoChange(t, sub) // nothing is missed at the first opening
 			cut <- struct{}{}
 			time.Sleep(time.Minute)
-			equal(t, "the stream was opened times", opened.Load(), 2)
+			check.Equal(t, "the stream was opened times", opened.Load(), 2)
 			if resumable {
 				wantNoChange(t, sub)
 			} else {
@@ -242,7 +243,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 func TestSubscribeToTasks(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "subscribe_tasks", way: "pipe", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
-		same(t, "filter", s.Filter(), mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}})
+		check.Same(t, "filter", s.Filter(), mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}})
 		wantChanges(t, s,
 			mcp.Change{Kind: mcp.TaskUpdated, Task: "t2"},
 			mcp.Change{Kind: mcp.TaskUpdated, Task: "t1"}, stale)
@@ -321,7 +322,7 @@ func TestConnectWaitsForStream(t *testing.T) {
 			})
 			start := time.Now()
 			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
-			equal(t, "connecting took", time.Since(start), test.want)
+			check.Equal(t, "connecting took", time.Since(start), test.want)
 		})
 	}
 }
@@ -388,12 +389,12 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 			c := connectTo(t, s, undeclared(legacy()))
 			callText(t, t.Context(), c, "a", "a")
 			time.Sleep(time.Hour)
-			equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)
+			check.Equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)
 			for range 2 {
-				must(t, heed(t.Context(), c))
+				check.Must(t, heed(t.Context(), c))
 			}
 			synctest.Wait()
-			equal(t, "opened streams", opened.Load(), 1)
+			check.Equal(t, "opened streams", opened.Load(), 1)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -22,7 +23,7 @@ import (
 func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
 	s, err := c.Subscribe(ctx, f, opts...)
-	must(t, err)
+	check.Must(t, err)
 	return s
 }
 
@@ -38,7 +39,7 @@ func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 			break
 		}
 	}
-	same(t, "changes", got, want)
+	check.Same(t, "changes", got, want)
 }
 
 // wantNoChange checks that no change waits and the subscription has not ended.
@@ -82,10 +83,10 @@ func TestSubscribeModern(t *testing.T) {
 			ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"},
 		})
 		want := mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}}
-		same(t, "filter", s.Filter(), want)
+		check.Same(t, "filter", s.Filter(), want)
 		synctest.Wait()
 		wantChanges(t, s, toolsChanged, updated("file:///a"), updated("file:///a/part"))
-		wantIs(t, end(s), mcpclient.ErrSubscriptionEnded)
+		check.Is(t, end(s), mcpclient.ErrSubscriptionEnded)
 		seen := observed.read()
 		wrong(t, len(seen) != 6 || seen[1] != "notifications/tools/list_changed", "OnNotification: got %v, want all six", seen)
 		ping(t, ctx, c)
@@ -103,7 +104,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		_ = one.Close()
 		_ = one.Close()
 		synctest.Wait()
-		noError(t, end(one), "closed")
+		check.NoError(t, end(one), "closed")
 		ping(t, ctx, c)
 		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
 		wantBoth(t, end(two), mcpclient.ErrSubscriptionEnded, "going down", "cancelled by the server")
@@ -115,14 +116,14 @@ func TestSubscribeRefused(t *testing.T) {
 	undeclared := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, Resources: []string{"file:///a"}})
 		wantError[*mcpclient.CapabilityError](t, err)
-		fails(t, errOf(c.Subscribe(ctx, mcp.SubscriptionFilter{})), "empty filter")
+		check.Fails(t, check.Err(c.Subscribe(ctx, mcp.SubscriptionFilter{})), "empty filter")
 	}
 	playAll(t, bothEras(conversation{name: "subscribe_undeclared", play: undeclared}))
 	playAll(t, []conversation{
 		{name: "subscribe_refused_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Subscribe(ctx, onTools)
 			wantCode(t, err, mcp.CodeMethodNotFound)
-			wantIs(t, errOf(c.Subscribe(ctx, onTools)), mcpclient.ErrSubscriptionEnded, "ended before it began")
+			check.Is(t, check.Err(c.Subscribe(ctx, onTools)), mcpclient.ErrSubscriptionEnded, "ended before it began")
 		}},
 		{name: "subscribe_silent_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
@@ -139,7 +140,7 @@ func TestSubscribeRefused(t *testing.T) {
 			_, err := c.Subscribe(ctx, onResources("file:///a", "file:///b"))
 			wantCode(t, err, mcp.CodeResourceNotFound)
 			synctest.Wait()
-			wantIs(t, errOf(c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded, "silent server")
+			check.Is(t, check.Err(c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded, "silent server")
 		}},
 	})
 }
@@ -154,8 +155,8 @@ func TestSubscriptionBounds(t *testing.T) {
 		wantChanges(t, s, stale)
 		wantNoChange(t, s)
 		wantChanges(t, s, stale, updated("file:///a/4"))
-		noError(t, c.Close())
-		wantIs(t, end(s), mcpclient.ErrClosed, "client closed")
+		check.NoError(t, c.Close())
+		check.Is(t, end(s), mcpclient.ErrClosed, "client closed")
 	}}})
 }
 
@@ -164,7 +165,7 @@ func TestSubscribeLegacy(t *testing.T) {
 		f := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///a", "file:///b"}}
 		one := subscribed(t, ctx, c, f)
 		f.PromptsListChanged = false
-		same(t, "filter", one.Filter(), f)
+		check.Same(t, "filter", one.Filter(), f)
 		two := subscribed(t, ctx, c, mcp.SubscriptionFilter{ResourcesListChanged: true, Resources: []string{"file:///c", "file:///a"}})
 		ping(t, ctx, c)
 		wantChanges(t, one, updated("file:///a"), toolsChanged, updated("file:///c/part"))
@@ -194,7 +195,7 @@ func TestSubscriptionReopened(t *testing.T) {
 			wantStatus(t, err, 404)
 		}},
 		{name: "http_subscribe_closed_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			noError(t, subscribed(t, ctx, c, onTools).Close())
+			check.NoError(t, subscribed(t, ctx, c, onTools).Close())
 		}},
 	})
 }
@@ -213,7 +214,7 @@ func TestAgreedToNothing(t *testing.T) {
 		wantError[*mcpclient.CapabilityError](t, err)
 		p.expect("notifications/cancelled")
 		go p.acknowledge()
-		same(t, "filter", subscribed(t, t.Context(), c, onTools).Filter(), onTools)
+		check.Same(t, "filter", subscribed(t, t.Context(), c, onTools).Filter(), onTools)
 	})
 }
 
@@ -303,14 +304,14 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		same(t, "filter", sub.Filter(), mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
+		check.Same(t, "filter", sub.Filter(), mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
 		cut <- true
 		wantChanges(t, sub, stale)
-		same(t, "filter afterwards", sub.Filter(), onTools)
+		check.Same(t, "filter afterwards", sub.Filter(), onTools)
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		equal(t, "listed times", listed, 2)
+		check.Equal(t, "listed times", listed, 2)
 	})
 }
 
@@ -326,7 +327,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		s.seen()
-		together(3, func() { noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a", "file:///b")))) })
+		together(3, func() { check.NoError(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a", "file:///b")))) })
 		var got []string
 		for _, what := range s.seen() {
 			if strings.HasPrefix(what, "resources/") {
@@ -347,7 +348,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 		s.known, s.lost = "", 1000
 		s.mu.Unlock()
 		s.seen()
-		fails(t, errOf(c.Subscribe(t.Context(), onResources("file:///a"))), "")
+		check.Fails(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a"))), "")
 		got := s.seen()
 		wrong(t, len(got) > 12, "got %d requests: %q", len(got), got)
 	})
@@ -356,14 +357,14 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 // A subscription that was being made when the connection was lost is made on the next one.
 func TestSubscribeOnALostConnection(t *testing.T) {
 	restarting(t, undeclared(legacy()), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		subscribed := background(func() error { return errOf(c.Subscribe(t.Context(), onResources("file:///a"))) })
+		subscribed := background(func() error { return check.Err(c.Subscribe(t.Context(), onResources("file:///a"))) })
 		p.expect("resources/subscribe")
 		_ = p.conn.Close()
 		p = <-transport.peers
 		m := p.next()
 		wrong(t, m.Method != "resources/subscribe", "on the next connection: got %+v", m)
 		p.answer(m)
-		noError(t, <-subscribed)
+		check.NoError(t, <-subscribed)
 		p.quiet()
 	})
 }
@@ -375,10 +376,10 @@ func TestSubscribeAfterSilence(t *testing.T) {
 		var calls sync.WaitGroup
 		calls.Go(func() {
 			_, err := c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))
-			wantIs(t, err, context.DeadlineExceeded)
+			check.Is(t, err, context.DeadlineExceeded)
 		})
 		p.expect("resources/subscribe")
-		calls.Go(func() { noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a")))) })
+		calls.Go(func() { check.NoError(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a")))) })
 		m := p.next()
 		if m.Method == "notifications/cancelled" { // sent while the test continues
 			m = p.next()

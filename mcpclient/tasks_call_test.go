@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -149,7 +150,7 @@ func TestWithTaskLimits(t *testing.T) {
 			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = limit }, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ended(t, w, func() error {
-					return errOf(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...))
+					return check.Err(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...))
 				}, limit)
 			})
 		})
@@ -157,7 +158,7 @@ func TestWithTaskLimits(t *testing.T) {
 			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = time.Millisecond }, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ended(t, w, func() error {
-					return errOf(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...))
+					return check.Err(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...))
 				}, limit)
 			})
 		})
@@ -165,7 +166,9 @@ func TestWithTaskLimits(t *testing.T) {
 			working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ctx := withTimeout(t, limit)
-				ended(t, w, func() error { return errOf(c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...)) }, limit)
+				ended(t, w, func() error {
+					return check.Err(c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...))
+				}, limit)
 			})
 		})
 	}
@@ -187,11 +190,11 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
 		w.polls = 5
-		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
 
 		synctest.Wait()
 		w.polls, w.lag = 0, 200*time.Millisecond
-		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)))
 
 		synctest.Wait()
 		w.silent, w.lag = true, 0
@@ -233,10 +236,10 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 			synctest.Wait()
 			w.tell(1)
 		}()
-		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(300*time.Millisecond))))
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(300*time.Millisecond))))
 		synctest.Wait()
 		w.polls = 2
-		noError(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(math.MaxInt64))))
+		check.NoError(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(math.MaxInt64))))
 		synctest.Wait()
 	})
 }
@@ -278,7 +281,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 func TestWithTaskLeavesAlone(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.end = "cancelled"
-		wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))), mcpclient.ErrTaskCancelled)
+		check.Is(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))), mcpclient.ErrTaskCancelled)
 		w.cancelled(t, false)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +293,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 		c := connected(t, transport, legacy())
 		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
 		go w.work()
-		wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2))), context.DeadlineExceeded)
+		check.Is(t, check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2))), context.DeadlineExceeded)
 		w.cancelled(t, false)
 	})
 }
@@ -335,7 +338,7 @@ func TestContinueWithTask(t *testing.T) {
 		}()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		round := wantError[*mcp.InputRequired](t, err)
-		equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())), "done")
+		check.Equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())), "done")
 	})
 }
 
@@ -378,7 +381,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 		})
 		c := connected(t, h, undeclared(modern()))
 		ctx := context.WithValue(t.Context(), user{}, "eve")
-		wantIs(t, errOf(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
+		check.Is(t, check.Err(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		got := <-cancelled
 		for name, want := range map[string]string{"Mcp-Method": "tasks/cancel", "Mcp-Name": "k", "User": "eve"} {
 			wrong(t, got.Get(name) != want, "got %s %q, want %q", name, got.Get(name), want)
@@ -474,7 +477,7 @@ func TestTaskRequired(t *testing.T) {
 func TestOptionOfAnotherTool(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow, nil)} {
-			wantText(t, errOf(c.CallTool(t.Context(), "quick", nil, opt)), name+` is given another tool, "slow"`, name)
+			check.Text(t, check.Err(c.CallTool(t.Context(), "quick", nil, opt)), name+` is given another tool, "slow"`, name)
 		}
 		p.quiet()
 	})

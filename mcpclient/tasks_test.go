@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -33,7 +34,7 @@ func rooted(o mcpclient.Options) mcpclient.Options {
 func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
 	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
-	must(t, err)
+	check.Must(t, err)
 	minute := time.Minute
 	want := mcp.TaskState{
 		ID: "k1", Status: mcp.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
@@ -54,7 +55,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	wrong(t, e.Message != "broken", "failed: got %v", err)
 	ttl := old.State().TTL
 	wrong(t, ttl != nil, "forever: got %v, want nil", ttl)
-	noError(t, old.Cancel(ctx))
+	check.NoError(t, old.Cancel(ctx))
 	if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrTaskCancelled) || !old.State().Status.Final() {
 		t.Errorf("cancelled: got %v", err)
 	}
@@ -75,7 +76,7 @@ func TestTasks(t *testing.T) {
 		{name: "tasks_legacy", opts: rooted(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
 			// A cancelled request for a task sends no cancellation.
-			wantIs(t, errOf(c.StartTask(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
+			check.Is(t, check.Err(c.StartTask(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 			time.Sleep(2 * time.Second)
 			ping(t, ctx, c)
 			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
@@ -85,10 +86,10 @@ func TestTasks(t *testing.T) {
 		}},
 		{name: "tasks_modern", opts: rooted(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
-			wantIs(t, errOf(c.CallTool(ctx, "slow", nil)), mcp.ErrInvalidResult, "a task that nobody asked for")
+			check.Is(t, check.Err(c.CallTool(ctx, "slow", nil)), mcp.ErrInvalidResult, "a task that nobody asked for")
 			old := c.Task("old", "slow")
 			for _, what := range []string{"another task", "unknown status", "no result", "no error"} {
-				wantIs(t, errOf(old.Wait(ctx)), mcp.ErrInvalidResult, what)
+				check.Is(t, check.Err(old.Wait(ctx)), mcp.ErrInvalidResult, what)
 			}
 		}},
 	})
@@ -178,16 +179,16 @@ func TestTaskBounds(t *testing.T) {
 			t.Errorf("short interval: got %v after %d polls, want the deadline after 10", err, gets)
 		}
 		questions = "new"
-		wantIs(t, errOf(task.Wait(t.Context())), mcpclient.ErrTooManyRounds, "always another question")
+		check.Is(t, check.Err(task.Wait(t.Context())), mcpclient.ErrTooManyRounds, "always another question")
 		questions = `{"1":{"method":"roots/list"},"2":{"method":"roots/list"},"3":{"method":"roots/list"},"4":{"method":"roots/list"}}`
-		wantIs(t, errOf(task.Wait(t.Context())), mcp.ErrInvalidResult, "four questions at once")
+		check.Is(t, check.Err(task.Wait(t.Context())), mcp.ErrInvalidResult, "four questions at once")
 		poll, questions, gets = "1e300", `{}`, 0
 		long := withTimeout(t, 90*time.Minute)
 		if _, err := task.Wait(long); !errors.Is(err, context.DeadlineExceeded) || gets != 2 {
 			t.Errorf("long interval: got %v after %d polls, want the deadline after 2", err, gets)
 		}
 		questions = ""
-		noError(t, errOf(task.Wait(t.Context())))
+		check.NoError(t, check.Err(task.Wait(t.Context())))
 	})
 }
 
@@ -198,8 +199,8 @@ func TestTaskIsReadOnce(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, result)
 		task := c.Task("k", "slow")
-		polled := allocated(func() { noError(t, errOf(task.Poll(t.Context()))) })
-		waited := allocated(func() { noError(t, errOf(task.Wait(t.Context()))) })
+		polled := allocated(func() { check.NoError(t, check.Err(task.Poll(t.Context()))) })
+		waited := allocated(func() { check.NoError(t, check.Err(task.Wait(t.Context()))) })
 		more := float64(waited-polled) / size
 		wrong(t, more > 1.5, "a wait takes %.1f times its result more than a poll, want room for the result alone", more)
 	})
@@ -238,13 +239,13 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
 		})
 		task := c.Task("k", "slow")
-		wantText(t, errOf(task.Wait(t.Context())), "no model", "a question without an answer")
+		check.Text(t, check.Err(task.Wait(t.Context())), "no model", "a question without an answer")
 		var waits sync.WaitGroup
 		for range 2 { // one answers, and the other continues to poll
 			waits.Go(func() {
 				for range 2 {
 					ctx := withTimeout(t, 5*time.Second)
-					wantIs(t, errOf(task.Wait(ctx)), context.DeadlineExceeded)
+					check.Is(t, check.Err(task.Wait(ctx)), context.DeadlineExceeded)
 				}
 			})
 		}
@@ -291,9 +292,9 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 			wrong(t, err == nil, "%s is answered", name)
 		}
 		for range 2 { // the second time after the end of the task
-			must(t, other.Answer(t.Context(), r, answer))
+			check.Must(t, other.Answer(t.Context(), r, answer))
 		}
-		equal(t, "", textOf(other.Wait(t.Context())), "done")
+		check.Equal(t, "", textOf(other.Wait(t.Context())), "done")
 		if len(updates) != 1 || !strings.Contains(updates[0], `{"q":{"role":"assistant"`) {
 			t.Errorf("the server is told %q, want the answer once", updates)
 		}
@@ -313,9 +314,9 @@ func TestTaskResultElsewhere(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 		})
 		task := c.Task("k", "slow")
-		wantIs(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
+		check.Is(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
 		ctx := withTimeout(t, time.Minute)
-		wantBoth(t, errOf(task.Wait(ctx)), mcp.ErrInvalidResult, "answer: ", "tasks/update")
+		wantBoth(t, check.Err(task.Wait(ctx)), mcp.ErrInvalidResult, "answer: ", "tasks/update")
 	})
 }
 
@@ -336,8 +337,8 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("secret-id", "slow")
 		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`)
-		must(t, task.Cancel(t.Context()))
-		wantIs(t, errOf(task.Wait(t.Context())), mcpclient.ErrTaskCancelled)
+		check.Must(t, task.Cancel(t.Context()))
+		check.Is(t, check.Err(task.Wait(t.Context())), mcpclient.ErrTaskCancelled)
 		p.quiet()
 		if text := log.String(); !strings.Contains(text, "tool=slow status=cancelled") || strings.Contains(text, "secret-id") {
 			t.Errorf("got the log %q, want the status, and not the id", text)
@@ -353,7 +354,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 		ask := func() message {
 			go func() {
 				state, err := task.Poll(t.Context())
-				noError(t, err)
+				check.NoError(t, err)
 				polled <- state.Status
 			}()
 			return p.next()
@@ -390,9 +391,9 @@ func TestTaskIsCancelledMeanwhile(t *testing.T) {
 		cancelled := make(chan error)
 		go func() { cancelled <- task.Cancel(t.Context()) }()
 		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`)
-		noError(t, <-cancelled)
+		check.NoError(t, <-cancelled)
 		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}`, poll.ID)
-		wantIs(t, <-waited, mcpclient.ErrTaskCancelled)
+		check.Is(t, <-waited, mcpclient.ErrTaskCancelled)
 	})
 }
 
@@ -403,7 +404,7 @@ func TestResumeNoTask(t *testing.T) {
 		result, err := task.Wait(t.Context())
 		_, pollErr := task.Poll(t.Context())
 		for _, err := range []error{err, pollErr, task.Cancel(t.Context())} {
-			wantText(t, err, "no id")
+			check.Text(t, err, "no id")
 		}
 		wrong(t, result != nil, "got %+v, want no result", result)
 		p.quiet()
@@ -425,7 +426,7 @@ func TestTaskStateAfterResult(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
 			})
 			task := c.Task("k", "slow")
-			must(t, errOf(task.Wait(t.Context())))
+			check.Must(t, check.Err(task.Wait(t.Context())))
 			got := task.State()
 			wrong(t, got.Status != want || got.Message != "", "%s: got the state %v, want %s", result, got, want)
 		})

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -34,8 +35,8 @@ func TestBearerToken(t *testing.T) {
 		got.read()
 		change := func(by func(string) error, token, session string, want ...string) {
 			t.Helper()
-			noError(t, errors.Join(by(token), c.Ping(t.Context())), token)
-			equal(t, token, c.SessionID(), session)
+			check.NoError(t, errors.Join(by(token), c.Ping(t.Context())), token)
+			check.Equal(t, token, c.SessionID(), session)
 			all := got.read()
 			for _, w := range want {
 				has(t, all, w, true)
@@ -65,7 +66,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 		token := new(transport.Bearer)
 		c := connectWith(t, s, token, modern())
 		for _, next := range []string{"late-token", "next-token"} {
-			must(t, token.Set(next))
+			check.Must(t, token.Set(next))
 			_, err := c.CallTool(t.Context(), "a", nil)
 			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") {
 				t.Errorf("the server got %q, the caller %v", got, err)
@@ -124,7 +125,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 				opts.Protocol.Revision = mcp.Revision20241105
 			}
 			connected(t, recipe, opts)
-			equal(t, "times asked", asked, 1)
+			check.Equal(t, "times asked", asked, 1)
 		})
 	}
 }
@@ -164,14 +165,14 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 				return nil
 			}}
 			c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, legacy())
-			noError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
+			check.NoError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
 			synctest.Wait()
-			noError(t, c.Close())
+			check.NoError(t, c.Close())
 			first := "s-1"
 			if header != nil {
 				first += " Bearer fixed"
 			}
-			same(t, "ended sessions", got.read(), []string{first, "s-2 Bearer token"})
+			check.Same(t, "ended sessions", got.read(), []string{first, "s-2 Bearer token"})
 		})
 	}
 }
@@ -205,7 +206,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
-		must(t, token.Set("old-token"))
+		check.Must(t, token.Set("old-token"))
 		synctest.Wait()
 		current.Store(second)
 		close(first.say)
@@ -232,7 +233,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.Set("two")
 		together(20, func() { wantStatus(t, c.Ping(t.Context()), http.StatusForbidden) })
-		same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})
+		check.Same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})
 		var all sync.WaitGroup
 		for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.Set(next)
@@ -240,7 +241,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
-		noError(t, c.Ping(t.Context()), "three")
+		check.NoError(t, c.Ping(t.Context()), "three")
 		seen := d.read()
 		has(t, seen, "initialize Bearer three", true)
 		has(t, seen, "ping s-2 Bearer three", true)
@@ -256,10 +257,10 @@ func TestTokenAfterError(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		_ = token.Set("three")
 		soon := withTimeout(t, time.Millisecond)
-		wantIs(t, c.Ping(soon), context.DeadlineExceeded, "too late")
-		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
+		check.Is(t, c.Ping(soon), context.DeadlineExceeded, "too late")
+		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		_ = token.Set("four")
-		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
+		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		seen := d.read()
 		has(t, seen, "notifications/acme s-2 Bearer three", true)
 		has(t, seen, "notifications/acme s-3 Bearer four", true)
@@ -277,11 +278,11 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 			return token, nil
 		}), legacy())
 		token = transport.Token{Value: "two", Owner: "second"}
-		fails(t, c.Ping(t.Context()), "two")
+		check.Fails(t, c.Ping(t.Context()), "two")
 		token = transport.Token{Value: "one-b", Owner: "first"}
 		d.read()
-		noError(t, c.Ping(t.Context()))
-		same(t, "", d.read(), []string{"ping s-1 Bearer one-b"})
+		check.NoError(t, c.Ping(t.Context()))
+		check.Same(t, "", d.read(), []string{"ping s-1 Bearer one-b"})
 	})
 }
 
@@ -300,7 +301,7 @@ func TestTokenOfEverOtherUsers(t *testing.T) {
 				return transport.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
 			}), legacy())
 			changes = true
-			wantText(t, c.Ping(t.Context()), "another user")
+			check.Text(t, c.Ping(t.Context()), "another user")
 			changes = false
 		})
 	}
@@ -352,8 +353,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
 		close(cut)
-		fails(t, (<-call).err, "the call")
-		same(t, "the stream was taken up with", resumed, []string{"Bearer one"})
+		check.Fails(t, (<-call).err, "the call")
+		check.Same(t, "the stream was taken up with", resumed, []string{"Bearer one"})
 	})
 }
 
@@ -374,7 +375,7 @@ func TestTokenSourceFails(t *testing.T) {
 			t.Errorf("refused: got %v, want the error of the source", err)
 		}
 		out = true
-		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), errSignedOut, "asked")
+		check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), errSignedOut, "asked")
 	})
 }
 
@@ -397,7 +398,7 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 			return transport.Token{Value: "of-" + user, Owner: user}, nil
 		}), legacy())
 		s.read()
-		noError(t, c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob")))
+		check.NoError(t, c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob")))
 		for _, what := range s.read() {
 			wrong(t, !strings.Contains(what, "of-bob") && !strings.HasPrefix(what, "DELETE"), "got %q, want the token of bob only", what)
 		}
@@ -431,11 +432,11 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 		for i := range 10 {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
-				noError(t, errOf(c.CallTool(t.Context(), "a", nil)))
+				check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil)))
 			})
 		}
 		wg.Wait()
-		equal(t, "the token was renewed times", renewals.Load(), 1)
+		check.Equal(t, "the token was renewed times", renewals.Load(), 1)
 	})
 }
 
@@ -464,7 +465,7 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 		wg.Go(func() { err = call("alice", "slow") })
 		synctest.Wait()
 		for i := range 20 {
-			noError(t, call(fmt.Sprint("user", i), "quick"))
+			check.NoError(t, call(fmt.Sprint("user", i), "quick"))
 		}
 		wg.Wait()
 		wrong(t, err == nil || strings.Contains(err.Error(), "s3cret"), "got %v", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
@@ -68,9 +69,9 @@ func TestBadArguments(t *testing.T) {
 	playAll(t, []conversation{{name: "capabilities", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, args := range []any{[]int{1}, "text", make(chan int), json.RawMessage(`{"a":`), json.RawMessage(`7`)} {
 			_, err := c.CallTool(ctx, "add", args)
-			wantText(t, err, `call tool "add": arguments: `, fmt.Sprint(args))
+			check.Text(t, err, `call tool "add": arguments: `, fmt.Sprint(args))
 		}
-		wantText(t, errOf(c.CallTool(ctx, "add", []byte(`{"a":1}`))), "json.RawMessage", "bytes")
+		check.Text(t, check.Err(c.CallTool(ctx, "add", []byte(`{"a":1}`))), "json.RawMessage", "bytes")
 		ping(t, ctx, c)
 	}}})
 }
@@ -192,7 +193,7 @@ func TestExpand(t *testing.T) {
 		got, err := (&mcp.ResourceTemplate{URITemplate: test.template}).Expand(test.values)
 		wrong(t, err != nil || got != test.want, "%s: got %q, %v, want %q", test.template, got, err, test.want)
 	}
-	wantText(t, errOf((&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil)), `"{broken"`)
+	check.Text(t, check.Err((&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil)), `"{broken"`)
 }
 
 func TestCompletion(t *testing.T) {
@@ -247,12 +248,12 @@ func TestCompletionTotal(t *testing.T) {
 		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, total)
 			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Prompt: "p", Argument: "a"})
-			must(t, err)
+			check.Must(t, err)
 			text := "<nil>"
 			if got.Total != nil {
 				text = fmt.Sprint(*got.Total)
 			}
-			equal(t, total, text, want)
+			check.Equal(t, total, text, want)
 		})
 	}
 }
@@ -265,26 +266,26 @@ const degrees = `{"type":"object","properties":{"degrees":{"type":"number"}},"re
 
 func TestOutputCheck(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "output", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		check := mcpclient.WithOutputCheck(forecast(degrees), new(schemacheck.Validator))
-		noError(t, errOf(c.CallTool(ctx, "forecast", nil, check)), "fits")
-		res, err := c.CallTool(ctx, "forecast", nil, check)
+		checked := mcpclient.WithOutputCheck(forecast(degrees), new(schemacheck.Validator))
+		check.NoError(t, check.Err(c.CallTool(ctx, "forecast", nil, checked)), "fits")
+		res, err := c.CallTool(ctx, "forecast", nil, checked)
 		e := wantError[*mcpclient.OutputError](t, err)
 		bad := wantError[*mcpclient.SchemaViolation](t, err)
 		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcp.ErrInvalidResult) || bad.Path != "/degrees" || bad.Keyword != "type" {
 			t.Errorf("does not fit: got %+v, %v with %+v", res, err, bad)
 		}
-		_, err = c.CallTool(ctx, "forecast", nil, check)
+		_, err = c.CallTool(ctx, "forecast", nil, checked)
 		wantError[*mcpclient.SchemaViolation](t, err)
-		if res, err := c.CallTool(ctx, "forecast", nil, check); err != nil || !res.IsError {
+		if res, err := c.CallTool(ctx, "forecast", nil, checked); err != nil || !res.IsError {
 			t.Errorf("failure of the tool: got %+v, %v", res, err)
 		}
-		_, err = c.CallTool(ctx, "forecast", nil, check)
+		_, err = c.CallTool(ctx, "forecast", nil, checked)
 		if bad := wantError[*mcpclient.SchemaViolation](t, err); bad.Path != "" || bad.Keyword != "type" {
 			t.Errorf("null: got %+v", bad)
 		}
 		// A call that cannot be checked is not sent.
-		wantText(t, errOf(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
-		noError(t, errOf(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil))), "no schema")
+		check.Text(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
+		check.NoError(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil))), "no schema")
 	}}))
 }
 
@@ -320,12 +321,12 @@ func TestCheckOutputs(t *testing.T) {
 				wrong(t, fits != (err == nil) || !fits && (!ok || bad.Result == nil), "%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
 			}
 			held("unknown", "forecast", true)
-			must(t, errOf(collect(c.Tools(t.Context()), toolName)))
+			check.Must(t, check.Err(collect(c.Tools(t.Context()), toolName)))
 			held("listed", "forecast", test.fits)
 			held("without a schema", "plain", true)
-			must(t, c.RegisterTools(tool("forecast", `{}`)))
+			check.Must(t, c.RegisterTools(tool("forecast", `{}`)))
 			held("registered without", "forecast", true)
-			must(t, c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
+			check.Must(t, c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
 			held("registered", "forecast", test.fits)
 			unusable := strings.HasPrefix(name, "no ")
 			wrong(t, unusable != strings.Contains(log.String(), "is not checked"), "got the log %q, want a warning: %t", &log, unusable)
@@ -355,7 +356,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	}
 	register := func(name string, schema []byte) {
 		t.Helper()
-		must(t, c.RegisterTools(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}))
+		check.Must(t, c.RegisterTools(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}))
 	}
 	own := []byte(`{}`)
 	register("own", own)
@@ -378,8 +379,8 @@ func TestCheckOutputsRemembers(t *testing.T) {
 // By default results are not checked.
 func TestOutputsAreNotChecked(t *testing.T) {
 	c := connected(t, weather(degrees, `{"content":[]}`), mcpclient.Options{})
-	must(t, errOf(collect(c.Tools(t.Context()), toolName)))
-	noError(t, errOf(c.CallTool(t.Context(), "forecast", nil)))
+	check.Must(t, check.Err(collect(c.Tools(t.Context()), toolName)))
+	check.NoError(t, check.Err(c.CallTool(t.Context(), "forecast", nil)))
 }
 
 // strict is a validator that rejects everything.
@@ -401,16 +402,16 @@ func TestValidatorOfOutputs(t *testing.T) {
 		wrong(t, fmt.Sprint(err) != want, "got %v, want %s", err, want)
 	}
 	for _, v := range []*strict{first, second} {
-		same(t, "schemas", v.compiled, []string{schema})
+		check.Same(t, "schemas", v.compiled, []string{schema})
 	}
 }
 
 // The error for a missing validator names the package that has one.
 func TestNoValidator(t *testing.T) {
 	const want = "package mcpclient/schemacheck"
-	wantText(t, errOf(mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}})), want, "Connect")
+	check.Text(t, check.Err(mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}})), want, "Connect")
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		wantText(t, errOf(c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(degrees), nil))), want, "CallTool")
+		check.Text(t, check.Err(c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(degrees), nil))), want, "CallTool")
 	})
 }
 
@@ -453,7 +454,7 @@ func TestValidatorOfForms(t *testing.T) {
 			if asked != test.asked || code != test.code {
 				t.Errorf("%s: got asked %t and code %d, want %t and %d", name, asked, code, test.asked, test.code)
 			}
-			equal(t, name, c.Validator(), test.validator)
+			check.Equal(t, name, c.Validator(), test.validator)
 		})
 	}
 }
