@@ -207,7 +207,17 @@ func (r *recorder) calls(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	return calls
 }
 
-func matching(all []*ledger.Call, want func(*ledger.Call) bool) (matching []*ledger.Call) {
+func matching(all []*ledger.Call, want func(*ledger.Call) bool) []*ledger.Call {
+	n := 0
+	for _, c := range all {
+		if want(c) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	matching := make([]*ledger.Call, 0, n)
 	for _, c := range all {
 		if want(c) {
 			matching = append(matching, c)

@@ -92,8 +92,22 @@ func (c *callIDs) fresh(parts []run.Part) string {
 	}
 }
 
-// callsOf returns the calls among the parts of a reply.
-func callsOf(parts []run.Part) (calls []run.Part) {
+// callsOf returns the calls among the parts of a reply. Consecutive calls share memory with it.
+func callsOf(parts []run.Part) []run.Part {
+	from, to, n := 0, 0, 0
+	for i := range parts {
+		if parts[i].Type != run.PartCall {
+			continue
+		}
+		if n == 0 {
+			from = i
+		}
+		to, n = i+1, n+1
+	}
+	if n == to-from {
+		return parts[from:to:to]
+	}
+	calls := make([]run.Part, 0, n)
 	for i := range parts {
 		if parts[i].Type == run.PartCall {
 			calls = append(calls, parts[i])
