@@ -120,10 +120,10 @@ func name(c *agent.Call) string {
 }
 
 func TestAddingEventsGivesTheResult(t *testing.T) {
-	anew := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "x", "{}")), says("done")), nil) }
-	want := mustRun(t, anew(), human("go"))
+	fresh := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "x", "{}")), says("done")), nil) }
+	want := mustRun(t, fresh(), human("go"))
 	got := &agent.Result{Messages: human("go")}
-	for e := range each(t, anew().Events(t.Context(), human("go"))) {
+	for e := range each(t, fresh().Events(t.Context(), human("go"))) {
 		got.Add(e)
 	}
 	for _, r := range []*agent.Result{got, want} {

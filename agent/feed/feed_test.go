@@ -150,7 +150,7 @@ func TestResume(t *testing.T) {
 	publish(delta(5, "c"))
 	wantRest(t, early, "3 a b 5.1 5 c")
 	again := feed.New(&feed.Options{Replay: k.Replay}) // the process has begun again
-	for _, test := range []struct{ after, want, anew string }{
+	for _, test := range []struct{ after, want, again string }{
 		{"", "3 a b 5.1 5 c", "3 5.1 5"},
 		{"2", "3 a b 5.1 5 c", "3 5.1 5"},
 		{"3", "a b 5.1 5 c", "5.1 5"},
@@ -161,8 +161,8 @@ func TestResume(t *testing.T) {
 		if got := rest(t, read(t, whole, test.after)); got != test.want {
 			t.Errorf("after %q: got %q, want %q", test.after, got, test.want)
 		}
-		if got := rest(t, read(t, again, test.after)); got != test.anew {
-			t.Errorf("after %q in a new process: got %q, want %q", test.after, got, test.anew)
+		if got := rest(t, read(t, again, test.after)); got != test.again {
+			t.Errorf("after %q in a new process: got %q, want %q", test.after, got, test.again)
 		}
 	}
 }

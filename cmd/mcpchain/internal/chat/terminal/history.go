@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,15 +36,15 @@ type history struct {
 
 // openHistory reads a file that has one JSON string on each line.
 func openHistory(path string) *history {
-	entries := readEntries(path)
+	entries, _ := readEntries(path) // without it there is nothing to go back to
 	return &history{path: path, entries: entries, at: len(entries)}
 }
 
-// readEntries returns the newest entries of a file.
-func readEntries(path string) (entries []string) {
+// readEntries returns the newest entries of a file, none if there is no file.
+func readEntries(path string) (entries []string, err error) {
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	for line := range bytes.Lines(raw) {
 		var text string
@@ -50,7 +52,7 @@ func readEntries(path string) (entries []string) {
 			entries = append(entries, screen.CleanInput(text))
 		}
 	}
-	return entries[max(0, len(entries)-maxEntries):]
+	return entries[max(0, len(entries)-maxEntries):], nil
 }
 
 // add adds an entry, unless it is empty or repeats the last one.
@@ -77,9 +79,13 @@ func (h *history) write(text string) error {
 		return err
 	}
 	defer func() { _ = unlock() }()
+	entries, err := readEntries(h.path)
+	if err != nil {
+		return err // the file is not replaced by one entry
+	}
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
-	for _, entry := range append(readEntries(h.path), text) {
+	for _, entry := range append(entries, text) {
 		if err := lines.Encode(entry); err != nil {
 			return err
 		}
