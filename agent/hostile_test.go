@@ -158,7 +158,7 @@ var hostiles = map[string]hostile{
 
 	"a store that fails":  {store: func(context.Context) error { return errFull }, err: "disk full"},
 	"a store that hangs":  {store: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
-	"a store that panics": {store: panics, err: "the journal panicked: hostile"},
+	"a store that panics": {store: panics, err: "the store panicked: hostile"},
 }
 
 // TestHostile has each run end within its limits and say why, in a bubble that notices

@@ -175,7 +175,7 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 		l.polling, l.polled = true, time.Now()
 		l.mu.Unlock()
 		var replies []run.Reply
-		err := guarded("the journal", func() (err error) {
+		err := guarded("the store", func() (err error) {
 			replies, err = l.hold.replies(ctx)
 			return err
 		})

@@ -127,7 +127,7 @@ func (l *writer) write() {
 	l.events, l.spare = l.spare, nil
 	l.writing = true
 	l.mu.Unlock()
-	err := guarded("the journal", func() error { return l.put(queued, events) })
+	err := guarded("the store", func() error { return l.put(queued, events) })
 	clear(events)
 	l.mu.Lock()
 	l.spare = events[:0]
@@ -199,7 +199,7 @@ func (l *writer) confirm(ctx context.Context) error {
 	if l.hold == nil {
 		return nil
 	}
-	err := guarded("the journal", func() error { return l.hold.confirm(ctx) })
+	err := guarded("the store", func() error { return l.hold.confirm(ctx) })
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (l *writer) save() error {
 	if l.hold == nil || refused {
 		return nil
 	}
-	return guarded("the journal", func() error { return l.appendAll(queued) })
+	return guarded("the store", func() error { return l.appendAll(queued) })
 }
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.
