@@ -287,12 +287,14 @@ func TestCutConnections(t *testing.T) {
 		"a new one, tool call":   {first, true, 0, "tools/call", false, 1, 0, 0},
 		"an idle one, tool call": {first, false, 0, "tools/call", false, 1, 0, 0},
 		"an idle one, custom":    {first, false, 0, "acme/do", false, 1, 0, 0},
+		"an idle one, skills":    {first, false, -1, "skills/list", true, 2, 0, 0},
+		"an idle one, one skill": {first, false, -1, "skills/get", true, 2, 0, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			server := &cutter{cut: test.cut}
 			s := httpServer(t, server.serve)
 			s.Transport().DisableKeepAlives = test.fresh
-			o := modern()
+			o := undeclared(modern())
 			o.Limits.Retries = test.max
 			c := connectTo(t, s, o)
 			start := time.Now()

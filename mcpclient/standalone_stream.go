@@ -119,7 +119,7 @@ func repeatable(method string) bool {
 	switch method {
 	case "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read",
 		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete",
-		"logging/setLevel", "tasks/get", "tasks/list", "tasks/result":
+		"logging/setLevel", "tasks/get", "tasks/list", "tasks/result", "skills/list", "skills/get":
 		return true
 	}
 	return false
