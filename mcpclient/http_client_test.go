@@ -185,6 +185,48 @@ func TestNotificationsShareConnections(t *testing.T) {
 	}
 }
 
+// A tool call uses no connection that the server is about to close; a list may, as it can be sent
+// again.
+func TestConnectionsAboutToClose(t *testing.T) {
+	for name, test := range map[string]struct {
+		keeps string // Keep-Alive of the server
+		rest  time.Duration
+		call  string
+		dials int32
+	}{
+		"about to close":       {"timeout=5, max=100", 4 * time.Second, "tools/call", 2},
+		"in two fields":        {"max=100, Timeout=5", time.Minute, "tools/call", 2},
+		"not yet":              {"timeout=5", 3900 * time.Millisecond, "tools/call", 1},
+		"kept for a second":    {"timeout=1", 400 * time.Millisecond, "tools/call", 1},
+		"kept for no time":     {"timeout=0", time.Minute, "tools/call", 1},
+		"a list":               {"timeout=5", time.Minute, "tools/list", 1},
+		"the server says none": {"", time.Minute, "tools/call", 1},
+		"not a number":         {"timeout=soon", time.Minute, "tools/call", 1},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+				if test.keeps != "" {
+					w.Header().Set("Keep-Alive", test.keeps)
+				}
+				if m.Method == "tools/list" {
+					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+					return
+				}
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			})
+			client := s.Client()
+			dialed := dials(client, 1024)
+			defer client.CloseIdleConnections()
+			c := connectedBy(t, s.URL(), client, modern())
+			for range 2 {
+				check.Must(t, check.Err(c.Call(t.Context(), test.call, nil)))
+				time.Sleep(test.rest)
+			}
+			check.Equal(t, "connections", dialed.Load(), test.dials)
+		})
+	}
+}
+
 // A notification that is not accepted in time returns the error of the context.
 func TestNotifyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

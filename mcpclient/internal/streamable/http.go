@@ -116,6 +116,7 @@ type conn struct {
 	client http.Client
 	idle   *http.Transport // the transport of client, if it is our own
 	accept accept
+	kept   keepAlive
 
 	source    transport.TokenSource   // nil for none
 	session   atomic.Pointer[session] // nil for none

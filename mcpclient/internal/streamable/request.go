@@ -94,6 +94,9 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 
 // once makes one HTTP request. accept is for requests with a message.
 func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
+	if !m.sent.Repeatable {
+		ctx = c.kept.avoid(ctx)
+	}
 	req, err := c.request(ctx, method, m.sent.Body)
 	if err != nil {
 		return nil, err
@@ -109,6 +112,7 @@ func (c *conn) once(ctx context.Context, method string, m *message, accept []str
 	if err != nil {
 		return nil, c.unsent(method, err)
 	}
+	c.kept.learn(resp)
 	if resp.Request == nil { // a RoundTripper of the host may leave it nil
 		resp.Request = req
 	}
