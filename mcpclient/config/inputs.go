@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // maxInputs bounds the inputs of a file, and the choices of one.
@@ -22,42 +23,23 @@ type Input struct {
 	values []string // of the choices, in the file
 }
 
-// inputs are the inputs of a file with their answers.
-type inputs struct {
-	ask     func(*Input) (string, error) // nil: none can be asked for
-	known   map[string]*Input
-	answers map[string]string
-	errs    map[string]error
-}
-
-// answer asks for an input once.
-func (i *inputs) answer(id string) (string, error) {
-	if i.ask == nil {
+// answer returns the value of an input, for which a person is asked once.
+func (d *decoder) answer(id string) (string, error) {
+	if d.inputs == nil {
 		return "", &inputError{id}
 	}
-	if text, ok := i.answers[id]; ok {
-		return text, nil
-	}
-	if err, ok := i.errs[id]; ok {
-		return "", err
-	}
-	in, ok := i.known[id]
+	ask, ok := d.inputs[id]
 	if !ok {
 		return "", fmt.Errorf("there is no input with the id %s that asks for a text or a choice", quoteKey(id))
 	}
-	text, err := i.ask(in)
-	if err == nil {
-		text, err = in.value(text)
-	}
+	value, err := ask()
 	if err != nil {
-		err = fmt.Errorf("input %s: %w", quoteKey(id), err)
-		i.errs[id] = err
-		return "", err
+		return "", fmt.Errorf("input %s: %w", quoteKey(id), err)
 	}
-	i.answers[id] = text
-	return text, nil
+	return value, nil
 }
 
+// value returns what the file has for an answer: of a choice, its value.
 func (in *Input) value(answer string) (string, error) {
 	if in.Choices == nil {
 		return answer, nil
@@ -68,6 +50,7 @@ func (in *Input) value(answer string) (string, error) {
 	return "", errors.New("the answer is not one of its choices")
 }
 
+// choice adds a choice. A person is shown its label, also as the default.
 func (in *Input) choice(label, value string) {
 	if value == in.Default && value != "" {
 		in.Default = label
@@ -76,18 +59,13 @@ func (in *Input) choice(label, value string) {
 	in.values = append(in.values, value)
 }
 
-// readInputs decodes the inputs of a document, at its root or beside mcp.servers. An invalid
-// input is treated as unknown.
+// readInputs decodes the inputs of a document, at its root or beside mcp.servers. An invalid input
+// is treated as unknown.
 func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.Context, *Input) (string, error)) {
-	d.inputs = &inputs{known: map[string]*Input{}, answers: map[string]string{}, errs: map[string]error{}}
 	if ask == nil {
 		return
 	}
-	d.inputs.ask = func(in *Input) (string, error) {
-		copied := *in
-		copied.Choices = slices.Clone(in.Choices)
-		return ask(ctx, &copied)
-	}
+	d.inputs = map[string]func() (string, error){}
 	list := root.member("inputs")
 	if mcp := root.member("mcp"); list == nil && mcp != nil {
 		list = mcp.member("inputs")
@@ -96,9 +74,19 @@ func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.C
 		return
 	}
 	for _, item := range list.items[:min(len(list.items), maxInputs)] {
-		if in, err := readInput(item); err == nil {
-			d.inputs.known[in.ID] = in
+		in, err := readInput(item)
+		if err != nil {
+			continue
 		}
+		d.inputs[in.ID] = sync.OnceValues(func() (string, error) {
+			shown := *in // ask may change it
+			shown.Choices = slices.Clone(in.Choices)
+			answer, err := ask(ctx, &shown)
+			if err != nil {
+				return "", err
+			}
+			return in.value(answer)
+		})
 	}
 }
 

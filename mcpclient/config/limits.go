@@ -3,20 +3,11 @@ package config
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 )
 
 // maxTimeout bounds the timeout of a server.
 const maxTimeout = 24 * time.Hour
-
-// OAuth is what a file says about the sign-in to a server.
-type OAuth struct {
-	ClientID     string   // of a client that is registered already; "": register one
-	ClientSecret string   // "": a public client
-	Scopes       []string // to request; nil: those that the server names
-	CallbackPort int      // the port of the redirect URI on this machine; 0: any
-}
 
 // timeout returns the longest silence of a call, 0 if the file sets none. Programs disagree on the
 // unit of a number: most use milliseconds, Cline uses seconds from 30 to 3,600.
@@ -50,6 +41,8 @@ func (s *settings) timeout() (d time.Duration) {
 	return d
 }
 
+// tools returns the tools to use and those to leave out. An empty list of tools to use is a mistake. If
+// the program does not choose tools, a list that would change something is an unsupported need.
 func (s *settings) tools() (allow, deny []string) {
 	allow, deny = s.list("includeTools"), s.list("excludeTools")
 	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {
@@ -65,66 +58,5 @@ func (s *settings) tools() (allow, deny []string) {
 	return allow, deny
 }
 
+// everything reports whether a list of tools to use names all of them.
 func everything(allow []string) bool { return allow == nil || slices.Contains(allow, "*") }
-
-// oauth reads the settings of a sign-in: an object with the keys of Claude Code and VS Code, Gemini
-// CLI, opencode or Cursor. False or null means that there is no sign-in.
-func (s *settings) oauth() *OAuth {
-	m, ok := s.node["oauth"]
-	if !ok {
-		return nil
-	}
-	key := s.at("oauth")
-	if m.value.kind == kindBool { // true: with the server's own settings
-		m.value = &node{kind: kindObject, line: m.value.line}
-	}
-	if !s.want(m.value, key, kindObject) {
-		return nil
-	}
-	o := new(OAuth)
-	for _, e := range m.value.members {
-		s.oauthKey(o, key+"."+keyName(e.key), e)
-	}
-	if o.ClientSecret != "" && o.ClientID == "" {
-		s.fail(m.line, key, "has a client secret and no client id")
-	}
-	if !s.d.signIn && len(m.value.members) > 0 {
-		s.lack(m.line, key, "not supported: this program does not sign in by the file")
-	}
-	return o
-}
-
-// oauthKeys are the keys of an oauth object.
-var oauthKeys = []string{"callbackPort", "clientId", "clientSecret", "scopes"}
-
-func (s *settings) oauthKey(o *OAuth, key string, m member) {
-	switch m.key {
-	case "clientId", "client_id", "CLIENT_ID":
-		o.ClientID = s.text(m.value, key)
-	case "clientSecret", "client_secret", "CLIENT_SECRET":
-		o.ClientSecret = s.text(m.value, key)
-	case "scopes", "scope":
-		o.Scopes = s.scopes(m.value, key)
-	case "callbackPort":
-		n, err := json.Number(m.value.text).Int64()
-		if m.value.kind != kindNumber || err != nil || n < 1 || n > 65535 {
-			s.fail(m.line, key, "want a port from 1 to 65535")
-		}
-		o.CallbackPort = int(n)
-	case "enabled":
-		s.want(m.value, key, kindBool)
-	default:
-		s.fail(m.line, key, "unknown key;%s known keys: %s", didYouMean(m.key, oauthKeys), strings.Join(oauthKeys, ", "))
-	}
-}
-
-// scopes reads a list of scopes, or one text with blanks between them.
-func (s *settings) scopes(n *node, key string) []string {
-	if n.kind == kindString {
-		return strings.Fields(s.text(n, key))
-	}
-	if !s.want(n, key, kindList) {
-		return nil
-	}
-	return s.items(n, key)
-}

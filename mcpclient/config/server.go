@@ -21,12 +21,12 @@ type decoder struct {
 	lookup   func(string) (string, bool)
 	readFile func(path string) ([]byte, error) // nil: do not read environment files
 	missing  func(path, dir string) bool       // whether there is no such program; nil: do not look
-	inputs   *inputs
-	preview  bool     // leave variables as they are, and read no environment file
-	only     []string // the servers to read; nil: all
-	names    []string // of the servers of the file, if only is set
-	filters  bool     // whether the caller uses Allow and Deny
-	signIn   bool     // whether the caller uses OAuth
+	inputs   map[string]func() (string, error) // by id, to ask a person for the value once; nil: do not ask
+	preview  bool                              // leave variables as they are, and read no environment file
+	only     []string                          // the servers to read; nil: all
+	names    []string                          // of the servers of the file
+	filters  bool                              // whether the caller uses Allow and Deny
+	signIn   bool                              // whether the caller uses OAuth
 
 	allowed, excluded []string // servers, by the file itself; allowed nil: all
 }
@@ -47,7 +47,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 		return nil, err
 	}
 	cfg := new(Config)
-	places := map[string]first{}
+	places := map[string]int{}
 	for _, s := range all {
 		d.servers(cfg, places, s)
 	}
@@ -55,7 +55,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 }
 
 // checkOnly reports a server that was asked for and is missing.
-func (d *decoder) checkOnly(places map[string]first) error {
+func (d *decoder) checkOnly(places map[string]int) error {
 	for _, name := range d.only {
 		if _, ok := places[name]; !ok {
 			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.others(name))
@@ -87,26 +87,22 @@ func (d *decoder) others(name string) string {
 	return hint + "the file has " + strings.Join(some, ", ")
 }
 
-// first is where a server stands for the first time.
-type first struct{ index, line int }
-
-// servers adds the servers of one object to cfg. A server that is there twice
-// cannot be used, as either entry may be meant.
-func (d *decoder) servers(cfg *Config, places map[string]first, in section) {
+// servers adds the servers of one object to cfg, and their indexes to places. A server that is there
+// twice cannot be used, as either entry may be meant.
+func (d *decoder) servers(cfg *Config, places map[string]int, in section) {
 	for _, s := range in.m.value.members {
-		if d.only != nil {
-			d.names = append(d.names, s.key)
-		}
+		d.names = append(d.names, s.key)
 		if d.only != nil && !slices.Contains(d.only, s.key) {
 			continue
 		}
 		key := in.key + "." + keyName(s.key)
 		if first, twice := places[s.key]; twice {
-			err := d.errorf(s.line, key, "this server is on line %d already", first.line)
-			cfg.Servers[first.index] = Server{Name: s.key, place: place{d.file, first.line, key}, Transport: &undialable{err}, Err: err}
+			line := cfg.Servers[first].place.Line
+			err := d.errorf(s.line, key, "this server is on line %d already", line)
+			cfg.Servers[first] = Server{Name: s.key, place: place{d.file, line, key}, Transport: &undialable{err}, Err: err}
 			continue
 		}
-		places[s.key] = first{len(cfg.Servers), s.line}
+		places[s.key] = len(cfg.Servers)
 		cfg.Servers = append(cfg.Servers, d.server(key, s))
 	}
 }

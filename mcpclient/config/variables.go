@@ -71,7 +71,7 @@ func (d *decoder) variable(inside string, filled bool) (string, error) {
 		return "", errors.New("${userHome}: neither HOME nor USERPROFILE is set")
 	}
 	if inputName.MatchString(inside) {
-		return d.inputs.answer(strings.TrimPrefix(inside, "input:"))
+		return d.answer(strings.TrimPrefix(inside, "input:"))
 	}
 	name, fallback, hasFallback := strings.Cut(strings.TrimPrefix(inside, "env:"), ":-")
 	if !variableName.MatchString(name) {
