@@ -80,7 +80,7 @@ func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 
 // configured returns the configured identity with an issuer, or nil.
 func (f *codeFlow) configured(s *site) *Credentials {
-	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
+	if c := credentialsFor(f.Clients, s.issuer()); c != nil {
 		return c
 	}
 	if f.Document == nil || !s.meta.ClientIDMetadataDocumentSupported {
@@ -173,18 +173,16 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{
-		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {signIn.redirectURI},
-		"code_verifier": {signIn.verifier}, "resource": {s.resource},
-	}
-	got, err := t.requestToken(ctx, &tokenRequest{
-		doing: "exchange the code for a token", meta: s.meta, client: client, form: form, secret: []string{"code", "code_verifier"},
+	got, err := t.grant(ctx, s, signIn.scopes, &tokenRequest{
+		doing: "exchange the code for a token", client: client, secret: []string{"code", "code_verifier"},
+		form: url.Values{
+			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {signIn.redirectURI}, "code_verifier": {signIn.verifier},
+		},
 	})
 	if err != nil {
 		t.registrar.forget(ctx, s.issuer(), err)
-		return nil, err
 	}
-	return t.token(got, s, client.ID, signIn.scopes)
+	return got, err
 }
 
 // signIn is the state of an authorization request until its answer comes.

@@ -13,7 +13,7 @@ import (
 // error matches [ErrUntrusted] for any other URL.
 func OpenBrowser(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
-	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+	if err != nil || !confidential(u) {
 		return untrusted("%s is not a URL that a browser should open", safeURL(rawURL))
 	}
 	name, args := opener(runtime.GOOS, u.String())

@@ -39,11 +39,10 @@ func (f *registeredFlow) choose(issuers []string, current string) (string, error
 }
 
 func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
-	c, ok := credentialsFor(f.clients, s.issuer())
-	if !ok {
-		return nil, untrusted("no credentials for authorization server %s", safeURL(s.issuer()))
+	if c := credentialsFor(f.clients, s.issuer()); c != nil {
+		return c, nil
 	}
-	return c, nil
+	return nil, untrusted("no credentials for authorization server %s", safeURL(s.issuer()))
 }
 
 type clientFlow struct{ registeredFlow }
@@ -53,11 +52,7 @@ func (f *clientFlow) acquire(ctx context.Context, t *Transport, s *site, scopes 
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{"grant_type": {"client_credentials"}, "resource": {s.resource}}
-	setScope(form, scopes)
-	got, err := t.requestToken(ctx, &tokenRequest{doing: "get a token for the service", meta: s.meta, client: client, form: form})
-	if err != nil {
-		return nil, err
-	}
-	return t.token(got, s, client.ID, scopes)
+	return t.grant(ctx, s, scopes, &tokenRequest{
+		doing: "get a token for the service", client: client, scopes: scopes, form: url.Values{"grant_type": {"client_credentials"}},
+	})
 }

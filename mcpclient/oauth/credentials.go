@@ -8,6 +8,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -82,13 +83,14 @@ func checkAll(clients []Credentials) error {
 	return errors.Join(errs...)
 }
 
-func credentialsFor(clients []Credentials, issuer string) (*Credentials, bool) {
+// credentialsFor returns the credentials for an issuer, nil if there are none.
+func credentialsFor(clients []Credentials, issuer string) *Credentials {
 	for _, c := range clients {
 		if c.Issuer == issuer {
-			return &c, true
+			return &c
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // firstOf picks the current issuer if it may be used, else the first that may.
@@ -103,11 +105,9 @@ func firstOf(issuers []string, current string, usable func(issuer string) bool) 
 	return issuers[i], true
 }
 
+// chooseRegistered picks an issuer for which there are credentials.
 func chooseRegistered(clients []Credentials, issuers []string, current string) (string, error) {
-	registered := func(issuer string) bool {
-		_, ok := credentialsFor(clients, issuer)
-		return ok
-	}
+	registered := func(issuer string) bool { return credentialsFor(clients, issuer) != nil }
 	if issuer, ok := firstOf(issuers, current, registered); ok {
 		return issuer, nil
 	}
@@ -163,7 +163,7 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 	switch method {
 	case methodBasic:
 		// OAuth 2.1 §2.4.1: both parts are form-encoded first.
-		header["Authorization"] = []string{basic(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))}
+		header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(c.ID)+":"+url.QueryEscape(c.Secret)))}
 	case methodPost:
 		form.Set("client_id", c.ID)
 		form.Set("client_secret", c.Secret)

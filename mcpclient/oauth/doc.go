@@ -45,8 +45,7 @@
 // of metadata, the resource, the state and the issuer of an answer are compared exactly. A failed
 // check is [ErrUntrusted].
 //
-// Secrets do not appear in errors or logs, and Token and Credentials do not
-// show theirs when printed.
+// Secrets do not appear in errors or logs, and [Credentials] are printed without theirs.
 //
 // # Bounds
 //

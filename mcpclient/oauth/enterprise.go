@@ -38,7 +38,7 @@ const (
 func (g *Enterprise) flow() (flow, error) {
 	u, err := url.Parse(g.TokenEndpoint)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())):
+	case err != nil || u.Host == "" || !confidential(u):
 		return nil, fmt.Errorf("Enterprise.TokenEndpoint %q: want an https URL", safeURL(g.TokenEndpoint))
 	case g.SubjectToken == nil:
 		return nil, errors.New("Enterprise.SubjectToken is nil")
@@ -69,15 +69,10 @@ func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, sco
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}, "resource": {s.resource}}
-	setScope(form, scopes)
-	got, err := t.requestToken(ctx, &tokenRequest{
-		doing: "get a token for the identity provider's assertion", meta: s.meta, client: client, form: form, secret: []string{"assertion"},
+	return t.grant(ctx, s, scopes, &tokenRequest{
+		doing: "get a token for the identity provider's assertion", client: client, scopes: scopes,
+		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secret: []string{"assertion"},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t.token(got, s, client.ID, scopes)
 }
 
 // exchange gets the assertion (ID-JAG) for one MCP server from the provider.
@@ -92,9 +87,8 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 		"audience": {s.issuer()}, "resource": {s.resource},
 		"subject_token": {subject}, "subject_token_type": {tokenTypeID},
 	}
-	setScope(form, scopes)
 	got, err := t.requestToken(ctx, &tokenRequest{
-		doing: doing, client: &f.provider.Client, form: form, secret: []string{"subject_token"}, configured: true,
+		doing: doing, client: &f.provider.Client, form: form, scopes: scopes, secret: []string{"subject_token"}, configured: true,
 		meta: &issuerMetadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
 	})
 	if err != nil {
@@ -105,10 +99,4 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 		return "", fmt.Errorf("%s: the answer is not an assertion for an authorization server (want issued_token_type %s)", doing, tokenTypeIDJAG)
 	}
 	return got.AccessToken, nil
-}
-
-func setScope(form url.Values, scopes []string) {
-	if len(scopes) > 0 {
-		form.Set("scope", strings.Join(scopes, " "))
-	}
 }

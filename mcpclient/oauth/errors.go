@@ -80,9 +80,6 @@ var advices = map[string]string{
 	"unsupported_response_type": "the authorization server does not offer the code flow",
 }
 
-// gone reports whether the presented token or registration is no longer valid.
-func (e *ServerError) gone() bool { return e.Code == "invalid_grant" }
-
 // beyond returns the text about scopes that the account may not have.
 func (e *ServerError) beyond() string {
 	if len(e.scopes) == 0 {

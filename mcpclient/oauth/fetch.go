@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 )
 
 const (
@@ -20,9 +19,8 @@ const (
 
 // fetcher makes requests to URLs that servers name.
 type fetcher struct {
-	base    http.RoundTripper
-	guard   *guard
-	timeout time.Duration // of one request
+	base  http.RoundTripper
+	guard *guard
 }
 
 // answer is a response that has been read.
@@ -47,7 +45,7 @@ func (f *fetcher) getJSON(ctx context.Context, what, place string, header http.H
 	return nil
 }
 
-// get fetches a document. It follows redirects if the guard allows them.
+// get fetches a document. It follows at most maxRedirects redirects, each to a URL that the guard allows.
 func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {
@@ -63,7 +61,7 @@ func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header)
 	return f.do(ctx, client, http.MethodGet, u, header, nil)
 }
 
-// post sends a form that may be secret. It follows no redirect.
+// post sends a body that may be secret. It follows no redirect: the error for one is ErrUntrusted.
 func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header, body []byte) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {
@@ -79,17 +77,18 @@ func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header
 	return a, err
 }
 
+// do makes a request, within requestTimeout, and reads the whole response. Its errors show neither the
+// query of the URL nor the body.
 func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u *url.URL, header http.Header, body []byte) (*answer, error) {
-	limited, cancel := context.WithTimeout(ctx, f.timeout)
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	where := method + " " + safeURL(u.String())
 	fail := func(err error) error {
-		var wrapped *url.Error // its text has the whole URL
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the whole URL
 		}
 		if limited.Err() != nil && ctx.Err() == nil {
-			return fmt.Errorf("%s: no answer within %v (Options.Timeout)", where, f.timeout)
+			return fmt.Errorf("%s: no answer within %v", where, requestTimeout)
 		}
 		return fmt.Errorf("%s: %w", where, err)
 	}

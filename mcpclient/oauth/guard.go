@@ -50,7 +50,7 @@ func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 		return nil, untrusted("%s is not a URL", what)
 	}
 	switch {
-	case u.Scheme != "https" && (u.Scheme != "http" || !g.loopback || !isLoopback(u.Hostname())):
+	case !confidential(u) || u.Scheme == "http" && !g.loopback:
 		return nil, untrusted("%s %s: want an https URL", what, safeURL(raw))
 	case u.Hostname() == "" || u.Opaque != "":
 		return nil, untrusted("%s %s: no host", what, safeURL(raw))
@@ -121,6 +121,12 @@ func isLoopback(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// confidential reports whether requests to a URL cannot be read on their way: it is https, or http on this
+// machine.
+func confidential(u *url.URL) bool {
+	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
 }
 
 // origin returns the scheme, host and port of a URL in lower case, the port also if it is the default.

@@ -87,7 +87,7 @@ func TestNamesAreCheckedToo(t *testing.T) {
 	peer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer peer.Close()
 	g := &guard{}
-	f := &fetcher{base: g.transport(), guard: &guard{loopback: true}, timeout: time.Minute} // the name passes
+	f := &fetcher{base: g.transport(), guard: &guard{loopback: true}} // the name passes
 	_, err := f.get(t.Context(), "document", strings.Replace(peer.URL, "127.0.0.1", "localhost", 1), nil)
 	if !errors.Is(err, ErrUntrusted) || reached {
 		t.Errorf("got %v, reached %v, want ErrUntrusted before the connection", err, reached)

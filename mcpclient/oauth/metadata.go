@@ -127,6 +127,6 @@ func (e *statusError) Error() string {
 
 // absent reports whether the document does not exist, as opposed to a failure.
 func absent(err error) bool {
-	var e *statusError
-	return errors.As(err, &e) && e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
 }

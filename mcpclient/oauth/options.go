@@ -116,7 +116,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("server URL %q: want http://host/path or https://host/path", safeURL(serverURL))
 	}
-	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if !confidential(u) {
 		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", safeURL(serverURL))
 	}
 	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults(), sessions: sessions{server: safeURL(serverURL)}}
@@ -139,7 +139,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 }
 
 func (t *Transport) newFetcher(g *guard) *fetcher {
-	f := &fetcher{base: t.opts.AuthTransport, guard: g, timeout: requestTimeout}
+	f := &fetcher{base: t.opts.AuthTransport, guard: g}
 	if f.base == nil {
 		f.base = g.transport()
 	}

@@ -46,7 +46,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	got, err := t.requestToken(ctx, &tokenRequest{
 		doing: "refresh the token", meta: s.meta, client: client, form: form, secret: []string{"refresh_token"},
 	})
-	if refused, ok := errors.AsType[*ServerError](err); ok && refused.gone() {
+	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_grant" {
 		t.log.Debug("the refresh token is not valid any more", "issuer", safeURL(s.issuer()))
 		return nil, nil
 	}

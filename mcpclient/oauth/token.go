@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,22 +13,21 @@ import (
 	"time"
 )
 
-func basic(id, secret string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
-}
-
+// tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
 	doing  string // for errors
 	meta   *issuerMetadata
-	client *Credentials // nil if the request needs none
-	form   url.Values   // without the client's authentication
-	secret []string     // the keys of form whose values are secret
+	client *Credentials
+	form   url.Values // without the scopes and the client's authentication
+	scopes []string   // none: the server decides, or knows them from the authorization
+	secret []string   // the keys of form whose values are secret
 
 	// configured is set if the configuration names the endpoint, not a server. Then it may be
 	// anywhere, and gets no DPoP proof.
 	configured bool
 }
 
+// tokenAnswer is the answer to a [tokenRequest].
 type tokenAnswer struct {
 	AccessToken     string          `json:"access_token"`
 	TokenType       string          `json:"token_type"`
@@ -40,6 +38,17 @@ type tokenAnswer struct {
 }
 
 const maxToken = 64 << 10 // bytes
+
+// grant requests a token for a site, of the client's own or of a person who has granted scopes.
+func (t *Transport) grant(ctx context.Context, s *site, scopes []string, r *tokenRequest) (*token, error) {
+	r.meta = s.meta
+	r.form.Set("resource", s.resource)
+	got, err := t.requestToken(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return t.token(got, s, r.client.ID, scopes)
+}
 
 // requestToken makes a request to a token endpoint. If the server wants a nonce in the DPoP proof,
 // it makes the request once more.
@@ -69,10 +78,11 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, secrets []string, err error) {
 	form := maps.Clone(r.form)
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	if r.client != nil {
-		if err := r.client.authenticate(form, header, r.meta); err != nil {
-			return nil, nil, err
-		}
+	if len(r.scopes) > 0 {
+		form.Set("scope", strings.Join(r.scopes, " "))
+	}
+	if err := r.client.authenticate(form, header, r.meta); err != nil {
+		return nil, nil, err
 	}
 	fetch := t.fetch
 	if r.configured {
@@ -93,6 +103,7 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	return a, secretsIn(form, header, r), nil
 }
 
+// secretsIn returns the secrets of a request, each also as it is encoded in the form or the header.
 func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	secrets := []string{header.Get("Dpop")}
 	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {
@@ -106,6 +117,9 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	return secrets
 }
 
+// token checks an answer, and makes a token of it. It refuses one that cannot be sent in a header or is
+// of another type than Bearer and DPoP, and a bearer token if DPoP.Require is set. If the answer names no
+// scopes, the token has those that were requested.
 func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
 	tok := &token{

@@ -45,29 +45,28 @@ func (t *Transport) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "oauth.Transport{"+t.name+"}")
 }
 
-// Close ends sign-ins and renewals: requests that wait for a token fail. It returns nil when all
-// goroutines of the transport have ended.
+// Close ends sign-ins and renewals: requests that wait for a token fail, and so do later requests that
+// would need a new one. It waits for the goroutines of the transport, and returns nil. Transports of
+// [Options] stay open.
 func (t *Transport) Close() error {
 	t.sessions.close()
 	t.cancel()
 	t.sessions.running.Wait()
-	for _, f := range []*fetcher{t.fetch, t.configured} {
-		if own, ok := f.base.(*http.Transport); ok && t.opts.AuthTransport == nil {
-			own.CloseIdleConnections()
-		}
+	if t.opts.AuthTransport == nil {
+		closeIdle(t.fetch.base)
+		closeIdle(t.configured.base)
 	}
 	if t.opts.Transport == nil {
-		t.CloseIdleConnections()
+		closeIdle(t.base)
 	}
 	return nil
 }
 
 // CloseIdleConnections closes idle connections to the MCP server.
-func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
+func (t *Transport) CloseIdleConnections() { closeIdle(t.base) }
+
+// closeIdle closes the idle connections of a transport that can do so.
+func closeIdle(base http.RoundTripper) { (&http.Client{Transport: base}).CloseIdleConnections() }
 
 // RoundTrip makes a request with the token. If the server refuses it, RoundTrip gets, renews or
 // extends the token and makes the request again, at most 10 times in all. It does not repeat a
@@ -208,8 +207,8 @@ func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 		return nil, nil
 	}
 	if s != nil && s.token.wasAskedFor(d.scopes) {
-		// Another request may have asked for them meanwhile.
-		if now := a.transport.sessions.now(); now != nil && now != s && now.token.Access != s.token.Access && a.stepUps < maxStepUps {
+		// Another request may have got a token meanwhile.
+		if now := a.transport.sessions.now(); now != nil && differs(now, s) && a.stepUps < maxStepUps {
 			a.stepUps++
 			return now, nil
 		}

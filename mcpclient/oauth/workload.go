@@ -67,14 +67,12 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, safeURL(s.issuer()))
 	}
 	client, _ := f.client(ctx, t, s)
-	form := url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}, "resource": {s.resource}}
-	setScope(form, scopes)
-	got, err := t.requestToken(ctx, &tokenRequest{doing: doing, meta: s.meta, client: client, form: form, secret: []string{"assertion"}})
+	got, err := t.grant(ctx, s, scopes, &tokenRequest{
+		doing: doing, client: client, scopes: scopes,
+		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secret: []string{"assertion"},
+	})
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.status/100 == 4 {
 		f.refused.Store(sum)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t.token(got, s, f.ClientID, scopes)
+	return got, err
 }
