@@ -1,57 +1,78 @@
 package sampling
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// checkParams returns an error for the first breach of the specification, or the first
-// content that no model accepts.
+// Bounds of the stop sequences of a request. Each piece of a reply is compared with all of them.
+const (
+	maxStopSequences = 64
+	maxStopBytes     = 1 << 10 // of one
+)
+
+// checkParams returns an error for the first breach of the specification, the first content that no
+// model accepts, or stop sequences beyond their bounds.
 func checkParams(p *mcp.CreateMessageParams) error {
 	switch {
 	case p == nil:
 		return errors.New("there are no params")
 	case p.MaxTokens < 0:
 		return fmt.Errorf("maxTokens: %d is below 0", p.MaxTokens)
-	case p.Temperature != nil && (!(*p.Temperature >= 0) || math.IsInf(*p.Temperature, 0)):
-		return fmt.Errorf("temperature: %v is not 0 or above", *p.Temperature)
+	case p.Temperature != nil && (!(*p.Temperature >= 0) || math.IsInf(*p.Temperature, 0)): // also NaN
+		return fmt.Errorf("temperature: %v is not a finite number of at least 0", *p.Temperature)
 	}
-	if len(p.StopSequences) > maxStops {
-		return fmt.Errorf("stopSequences: %d are more than %d", len(p.StopSequences), maxStops)
+	return cmp.Or(checkStopSequences(p.StopSequences), checkMessages(p.Messages), checkTools(p.Tools), checkToolChoice(p))
+}
+
+func checkStopSequences(all []string) error {
+	if len(all) > maxStopSequences {
+		return fmt.Errorf("stopSequences: %d, at most %d are allowed", len(all), maxStopSequences)
 	}
-	for i, stop := range p.StopSequences {
-		if len(stop) > maxStop {
-			return fmt.Errorf("stopSequences: number %d has %d bytes, which are more than %d", i, len(stop), maxStop)
+	for i, stop := range all {
+		if len(stop) > maxStopBytes {
+			return fmt.Errorf("stopSequences[%d]: %d bytes, at most %d are allowed", i, len(stop), maxStopBytes)
 		}
 	}
-	if err := inquiry.CheckMessages(p.Messages); err != nil {
-		return fmt.Errorf("messages: %w", err)
-	}
-	for i, m := range p.Messages {
+	return nil
+}
+
+// checkMessages checks that a model accepts each block, and the order of tool uses and results.
+func checkMessages(messages []mcp.SamplingMessage) error {
+	for i, m := range messages {
 		for _, c := range m.Content {
 			if err := checkBlock(c); err != nil {
 				return fmt.Errorf("messages: message %d: %w", i, err)
 			}
 		}
 	}
-	return checkTools(p)
+	if err := inquiry.CheckMessages(messages); err != nil {
+		return fmt.Errorf("messages: %w", err)
+	}
+	return nil
 }
 
-// Bounds of the stop sequences of a request. Each piece of a reply is compared with all of them.
-const (
-	maxStops = 64
-	maxStop  = 1 << 10 // bytes of one
-)
+// errNilBlock is the error of a block that a reviewer has set to nil.
+var errNilBlock = errors.New("a block is nil")
+
+// isNil reports whether content is nil or a nil pointer.
+func isNil(c mcp.Content) bool { return c == nil || reflect.ValueOf(c).IsNil() }
 
 // checkBlock returns an error if no model accepts a block.
 func checkBlock(c mcp.Content) error {
+	if isNil(c) {
+		return errNilBlock
+	}
 	switch c := c.(type) {
 	case *mcp.TextContent, *mcp.ToolResultContent:
 		return nil
@@ -66,7 +87,7 @@ func checkBlock(c mcp.Content) error {
 		}
 		return notEmpty("audio", c.Data)
 	case *mcp.ToolUseContent:
-		if !isObject(c.Input) && len(c.Input) > 0 {
+		if !isObjectOrNone(c.Input) {
 			return fmt.Errorf("tool use %q: its input is not a JSON object", excerpt.Cut(c.ID))
 		}
 		return nil
@@ -76,11 +97,8 @@ func checkBlock(c mcp.Content) error {
 	return fmt.Errorf("content of type %q does not belong in a sampling message", typeOf(c))
 }
 
-// typeOf returns the type of content in the protocol, "null" for nil.
+// typeOf returns the type of content in the protocol.
 func typeOf(c mcp.Content) string {
-	if c == nil {
-		return "null"
-	}
 	var head struct {
 		Type string `json:"type"`
 	}
@@ -90,6 +108,7 @@ func typeOf(c mcp.Content) string {
 	return head.Type
 }
 
+// notEmpty returns an error for an image or a sound without data. kind names it.
 func notEmpty(kind string, data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%s without data", kind)
@@ -97,19 +116,24 @@ func notEmpty(kind string, data []byte) error {
 	return nil
 }
 
-func checkTools(p *mcp.CreateMessageParams) error {
+// checkTools wants a name of its own for each tool, and no schema but an object.
+func checkTools(tools []*mcp.Tool) error {
 	seen := map[string]bool{}
-	for i, t := range p.Tools {
+	for i, t := range tools {
 		switch {
 		case t == nil || t.Name == "":
-			return fmt.Errorf("tools: tool %d has no name", i)
+			return fmt.Errorf("tools[%d]: no name", i)
 		case seen[t.Name]:
 			return fmt.Errorf("tools: two are named %q", excerpt.Cut(t.Name))
-		case len(t.InputSchema) > 0 && !isObject(t.InputSchema):
+		case !isObjectOrNone(t.InputSchema):
 			return fmt.Errorf("tools: the input schema of %q is not a JSON object", excerpt.Cut(t.Name))
 		}
 		seen[t.Name] = true
 	}
+	return nil
+}
+
+func checkToolChoice(p *mcp.CreateMessageParams) error {
 	if p.ToolChoice == nil {
 		return nil
 	}
@@ -125,55 +149,8 @@ func checkTools(p *mcp.CreateMessageParams) error {
 	return fmt.Errorf(`toolChoice: mode %q is not one of "auto", "required", "none"`, excerpt.Cut(p.ToolChoice.Mode))
 }
 
-func isObject(raw json.RawMessage) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal(raw, &object) == nil && object != nil
-}
+// isObject reports whether raw is valid JSON, and an object.
+func isObject(raw json.RawMessage) bool { return json.Valid(raw) && jsonrpc.IsObject(raw) }
 
-// blockSize is the assumed size of an empty message or block, so that many of them count, too.
-const blockSize = 16
-
-// inputSize returns the number of bytes that the host must read for a request.
-func inputSize(p *mcp.CreateMessageParams) int {
-	size := len(p.SystemPrompt) + len(p.Metadata)
-	for _, s := range p.StopSequences {
-		size += len(s)
-	}
-	if p.ModelPreferences != nil {
-		for _, h := range p.ModelPreferences.Hints {
-			size += blockSize + len(h.Name)
-		}
-	}
-	for _, t := range p.Tools {
-		size += len(t.Name) + len(t.Description) + len(t.InputSchema)
-	}
-	for _, m := range p.Messages {
-		size += blockSize + contentSize(m.Content)
-	}
-	return size
-}
-
-func contentSize(blocks []mcp.Content) int {
-	size := blockSize * len(blocks)
-	for _, c := range blocks {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			size += len(c.Text)
-		case *mcp.ImageContent:
-			size += len(c.Data)
-		case *mcp.AudioContent:
-			size += len(c.Data)
-		case *mcp.ToolUseContent:
-			size += len(c.ID) + len(c.Name) + len(c.Input) + len(c.Meta)
-		case *mcp.ToolResultContent:
-			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
-		case *mcp.EmbeddedResource:
-			size += len(c.Resource.URI) + len(c.Resource.MIMEType) + len(c.Resource.Text) + len(c.Resource.Blob) + 2*fenceSize(c.Resource.Text)
-		case *mcp.ResourceLink:
-			size += len(c.URI) + len(c.Name) + len(c.MIMEType) + len(c.Description)
-		case *mcp.UnknownContent:
-			size += len(c.Raw)
-		}
-	}
-	return size
-}
+// isObjectOrNone is isObject for a member that may be absent.
+func isObjectOrNone(raw json.RawMessage) bool { return len(raw) == 0 || isObject(raw) }

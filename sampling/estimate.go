@@ -42,6 +42,55 @@ func (u usage) charge(model string) cost.Charge {
 	}
 }
 
+// blockSize is the assumed size of an empty message, block or hint, so that many of them count, too.
+// Tools have names, and stop sequences a bound of their own.
+const blockSize = 16
+
+// inputSize returns the bytes of a request that count towards [Limits.InputBytes].
+func inputSize(p *mcp.CreateMessageParams) int {
+	size := len(p.SystemPrompt) + len(p.Metadata)
+	for _, s := range p.StopSequences {
+		size += len(s)
+	}
+	if p.ModelPreferences != nil {
+		for _, h := range p.ModelPreferences.Hints {
+			size += blockSize + len(h.Name)
+		}
+	}
+	for _, t := range p.Tools {
+		size += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	}
+	for _, m := range p.Messages {
+		size += blockSize + contentSize(m.Content)
+	}
+	return size
+}
+
+func contentSize(blocks []mcp.Content) int {
+	size := blockSize * len(blocks)
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			size += len(c.Text)
+		case *mcp.ImageContent:
+			size += len(c.Data)
+		case *mcp.AudioContent:
+			size += len(c.Data)
+		case *mcp.ToolUseContent:
+			size += len(c.ID) + len(c.Name) + len(c.Input) + len(c.Meta)
+		case *mcp.ToolResultContent:
+			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
+		case *mcp.EmbeddedResource:
+			size += len(c.Resource.URI) + len(c.Resource.MIMEType) + len(c.Resource.Text) + len(c.Resource.Blob) + 2*fenceSize(c.Resource.Text)
+		case *mcp.ResourceLink:
+			size += len(c.URI) + len(c.Name) + len(c.MIMEType) + len(c.Description)
+		case *mcp.UnknownContent:
+			size += len(c.Raw)
+		}
+	}
+	return size
+}
+
 // needs measures the parts of a request that a model must accept.
 type needs struct {
 	text   int // bytes, and blockSize for each block

@@ -197,7 +197,8 @@ func (t *ticket) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// reserve changes the reservation for the next completion.
+// reserve changes the reservation for the next completion. After an error nothing more may be
+// spent: the account of the context may have lost its reservation.
 func (t *ticket) reserve(model string, u usage) error {
 	t.bill.settle(model, usage{})
 	if err := t.bill.reserve(model, u); err != nil {

@@ -10,6 +10,7 @@ import (
 // blocks in message history"; if a server does not, recall has the data.
 const extraKey = "io.github.mcpchain/host-extra"
 
+// withHostExtra returns the _meta of a tool use with the host's data, nil for none.
 func withHostExtra(extra json.RawMessage) json.RawMessage {
 	if extra == nil {
 		return nil
@@ -17,6 +18,7 @@ func withHostExtra(extra json.RawMessage) json.RawMessage {
 	return encoded(map[string]json.RawMessage{extraKey: extra})
 }
 
+// hostExtra returns the host's data of a tool use, nil if its _meta has none or is no object.
 func hostExtra(meta json.RawMessage) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(meta, &m) != nil {

@@ -206,6 +206,7 @@ func TestCatalogueErrors(t *testing.T) {
 		{"another currency", Options{Prices: onlyM("EUR", 1), Limits: Limits{Server: Budget{Cost: dollar}}}, `the cost is limited, but not in EUR, the currency of the model "m"`},
 		{"negative price", Options{Prices: onlyM("USD", -1)}, `Options.Prices: model 0, "m": a price is negative`},
 		{"mode", Options{Policy: Policy{During: 7}}, `Options.Policy has the unknown mode 7`},
+		{"budget of a policy", Options{Policy: Policy{Budget: &Budget{Tokens: -1}}}, `Options.Policy has a negative Budget; give positive values, or 0 for no limit`},
 		{"date", Options{Prices: &price.Table{Models: []price.Price{{Model: "m", Currency: "USD"}}}}, `Options.Prices: the date is "", want a day such as "2026-11-22": prices change`},
 		{"share", Options{Limits: Limits{Share: 2}}, `Options.Limits.Share is 2; give 0 to 1`},
 		{"limit", Options{Limits: Limits{InputBytes: -1}}, `Options.Limits.InputBytes is negative; give a positive value, or 0 for the default`},

@@ -29,7 +29,8 @@ type Policy struct {
 	// call a request belongs; then Outside applies.
 	During, Outside Mode
 
-	// Budget replaces [Limits.Server] for this server. Default nil: [Limits.Server].
+	// Budget replaces [Limits.Server] for this server; [New] refuses a negative one. Default nil:
+	// [Limits.Server].
 	Budget *Budget
 }
 
@@ -130,13 +131,16 @@ func (w *who) budget(l *Limits) Budget {
 	return l.Server
 }
 
-// checkPolicies returns an error for a policy with an unknown mode.
+// checkPolicies returns an error for a policy with an unknown mode or a negative budget.
 func checkPolicies(o *Options) error {
 	policies := map[string]Policy{"Options.Policy": o.Policy}
 	for name, p := range o.Servers {
 		policies[fmt.Sprintf("the policy of %q", name)] = p
 	}
 	for name, p := range policies {
+		if p.Budget != nil && p.Budget.negative() {
+			return fmt.Errorf("%s has a negative Budget; give positive values, or 0 for no limit", name)
+		}
 		for _, m := range []Mode{p.During, p.Outside} {
 			if m < modeReview || m > ModeDeny {
 				return fmt.Errorf("%s has the unknown mode %d", name, m)

@@ -24,10 +24,10 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 	if text := cmp.Or(r.Text, r.Refusal); text != "" {
 		out.Content = append(out.Content, &mcp.TextContent{Text: text})
 	}
-	used := 0
+	calls := 0
 	for _, call := range r.ToolCalls {
 		if !mayCall(p) {
-			break // an empty call
+			break // none is allowed: the reply is its text
 		}
 		if tools[call.Name] == nil {
 			return nil, &callError{fmt.Sprintf("a tool %q that it was not given", excerpt.Cut(call.Name))}
@@ -38,12 +38,12 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 		out.Content = append(out.Content, &mcp.ToolUseContent{
 			ID: call.ID, Name: call.Name, Input: tools.restored(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
 		})
-		used++
+		calls++
 	}
-	if used > 0 && r.Finish != chat.FinishLength {
+	if calls > 0 && r.Finish != chat.FinishLength {
 		out.StopReason = "toolUse"
 	}
-	if used == 0 && out.StopReason == "toolUse" {
+	if calls == 0 && out.StopReason == "toolUse" {
 		out.StopReason = "endTurn"
 	}
 	if len(out.Content) == 0 {
@@ -52,6 +52,7 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 	return out, nil
 }
 
+// mayCall reports whether the reply to a request may call tools.
 func mayCall(p *mcp.CreateMessageParams) bool {
 	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
@@ -100,19 +101,17 @@ func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 	return nil
 }
 
+// checkReplyBlock checks a block of a reply. taken has the ids of the tool uses before it, and gets
+// that of another one.
 func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string]bool) error {
+	if isNil(c) {
+		return errNilBlock
+	}
 	switch c := c.(type) {
-	case *mcp.TextContent:
-		if c == nil {
-			return errors.New("it is nil")
-		}
-		return nil
-	case *mcp.ImageContent, *mcp.AudioContent:
+	case *mcp.TextContent, *mcp.ImageContent, *mcp.AudioContent:
 		return checkBlock(c)
 	case *mcp.ToolUseContent:
 		switch {
-		case c == nil:
-			return errors.New("it is nil")
 		case !mayCall(p) || !slices.ContainsFunc(p.Tools, func(t *mcp.Tool) bool { return t.Name == c.Name }):
 			return fmt.Errorf("tool use %q of the tool %q, which was not offered", excerpt.Cut(c.ID), excerpt.Cut(c.Name))
 		case c.ID == "" || taken[c.ID]:

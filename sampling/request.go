@@ -34,6 +34,8 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	return out
 }
 
+// toolChoice returns what the host is told about the use of tools; the zero value leaves it to the
+// model.
 func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 	if p.ToolChoice != nil {
 		switch p.ToolChoice.Mode {
@@ -51,10 +53,11 @@ func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 type writer struct {
 	messages []chat.Message
 	tools    offer
-	order    []string    // ids of the latest tool uses
-	waiting  []chat.Part // media
+	order    []string    // ids of the tool uses in the latest message of the assistant
+	waiting  []chat.Part // media for the next message of the user
 }
 
+// message adds a message. Blocks that a checked request cannot have are left out.
 func (w *writer) message(m mcp.SamplingMessage) {
 	switch {
 	case m.Role == "assistant":
@@ -146,6 +149,7 @@ func mediaPart(c mcp.Content) (chat.Part, bool) {
 	return chat.Part{}, false
 }
 
+// mediaName describes an image or a sound: its type and size.
 func mediaName(c mcp.Content) string {
 	switch c := c.(type) {
 	case *mcp.ImageContent:
@@ -201,6 +205,7 @@ func blockText(c mcp.Content) string {
 	return "[content that does not belong here]"
 }
 
+// linkText returns the text that stands for the link to a resource.
 func linkText(r *mcp.Resource) string {
 	fields := []string{"resource", r.Name, r.URI}
 	if r.MIMEType != "" {

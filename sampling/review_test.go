@@ -101,7 +101,8 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		{"role", func(r *mcp.CreateMessageResult) { r.Role = "system" }, `role \"system\"`},
 		{"no model", func(r *mcp.CreateMessageResult) { r.Model = "" }, "the name of the model"},
 		{"no content", func(r *mcp.CreateMessageResult) { r.Content = nil }, "no content"},
-		{"nil", func(r *mcp.CreateMessageResult) { r.Content = blocks{nil} }, `\"null\"`},
+		{"nil", func(r *mcp.CreateMessageResult) { r.Content = blocks{nil} }, "nil"},
+		{"a nil image", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.ImageContent)(nil)} }, "nil"},
 		{"a nil text", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.TextContent)(nil)} }, "nil"},
 		{"an empty image", func(r *mcp.CreateMessageResult) {
 			r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png"}}

@@ -108,13 +108,13 @@ func cancelled(ctx context.Context, t *trial) error {
 	defer cancel()
 	_, err := t.say(streamed, tiny.Forever, llms.WithStreamingFunc(func(context.Context, []byte) error { cancel(); return nil }))
 	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stream: got %w, want the end of the context", err)
+		return fmt.Errorf("stream: got %v, want the end of the context", err)
 	}
 	err = chat(ctx, t)
 	whole, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	if _, wrong := t.say(whole, tiny.Forever); !errors.Is(wrong, context.DeadlineExceeded) {
-		return fmt.Errorf("whole: got %w, want the end of the context", wrong)
+		return fmt.Errorf("whole: got %v, want the end of the context", wrong)
 	}
 	return errors.Join(err, chat(ctx, t), t.retried())
 }
@@ -137,8 +137,11 @@ func fitting(c *llms.ContentChoice) error {
 	ids := map[string]bool{"": true}
 	for _, call := range c.ToolCalls {
 		var in struct{ City string }
-		if err := json.Unmarshal([]byte(call.FunctionCall.Arguments), &in); err != nil || ids[call.ID] {
-			return fmt.Errorf("call %q of %s: the id is empty or used twice, or %w", call.ID, call.FunctionCall.Name, err)
+		if err := json.Unmarshal([]byte(call.FunctionCall.Arguments), &in); err != nil {
+			return fmt.Errorf("arguments of the call of %s: %w", call.FunctionCall.Name, err)
+		}
+		if ids[call.ID] {
+			return fmt.Errorf("call of %s: the id %q is empty or used twice", call.FunctionCall.Name, call.ID)
 		}
 		got, ids[call.ID] = append(got, call.FunctionCall.Name+" "+in.City), true
 	}

@@ -15,7 +15,7 @@ import (
 func overflow(ctx context.Context, t *trial) error {
 	_, err := t.say(ctx, tooLong())
 	if !llms.IsTokenLimitError(err) {
-		return fmt.Errorf("got %w, want a limit of tokens", err)
+		return fmt.Errorf("got %v, want a limit of tokens", err)
 	}
 	t.note = err.Error()
 	return nil

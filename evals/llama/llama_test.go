@@ -210,8 +210,8 @@ func TestNoServer(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	for url, want := range map[string]string{"localhost:8080": "is not the URL of a server", other.URL: "has no model: HTTP 404"} {
-		if _, err := find(t.Context(), http.DefaultTransport.(*http.Transport), url, ""); err == nil || !strings.Contains(err.Error(), want) {
+	for url, want := range map[string]string{"localhost:8080": "is not the URL of a server, such as http://127.0.0.1:8080", other.URL: "/v1/models has no model (HTTP 404)"} {
+		if _, err := find(t.Context(), http.DefaultTransport.(*http.Transport), url, ""); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", url, err, want)
 		}
 	}

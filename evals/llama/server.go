@@ -49,7 +49,7 @@ func find(ctx context.Context, transport *http.Transport, address, model string)
 	s.base = s.root + "/v1"
 	status, list, err := s.ask(ctx, "/v1/models", nil)
 	if err != nil || at(list, "data", 0, "id") == "" {
-		return nil, fmt.Errorf("%s/models has no model: HTTP %d, %w", s.base, status, err)
+		return nil, errors.Join(fmt.Errorf("%s/models has no model (HTTP %d)", s.base, status), err)
 	}
 	if s.model == "" {
 		s.model = at(list, "data", 0, "id")
@@ -78,7 +78,7 @@ func (s *server) probe(ctx context.Context) error {
 	const chat = "/v1/chat/completions"
 	status, m, err := post(chat, "Hi", "")
 	if text := at(m, "content"); err != nil || text != tiny.Greeting {
-		return fmt.Errorf("model %q says %q (HTTP %d, %w), want %q: serve the file that -make writes", s.model, text, status, err, tiny.Greeting)
+		return errors.Join(fmt.Errorf("model %q says %q (HTTP %d), want %q: serve the file that -make writes", s.model, text, status, tiny.Greeting), err)
 	}
 	_, m, err1 := post(chat, "Hi", `,"tool_choice":"required",`+fmt.Sprintf(tool, "probe"))
 	s.has[grammar] = at(m, "tool_calls", 0, "function", "name") == "probe"
