@@ -20,16 +20,17 @@ const hashLength = 8
 // identity is what a name stands for, and the host's wishes for it.
 type identity struct {
 	server, tool string
-	prefix       string // instead of server, "" for server
-	own          string // instead of tool, "" for tool
+	prefix       string // the host's name for the server; used instead of server unless empty
+	own          string // the host's name for the tool; used instead of tool unless empty
 }
 
 // assignNames gives every tool a unique name that all providers accept: [A-Za-z0-9_-], beginning
 // with a letter or _, at most 64 bytes. Uniqueness ignores case, as langchaingo's executor does.
-// Names depend on the set of tools, not on its order. If several tools want a name, none of them
-// gets it, so that no server can take over the name of another server's tool.
+// Names depend on the set of tools, not on its order.
 //
-// prefixed prefixes each name with the server's. Otherwise only names that would collide have it.
+// Names that collide are prefixed with the server's, as all names are if prefixed is set. Those that
+// still collide get a hash. So no tool keeps a name that another one wants, and no server can take
+// over the name of another server's tool.
 func assignNames(ids []identity, prefixed bool) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -42,10 +43,11 @@ func assignNames(ids []identity, prefixed bool) []string {
 	return names
 }
 
-// tellApart adds suffixes to names that are not unique. The ids must differ.
+// tellApart adds suffixes to names that are not unique. The ids must differ: the names of equal ids
+// would collide for ever.
 func tellApart(names []string, ids []identity) {
 	// A second round means that a server has given a tool the hashed name of another one.
-	for salt := 0; ; salt++ {
+	for salt := shortened + 1; ; salt++ {
 		again := colliding(names)
 		if len(again) == 0 {
 			return
@@ -55,6 +57,9 @@ func tellApart(names []string, ids []identity) {
 		}
 	}
 }
+
+// shortened is the salt of names that are hashed only because they are too long.
+const shortened = 0
 
 // plainName returns the name of a tool without regard to others.
 func plainName(id identity, prefixed bool) string {
@@ -66,12 +71,13 @@ func plainName(id identity, prefixed bool) string {
 		name = "_" + name // Gemini and Moonshot require a letter or underscore
 	}
 	if len(name) > maxName {
-		return hashedName(name, id, 0)
+		return hashedName(name, id, shortened)
 	}
 	return name
 }
 
-// hashedName adds a hash of what the name stands for.
+// hashedName appends a hash of what the name stands for, and cuts the name so that both fit into
+// maxName. The salt tells the attempts apart.
 func hashedName(name string, id identity, salt int) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(salt) + "\x00" + id.server + "\x00" + id.tool))
 	suffix := "_" + hex.EncodeToString(sum[:])[:hashLength]
@@ -95,13 +101,15 @@ func legalName(name string) string {
 
 // colliding returns the indexes of names that are not unique, regardless of case.
 func colliding(names []string) []int {
+	lower := make([]string, len(names))
 	count := make(map[string]int, len(names))
-	for _, name := range names {
-		count[strings.ToLower(name)]++
+	for i, name := range names {
+		lower[i] = strings.ToLower(name)
+		count[lower[i]]++
 	}
 	var out []int
-	for i, name := range names {
-		if count[strings.ToLower(name)] > 1 {
+	for i := range names {
+		if count[lower[i]] > 1 {
 			out = append(out, i)
 		}
 	}

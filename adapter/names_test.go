@@ -32,7 +32,7 @@ func TestAssignNames(t *testing.T) {
 		{"collision without case", false, ids("a|Read", "b|read"), []string{"a__Read", "b__read"}},
 		{"always", true, ids("a|read", "my server|x"), []string{"a__read", "my_server__x"}},
 		{"illegal", false, ids("a|weird tool/name.v1", "a|日本"), []string{"weird_tool_name_v1", "__"}},
-		{"illegal, colliding in one server", false, ids("a|x.y", "a|x_y"), []string{"a__x_y_22583acd", "a__x_y_a55db346"}},
+		{"illegal, colliding in one server", false, ids("a|x.y", "a|x_y"), []string{"a__x_y_76a80ebe", "a__x_y_8add198e"}},
 		{"not a letter first", false, ids("a|21st_build", "a|-x"), []string{"_21st_build", "_-x"}},
 		{"not a letter first, prefixed", true, ids("a|21st", "9|x"), []string{"a__21st", "_9__x"}},
 		{"long, not a letter first", false, ids("a|1" + long), []string{"_1" + long[:53] + "_ada26d48"}},
@@ -60,6 +60,18 @@ func TestNamesCannotBeTaken(t *testing.T) {
 			if got := names[len(victims)]; strings.EqualFold(got, name) {
 				t.Errorf("got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
 			}
+		}
+	}
+}
+
+// Two servers with one prefix: neither keeps a shortened name that the other one wants.
+func TestShortenedNamesAreNotKept(t *testing.T) {
+	ids := []identity{{server: "bank", tool: strings.Repeat("pay", 30)}}
+	name := assignNames(ids, true)[0]
+	ids = append(ids, identity{server: "shop", prefix: "bank", tool: strings.TrimPrefix(name, "bank__")})
+	for i, got := range assignNames(ids, true) {
+		if got == name {
+			t.Errorf("tool of %s: got %q, want a name that tells the two apart", ids[i].server, got)
 		}
 	}
 }
