@@ -77,20 +77,24 @@ func newApprovals(o *Options) *approvals {
 	if store == nil {
 		store = &decisions{}
 	}
-	return &approvals{store: store, user: o.User, log: o.Logger}
+	return &approvals{asking: turns{users: map[string]*turn{}}, store: store, user: o.User, log: o.Logger}
 }
 
-// question is a call that may need approval.
+// question is a call that may need approval, as its decision is remembered.
 type question struct {
 	tool      *Tool
-	about     *approval.Request
-	ask       approval.Func
+	arguments json.RawMessage
 	user      string
 	anonymous bool // the user is unknown, so nothing is remembered
 }
 
+func (a *approvals) question(ctx context.Context, t *Tool, arguments json.RawMessage) *question {
+	user, known := a.userOf(ctx)
+	return &question{tool: t, arguments: arguments, user: user, anonymous: !known}
+}
+
 func (q *question) key(scope approval.Scope) approval.Key {
-	return keyOf(scope, q.user, q.tool, q.about.Arguments)
+	return keyOf(scope, q.user, q.tool, q.arguments)
 }
 
 // recall returns the remembered decision with the narrowest scope that covers the call.
@@ -127,7 +131,7 @@ func (a *approvals) remember(ctx context.Context, d approval.Decision, q *questi
 }
 
 func (a *approvals) warn(what string, q *question, err error) {
-	a.log.Warn(what, "server", q.about.Server, "tool", q.about.Name, "error", err)
+	a.log.Warn(what, "server", q.tool.policy.label, "tool", q.tool.name, "error", err)
 }
 
 // errUnknownUser is the error of forgetting decisions of a user without a name.
@@ -162,8 +166,11 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	if ask == nil {
 		return arguments, false, nil
 	}
-	about := &approval.Request{Server: t.policy.label, Name: t.name, Call: call, View: ViewFrom(ctx), Definition: t.def, Arguments: arguments}
-	d, err := a.decide(ctx, &question{tool: t, about: about, ask: ask})
+	d, err := a.decide(ctx, a.question(ctx, t, arguments), func() (approval.Decision, error) {
+		return t.put(ctx, ask, &approval.Request{
+			Server: t.policy.label, Name: t.name, Call: call, View: ViewFrom(ctx), Definition: t.def, Arguments: slices.Clone(arguments),
+		})
+	})
 	if err != nil {
 		return nil, false, err
 	}
@@ -185,23 +192,21 @@ func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.R
 	return checked, true, err
 }
 
-// decide returns the decision for the call: a remembered one, or the host's.
-func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision, error) {
-	user, known := a.userOf(ctx)
-	q.user = user
-	q.anonymous = !known
+// decide returns the decision for the call: a remembered one, or else that of ask.
+func (a *approvals) decide(ctx context.Context, q *question, ask func() (approval.Decision, error)) (approval.Decision, error) {
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
-	if err := a.asking.take(ctx, user); err != nil {
+	end, err := a.asking.take(ctx, q.user)
+	if err != nil {
 		return approval.Decision{}, err
 	}
-	defer a.asking.end(user)
+	defer end()
 	// A decision on a concurrent call may cover this one.
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
-	d, err := q.put(ctx)
+	d, err := ask()
 	if err != nil {
 		return approval.Decision{}, err
 	}
@@ -209,20 +214,17 @@ func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision,
 	return d, nil
 }
 
-// put asks the host.
-func (q *question) put(ctx context.Context) (d approval.Decision, err error) {
-	log := q.tool.policy.log
-	about := *q.about
-	about.Arguments = slices.Clone(q.about.Arguments)
-	err = guarded(log, "Options.Approve", func() (err error) {
-		d, err = q.ask(ctx, &about)
+// put asks the host about a call of the tool. The error is an [ErrUndecided].
+func (t *Tool) put(ctx context.Context, ask approval.Func, about *approval.Request) (d approval.Decision, err error) {
+	err = guarded(t.policy.log, "Options.Approve", func() (err error) {
+		d, err = ask(ctx, about)
 		return err
 	})
-	if err != nil && callerFrom(ctx).Approve == nil { // a caller that takes over may ask later
-		log.Warn("Options.Approve gave no decision", "server", about.Server, "tool", about.Name, "error", err)
+	if err == nil {
+		return d, nil
 	}
-	if err != nil {
-		return approval.Decision{}, &approvalError{q.about.Name, err}
+	if callerFrom(ctx).Approve == nil { // a caller that takes over may ask later
+		t.policy.log.Warn("Options.Approve gave no decision", "server", t.policy.label, "tool", t.name, "error", err)
 	}
-	return d, nil
+	return approval.Decision{}, &approvalError{t.name, err}
 }

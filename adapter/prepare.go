@@ -123,25 +123,24 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}, nil
+	return p.decided(arguments, edited), nil
+}
+
+// decided returns the call with the arguments of a decision.
+func (p *Prepared) decided(arguments json.RawMessage, edited bool) *Prepared {
+	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}
 }
 
 // Decide is Approve with a decision that was made elsewhere, possibly later and in another
 // process. It is remembered if it says so.
 func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, error) {
 	arguments, edited, err := p.tool.decided(d, p.arguments)
-	p.tool.calls.approvals.remember(ctx, d, p.question(ctx))
+	approvals := p.tool.calls.approvals
+	approvals.remember(ctx, d, approvals.question(ctx, p.tool, p.arguments))
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}, nil
-}
-
-// question returns the question for approval, under which its decision is remembered.
-func (p *Prepared) question(ctx context.Context) *question {
-	user, known := p.tool.calls.approvals.userOf(ctx)
-	about := &approval.Request{Server: p.tool.policy.label, Name: p.tool.name, Arguments: p.arguments}
-	return &question{tool: p.tool, about: about, user: user, anonymous: !known}
+	return p.decided(arguments, edited), nil
 }
 
 // Run runs the call and returns its result, which is never nil. It passes the options on;

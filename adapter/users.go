@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -19,58 +18,47 @@ func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	return user, user != ""
 }
 
-// turns queues questions so that a user gets one at a time, in order. A user who does not
-// answer delays no other user.
+// turns let a user be asked one question at a time. Questions that wait get their turn in order, as
+// senders to a channel do. A user who does not answer delays no other user.
 type turns struct {
-	mu     sync.Mutex
-	queues map[string][]chan struct{} // by user; the first has the turn and is closed
+	mu    sync.Mutex
+	users map[string]*turn
 }
 
-// take waits for the turn of a user. The caller must end it.
-func (q *turns) take(ctx context.Context, user string) error {
+// turn is the turn of one user.
+type turn struct {
+	taken     chan struct{} // has an element while a question has the turn
+	questions int           // that have the turn or wait for it
+}
+
+// take waits for the turn of a user, or for the end of ctx. The caller must call end, unless there is
+// an error.
+func (q *turns) take(ctx context.Context, user string) (end func(), err error) {
 	q.mu.Lock()
-	if q.queues == nil {
-		q.queues = map[string][]chan struct{}{}
+	t := q.users[user]
+	if t == nil {
+		t = &turn{taken: make(chan struct{}, 1)}
+		q.users[user] = t
 	}
-	turn := make(chan struct{})
-	q.queues[user] = append(q.queues[user], turn)
-	if len(q.queues[user]) == 1 {
-		close(turn)
-	}
+	t.questions++
 	q.mu.Unlock()
 	select {
-	case <-turn:
-		return nil
+	case t.taken <- struct{}{}:
+		return func() {
+			<-t.taken
+			q.leave(user, t)
+		}, nil
 	case <-ctx.Done():
-		q.leave(user, turn)
-		return ctx.Err()
+		q.leave(user, t)
+		return nil, ctx.Err()
 	}
 }
 
-func (q *turns) end(user string) {
+// leave forgets a question, and the user's turn after the last one.
+func (q *turns) leave(user string, t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.passLocked(user)
-}
-
-// leave removes a question from the queue, and passes its turn on if it has it.
-func (q *turns) leave(user string, turn chan struct{}) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queues[user][0] == turn {
-		q.passLocked(user)
-		return
+	if t.questions--; t.questions == 0 {
+		delete(q.users, user)
 	}
-	q.queues[user] = slices.DeleteFunc(q.queues[user], func(c chan struct{}) bool { return c == turn })
-}
-
-// passLocked ends the turn of the first question and begins that of the next.
-func (q *turns) passLocked(user string) {
-	rest := slices.Delete(q.queues[user], 0, 1)
-	if len(rest) == 0 {
-		delete(q.queues, user)
-		return
-	}
-	q.queues[user] = rest
-	close(rest[0])
 }
