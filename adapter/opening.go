@@ -1,0 +1,147 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrConnecting is the error of a server that is still being connected, see [Options.Patience].
+var ErrConnecting = errors.New("it is still being connected to")
+
+// failTogether is how long the other servers may continue to start after one has failed, so
+// that their errors are reported as well.
+const failTogether = 2 * time.Second
+
+// errOthersFailed cancels the start of the other servers.
+var errOthersFailed = errors.New("another server failed")
+
+// opening is the start of all servers of a toolset.
+type opening struct {
+	*connector
+	all      []*server
+	patience time.Duration // with the others once one is open; 0 if one is required: then all are awaited
+
+	starting context.Context // of the servers
+	end      context.CancelCauseFunc
+	opened   chan int // the index of each server that is open or has failed
+	late     []bool   // by index: it is neither open nor has failed
+}
+
+// connect opens the servers of a toolset that is being opened. Those that are late join it later. If
+// connect fails, the roster has all of them to be closed.
+func (c *connector) connect(ctx context.Context, servers []Server) error {
+	o := &opening{
+		connector: c, all: make([]*server, len(servers)), patience: c.opts.Patience,
+		opened: make(chan int, len(servers)), late: slices.Repeat([]bool{true}, len(servers)),
+	}
+	for i, recipe := range servers {
+		o.all[i] = c.newServer(&recipe, newPolicy(c.opts, &recipe))
+		if o.all[i].policy.Start == StartRequired {
+			o.patience = 0
+		}
+	}
+	if o.patience > 0 { // a late server outlives ctx
+		o.starting, o.end = context.WithCancelCause(context.WithoutCancel(ctx))
+		defer context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })()
+		context.AfterFunc(c.roster.life, func() { o.end(errToolsetClosed) })
+	} else {
+		o.starting, o.end = context.WithCancelCause(ctx)
+		defer o.end(nil)
+	}
+	places := slices.Clone(o.all) // with placeholders for late servers
+	placed := make(chan struct{})
+	defer close(placed)
+	for i, s := range o.all {
+		c.roster.start(func() {
+			s.err = s.openOrRecall(o.starting)
+			o.opened <- i
+			<-placed
+			if places[i] != s {
+				c.join(places[i], s)
+			}
+		})
+	}
+	if err := o.await(ctx); err != nil {
+		c.roster.fill(o.all)
+		return err
+	}
+	for i, s := range o.all {
+		if o.late[i] {
+			places[i] = c.newServer(s.recipe, s.policy)
+			places[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+		}
+	}
+	c.roster.fill(places)
+	for i, s := range o.all {
+		if !o.late[i] {
+			c.watchServer(s)
+		}
+	}
+	return nil
+}
+
+// await waits until every server is open or has failed, but no longer than the patience. If a
+// required one fails, it cancels the others after failTogether, so that the error names all that
+// fail at about the same time. After an error no server is still being opened.
+func (o *opening) await(ctx context.Context) error {
+	failed := make([]error, len(o.all))
+	var enough, together <-chan time.Time
+	left, patient := len(o.all), true
+	for left > 0 && patient {
+		select {
+		case i := <-o.opened:
+			left--
+			o.late[i] = false
+			switch s := o.all[i]; {
+			case s.err == nil && o.patience > 0 && enough == nil:
+				enough = time.After(o.patience)
+			case s.err == nil:
+			case s.policy.Start != StartRequired:
+				o.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+			case context.Cause(o.starting) != errOthersFailed:
+				failed[i] = s.err
+				if together == nil {
+					together = time.After(failTogether)
+				}
+			}
+		case <-together:
+			o.end(errOthersFailed)
+		case <-enough:
+			patient = false
+		}
+	}
+	err := errors.Join(failed...)
+	switch {
+	case ctx.Err() != nil:
+		for ; left > 0; left-- { // they end with ctx
+			<-o.opened
+		}
+		return cmp.Or(err, context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
+	}
+	return nil
+}
+
+// join replaces a placeholder by a server that has connected or failed.
+func (c *connector) join(place, s *server) {
+	if s.err != nil {
+		c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+		if c.roster.fail(place, s.err) {
+			c.watchServer(place)
+		}
+		return
+	}
+	if !c.roster.replace(place, s, func() bool { return true }) {
+		_ = s.close()
+		return
+	}
+	place.end()
+	c.watchServer(s)
+	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
+	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+}
