@@ -44,7 +44,7 @@ func assignNames(ids []identity, prefixed bool) []string {
 }
 
 // tellApart adds suffixes to names that are not unique. The ids must differ: the names of equal ids
-// would collide for ever.
+// would collide in every round.
 func tellApart(names []string, ids []identity) {
 	// A second round means that a server has given a tool the hashed name of another one.
 	for salt := shortened + 1; ; salt++ {
