@@ -47,9 +47,10 @@ var errEnded = errors.New("the event stream ended")
 
 var errNoStream = errors.New("the response is not an event stream")
 
-// exchange reads the response to a request until deliver is satisfied, and has x
-// leave what is left of it. A stream that ends before that, but after an event
-// with an id, is taken up again where it ended.
+// exchange reads the response to a request until deliver is satisfied, and has x drain the rest. A
+// legacy stream that ends before that, but after an event with an id, is taken up again where it ended,
+// until maxResumes attempts in a row have brought nothing. The error begins with how the last
+// connection ended.
 func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	var lost error // of the last connection
@@ -58,7 +59,7 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 		return lost
 	}, func(err error) error {
 		switch {
-		case err == lost && (s.lastID == "" || s.modern() || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil):
+		case err == lost && (s.lastID == "" || isModern(s.header) || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil):
 			return err
 		case err != lost && (permanent(err) || x.Err() != nil):
 			return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, err)
@@ -93,8 +94,9 @@ func (s *eventStream) answered(x *exchange, body io.ReadCloser, deliver func([]b
 	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), Begun: true}
 }
 
-// keep calls read with the connections of the stream, first with body if there
-// is one, until read succeeds or final returns an error for a failure.
+// keep calls read with the connections of the stream, first with body if there is one, until read
+// succeeds or ctx ends. After a failure to open or to read one, final decides: keep returns its error, or
+// opens the next connection after a wait if it is nil.
 func (s *eventStream) keep(ctx context.Context, body io.ReadCloser, read func(io.ReadCloser) error, final func(error) error) error {
 	return backoff.Loop(ctx, backoff.Policy{}, func() (err error) {
 		if body == nil {
@@ -125,11 +127,9 @@ func (s *eventStream) connection(body io.Reader, deliver func([]byte) bool) (sat
 	return satisfied, r.AtEnd(), err
 }
 
-// modern reports whether the request was one of the modern era, whose streams cannot be resumed.
-func (s *eventStream) modern() bool { return s.header["Mcp-Method"] != nil }
-
-// read gives the messages of one connection to deliver until it is satisfied or
-// the connection ends.
+// read gives the messages of one connection to deliver until it is satisfied or the connection ends,
+// and keeps what the next connection needs: the last id and the retry time. The error is nil at a
+// regular end.
 func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied bool, err error) {
 	for {
 		event, err := r.Next()
@@ -179,9 +179,10 @@ func fitsHeader(id string) bool {
 	return len(id) <= maxEventID && strings.IndexFunc(id, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
 
+// eventError returns the error of a connection whose next event could not be read. It matches
+// ErrMessageTooLarge if only this event is lost.
 func eventError(err error) error {
-	var large *sse.TooLargeError
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*sse.TooLargeError](err); ok {
 		return fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)
 	}
 	return fmt.Errorf("the event stream broke: %w", err)
@@ -242,8 +243,9 @@ func permanent(err error) bool {
 	return ok && !wire.Transient(status.Status) || errors.Is(err, errNoStream)
 }
 
-// Listen implements [wire.Exchanger]. The stream is opened again whenever it ends,
-// ever more slowly while it ends at once.
+// Listen implements [wire.Exchanger]. The stream is opened again whenever it ends, ever more slowly
+// while it ends at once. Listen returns nil when ctx or the connection ends, and if the server has no
+// such stream.
 func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed bool), deliver func([]byte)) error {
 	m := newMessage(sent)
 	c.join(m)
@@ -269,12 +271,6 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 		return nil
 	}
 	return err
-}
-
-// noStream reports whether the server says that it has no standalone stream,
-// which wasOpen before or not.
-func (e *statusError) noStream(wasOpen bool) bool {
-	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }
 
 // listen reads one connection of the standalone stream. An event over the bound

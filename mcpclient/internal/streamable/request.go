@@ -23,35 +23,25 @@ import (
 
 // accepts are the values of Accept to try, in order, when a server answers 406; the last is to
 // send none.
-var accepts = [...][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
+var accepts = [][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
 
-// accept remembers the first of them that an endpoint accepts.
+// accept remembers the first value of Accept that an endpoint accepts.
 type accept struct {
-	own   []string // tried before them, or nil
-	level atomic.Int32
+	values [][]string // the host's own, if there is one, and accepts
+	level  atomic.Int32
 }
 
-// at returns the value at a level.
-func (a *accept) at(level int32) []string {
-	switch {
-	case a.own == nil:
-		return accepts[level]
-	case level == 0:
-		return a.own
+func (a *accept) init(own []string) {
+	a.values = accepts
+	if own != nil {
+		a.values = slices.Concat([][]string{own}, accepts)
 	}
-	return accepts[level-1]
 }
 
-func (a *accept) last() int {
-	if a.own == nil {
-		return len(accepts) - 1
-	}
-	return len(accepts)
-}
-
-// next advances beyond a level that failed, if there is another.
+// next advances beyond a level that failed, and reports whether there is another. Otherwise it goes back
+// to the first one.
 func (a *accept) next(level int32) bool {
-	if int(level) == a.last() {
+	if int(level) == len(a.values)-1 {
 		a.level.Store(0) // Accept was not the reason
 		return false
 	}
@@ -59,8 +49,9 @@ func (a *accept) next(level int32) bool {
 	return true
 }
 
-// do makes an HTTP request. It repeats it if the server wants another Accept, and once with
-// another token after 401 or 403: in either case the server has refused to look at the message.
+// do makes an HTTP request. It repeats a POST while the server answers 406 and there is another value
+// of Accept, and any request once with another token after 401 or 403: in either case the server has
+// refused to look at the message. The caller closes the body of the response.
 func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *transport.Token
 	for asked := false; ; {
@@ -69,7 +60,7 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 			return nil, err
 		}
 		level := c.accept.level.Load()
-		resp, err := c.once(ctx, method, m, c.accept.at(level))
+		resp, err := c.once(ctx, method, m, c.accept.values[level])
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +83,7 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 	}
 }
 
-// once makes one HTTP request. accept is for requests with a message.
+// once makes one HTTP request, and follows its redirects. accept is the value of Accept for a POST.
 func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
 	if !m.sent.Repeatable {
 		ctx = c.kept.avoid(ctx)
@@ -186,8 +177,8 @@ func canonical(h http.Header) http.Header {
 	return own
 }
 
-// header makes the header of a request. What is for this
-// request wins over what is for all, and what the transport demands over that.
+// header makes the header of a request. What is for this request wins over what is for all, and what
+// the transport demands over both.
 func (c *conn) header(method string, m *message, accept []string) http.Header {
 	s := m.session
 	size := len(c.own) + len(m.header) + 3 // User-Agent, Content-Type and Accept

@@ -47,9 +47,10 @@ func (s *session) join() bool {
 // session has ended.
 func (m *message) enterOwn() bool { return !m.bound || m.session.join() }
 
-// modern reports whether a message belongs to the era without sessions.
-func (m *message) modern() bool {
-	version := m.header[versionHeader]
+// isModern reports whether a message with this header belongs to the era without sessions, whose
+// streams cannot be resumed either.
+func isModern(header http.Header) bool {
+	version := header[versionHeader]
 	return len(version) == 1 && version[0] >= mcp.Revision20260728
 }
 
@@ -57,7 +58,7 @@ func (m *message) modern() bool {
 func (c *conn) join(m *message) {
 	for {
 		s := c.session.Load()
-		if m.modern() {
+		if isModern(m.header) {
 			s = nil
 		}
 		m.in(s)
@@ -90,6 +91,7 @@ func (c *conn) enter(m *message) {
 	}
 }
 
+// leave takes the message out of its session, if it has one.
 func (m *message) leave() {
 	if m.session != nil {
 		m.session.users.leave()
@@ -135,6 +137,7 @@ type retiring struct {
 	closed bool
 }
 
+// begin runs end on a goroutine, unless stop was called. Its context ends with stop.
 func (r *retiring) begin(end func(context.Context)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -117,14 +117,13 @@ func (c *sseConn) Send(ctx context.Context, message []byte) error {
 func (c *sseConn) Recv() ([]byte, error) {
 	for {
 		event, err := c.events.Next()
-		var large *sse.TooLargeError
-		switch {
-		case errors.As(err, &large):
-			return nil, &transport.MessageError{Err: fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)}
+		switch failure := eventError(err); {
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
+		case errors.Is(failure, transport.ErrMessageTooLarge):
+			return nil, &transport.MessageError{Err: failure}
 		case err != nil:
-			return nil, fmt.Errorf("the event stream broke: %w", err)
+			return nil, failure
 		case event.Type == "message" && len(event.Data) > 0:
 			return event.Data, nil
 		}
@@ -152,11 +151,6 @@ func (c *sseConn) Close() error {
 		_ = c.posts.Close()
 	}
 	return c.stream.Close()
-}
-
-// older reports a status with which a server of 2024-11-05 answers initialize.
-func (e *statusError) older() bool {
-	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
 // Acknowledged implements [wire.Acknowledger]: the server may act on a message before it

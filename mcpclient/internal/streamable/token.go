@@ -12,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// ask gets a token from the source.
+// ask gets a token from the source, and has errors and logs hide it. The time that the source takes does
+// not count as silence of the server.
 func (c *conn) ask(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
 	defer bound.From(ctx).Hold()() // a person may sign in
 	t, err := c.source.Token(ctx, refused)
@@ -23,7 +24,7 @@ func (c *conn) ask(ctx context.Context, refused *transport.Refusal) (transport.T
 	return t, nil
 }
 
-// Owner implements [wire.Exchanger].
+// Owner implements [wire.Exchanger]: the owner of the token that a request would have now.
 func (c *conn) Owner(ctx context.Context) (string, error) {
 	if c.source == nil {
 		return "", nil
@@ -66,12 +67,12 @@ func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Tok
 // response is passed on.
 func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response) (*transport.Token, error) {
 	t, err := c.ask(ctx, &transport.Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
-	switch s := m.session; {
+	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", c.statusError(resp), err)
 	case t.Value == m.token.Value && t.Owner == m.token.Owner:
 		return nil, nil
-	case m.follows() && s.token.Load().Owner != t.Owner:
+	case m.follows() && m.session.token.Load().Owner != t.Owner:
 		return nil, nil
 	}
 	return &t, nil
