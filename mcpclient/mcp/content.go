@@ -168,18 +168,18 @@ func (c *ToolUseContent) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON implements [json.Marshaler].
 func (c *ToolResultContent) MarshalJSON() ([]byte, error) {
-	blocks := c.Content
-	if blocks == nil {
-		blocks = []Content{}
-	}
-	content, err := jsonrpc.Marshal(blocks)
-	if err != nil {
-		return nil, err
-	}
 	return jsonrpc.Marshal(contentWire{
-		Type: "tool_result", ToolUseID: c.ToolUseID, Content: content,
+		Type: "tool_result", ToolUseID: c.ToolUseID, Content: list(c.Content),
 		StructuredContent: c.StructuredContent, IsError: c.IsError, Meta: c.Meta,
 	})
+}
+
+// list returns blocks, which JSON has as a list also if there are none.
+func list(blocks []Content) []Content {
+	if blocks == nil {
+		return []Content{}
+	}
+	return blocks
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // contentWire is the union of all fields that content blocks have.
 type contentWire struct {
@@ -15,7 +13,7 @@ type contentWire struct {
 	Name              string            `json:"name,omitempty"`
 	Input             json.RawMessage   `json:"input,omitempty"`
 	ToolUseID         string            `json:"toolUseId,omitempty"`
-	Content           json.RawMessage   `json:"content,omitempty"`
+	Content           []Content         `json:"content,omitzero"` // not nil for a tool result
 	StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
 	IsError           bool              `json:"isError,omitempty"`
 	Annotations       *Annotations      `json:"annotations,omitempty"`

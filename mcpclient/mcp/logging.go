@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // LogLevel is the severity of a server's log message, as in RFC 5424.
 type LogLevel string

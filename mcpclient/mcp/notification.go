@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Notification is a message of the server that awaits no answer. Params of
 // notifications/message are a [LogMessage], of notifications/progress a [Progress];

@@ -18,7 +18,7 @@ type Resource struct {
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	MIMEType    string          `json:"mimeType,omitempty"`
-	Size        *int64          `json:"size,omitempty"` // in bytes; nil where the server gives none, or none that is a whole number from 0
+	Size        *int64          `json:"size,omitempty"` // in bytes; nil unless the server gives a whole number from 0
 	Icons       []Icon          `json:"icons,omitempty"`
 	Annotations *Annotations    `json:"annotations,omitempty"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`

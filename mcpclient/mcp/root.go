@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Root is a place that the server may work in. Roots are advice: they restrict
 // nothing. Revision 2026-07-28 deprecates them; they work in both eras.

@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Implementation names a program that speaks the protocol.
 type Implementation struct {

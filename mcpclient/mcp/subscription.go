@@ -1,6 +1,6 @@
 package mcp
 
-import "encoding/json"
+import "github.com/mcpchain/mcpchain/internal/jsonrpc"
 
 // SubscriptionFilter says what a mcpclient.Subscription is about.
 type SubscriptionFilter struct {
@@ -34,11 +34,11 @@ type Change struct {
 	Task string // of TaskUpdated
 }
 
-// maxChangeURI bounds the URI that a change keeps, and the id of a task.
+// maxChangeURI bounds the URI that a change keeps, and the id of a task, in bytes.
 const maxChangeURI = 8 << 10
 
-// Change reads a notification that is about a change; ok is false for other
-// notifications. A URI or an id of more than 8 KiB makes it [Stale].
+// Change reads a notification that is about a change. ok is false for other notifications, and if the
+// URI or the id is missing. A URI or an id of more than 8 KiB makes it [Stale].
 func (n *Notification) Change() (change Change, ok bool) {
 	switch n.Method {
 	case "notifications/tools/list_changed":
@@ -48,27 +48,17 @@ func (n *Notification) Change() (change Change, ok bool) {
 	case "notifications/resources/list_changed":
 		return Change{Kind: ResourcesChanged}, true
 	case "notifications/resources/updated":
-		var p struct {
-			URI string `json:"uri"`
-		}
-		if json.Unmarshal(n.Params, &p) != nil || p.URI == "" {
-			return Change{}, false
-		}
-		if len(p.URI) > maxChangeURI {
-			return Change{Kind: Stale}, true
-		}
-		return Change{Kind: ResourceUpdated, URI: p.URI}, true
+		change.Kind = ResourceUpdated
+		change.URI, _ = jsonrpc.String(jsonrpc.Lookup(n.Params, "uri"))
 	case "notifications/tasks", "notifications/tasks/status":
-		var p struct {
-			ID string `json:"taskId"`
-		}
-		if json.Unmarshal(n.Params, &p) != nil || p.ID == "" {
-			return Change{}, false
-		}
-		if len(p.ID) > maxChangeURI {
-			return Change{Kind: Stale}, true
-		}
-		return Change{Kind: TaskUpdated, Task: p.ID}, true
+		change.Kind = TaskUpdated
+		change.Task, _ = jsonrpc.String(jsonrpc.Lookup(n.Params, "taskId"))
 	}
-	return Change{}, false
+	switch size := len(change.URI) + len(change.Task); {
+	case size == 0:
+		return Change{}, false
+	case size > maxChangeURI:
+		return Change{Kind: Stale}, true
+	}
+	return change, true
 }

@@ -39,39 +39,36 @@ type TaskState struct {
 	PollInterval time.Duration  // the shortest interval between polls; zero if the server does not say
 }
 
-// MarshalJSON writes the state as the extension io.modelcontextprotocol/tasks has it.
+// taskWire is a task in either design: that of revision 2025-11-25 has ttl and pollInterval, that of the
+// extension io.modelcontextprotocol/tasks ttlMs and pollIntervalMs. All four are milliseconds.
+type taskWire struct {
+	ID             string     `json:"taskId"`
+	Status         TaskStatus `json:"status"`
+	Message        string     `json:"statusMessage,omitempty"`
+	CreatedAt      string     `json:"createdAt,omitempty"`
+	UpdatedAt      string     `json:"lastUpdatedAt,omitempty"`
+	TTL            *float64   `json:"ttl,omitempty"`
+	PollInterval   *float64   `json:"pollInterval,omitempty"`
+	TTLMs          *float64   `json:"ttlMs,omitempty"`
+	PollIntervalMs *float64   `json:"pollIntervalMs,omitempty"`
+}
+
+// MarshalJSON writes the state in the design of the extension.
 func (s TaskState) MarshalJSON() ([]byte, error) {
-	wire := struct {
-		ID             string     `json:"taskId"`
-		Status         TaskStatus `json:"status"`
-		Message        string     `json:"statusMessage,omitempty"`
-		CreatedAt      string     `json:"createdAt,omitempty"`
-		UpdatedAt      string     `json:"lastUpdatedAt,omitempty"`
-		TTLMs          *float64   `json:"ttlMs,omitempty"`
-		PollIntervalMs float64    `json:"pollIntervalMs,omitempty"`
-	}{ID: s.ID, Status: s.Status, Message: s.Message, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+	wire := taskWire{ID: s.ID, Status: s.Status, Message: s.Message, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
 	if s.TTL != nil {
-		ms := float64(*s.TTL) / float64(time.Millisecond)
-		wire.TTLMs = &ms
+		wire.TTLMs = new(float64(*s.TTL) / float64(time.Millisecond))
 	}
-	wire.PollIntervalMs = float64(s.PollInterval) / float64(time.Millisecond)
+	if s.PollInterval != 0 {
+		wire.PollIntervalMs = new(float64(s.PollInterval) / float64(time.Millisecond))
+	}
 	return jsonrpc.Marshal(wire)
 }
 
-// UnmarshalJSON reads a task of either design: that of revision 2025-11-25 has ttl
-// and pollInterval, that of the extension ttlMs and pollIntervalMs.
+// UnmarshalJSON reads a task of either design. A status that the protocol does not have is an error, and
+// so is a missing id.
 func (s *TaskState) UnmarshalJSON(data []byte) error {
-	var wire struct {
-		ID             string     `json:"taskId"`
-		Status         TaskStatus `json:"status"`
-		Message        string     `json:"statusMessage"`
-		CreatedAt      string     `json:"createdAt"`
-		UpdatedAt      string     `json:"lastUpdatedAt"`
-		TTL            *float64   `json:"ttl"`
-		PollInterval   *float64   `json:"pollInterval"`
-		TTLMs          *float64   `json:"ttlMs"`
-		PollIntervalMs *float64   `json:"pollIntervalMs"`
-	}
+	var wire taskWire
 	if err := json.Unmarshal(data, &wire); err != nil {
 		return err
 	}
@@ -85,8 +82,7 @@ func (s *TaskState) UnmarshalJSON(data []byte) error {
 	}
 	*s = TaskState{ID: wire.ID, Status: wire.Status, Message: wire.Message, CreatedAt: wire.CreatedAt, UpdatedAt: wire.UpdatedAt}
 	if ttl := cmp.Or(wire.TTLMs, wire.TTL); ttl != nil {
-		d := milliseconds(*ttl)
-		s.TTL = &d
+		s.TTL = new(milliseconds(*ttl))
 	}
 	if poll := cmp.Or(wire.PollIntervalMs, wire.PollInterval); poll != nil {
 		s.PollInterval = milliseconds(*poll)
@@ -94,6 +90,7 @@ func (s *TaskState) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// milliseconds returns a duration from 0 to a year.
 func milliseconds(ms float64) time.Duration {
 	const year = 365 * 24 * time.Hour
 	return time.Duration(max(0, min(ms, float64(year/time.Millisecond))) * float64(time.Millisecond))

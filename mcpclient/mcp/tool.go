@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Tool is a function that a server offers to models.
 type Tool struct {

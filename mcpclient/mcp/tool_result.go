@@ -49,13 +49,6 @@ func (r *CallToolResult) Err() error {
 	return &ToolError{r}
 }
 
-type callToolResultWire struct {
-	Content           json.RawMessage `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
-	IsError           bool            `json:"isError,omitempty"`
-	Meta              json.RawMessage `json:"_meta,omitempty"`
-}
-
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *CallToolResult) UnmarshalJSON(data []byte) error {
 	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
@@ -89,13 +82,10 @@ func (r *CallToolResult) decode(d *jsonrpc.Decoder) {
 
 // MarshalJSON implements [json.Marshaler].
 func (r *CallToolResult) MarshalJSON() ([]byte, error) {
-	blocks := r.Content
-	if blocks == nil {
-		blocks = []Content{}
-	}
-	content, err := jsonrpc.Marshal(blocks)
-	if err != nil {
-		return nil, err
-	}
-	return jsonrpc.Marshal(callToolResultWire{content, r.StructuredContent, r.IsError, r.Meta})
+	return jsonrpc.Marshal(struct {
+		Content           []Content       `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+		IsError           bool            `json:"isError,omitempty"`
+		Meta              json.RawMessage `json:"_meta,omitempty"`
+	}{list(r.Content), r.StructuredContent, r.IsError, r.Meta})
 }
