@@ -2,7 +2,6 @@ package apps
 
 import (
 	"encoding/json"
-	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -14,8 +13,8 @@ import (
 
 // Bounds of the sources that a server declares.
 const (
-	maxSources = 64
-	maxSource  = 256
+	maxSources = 64  // of a list
+	maxSource  = 256 // bytes
 )
 
 // CSP lists the origins that a view may access, as sources of a Content Security Policy. The
@@ -39,32 +38,36 @@ func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
 		{"frameDomains", &csp.FrameDomains, otherSource},
 		{"baseUriDomains", &csp.BaseURIDomains, otherSource},
 	} {
-		raw := ui[list.name]
-		var all []json.RawMessage
-		if len(raw) == 0 || string(raw) == "null" {
-			continue
-		}
-		if json.Unmarshal(raw, &all) != nil {
-			refused = append(refused, list.name+": "+excerpt.Cut(string(raw)))
-			continue
-		}
-		for i, raw := range all {
-			if i == maxSources {
-				refused = append(refused, list.name+": more than "+strconv.Itoa(maxSources)+" sources")
-				break
-			}
-			source, ok := jsonrpc.String(raw)
-			if ok {
-				source, ok = checkSource(source, list.kind)
-			}
-			if !ok {
-				refused = append(refused, list.name+": "+excerpt.Cut(string(raw)))
-				continue
-			}
-			*list.into = append(*list.into, source)
+		valid, others := readSources(ui[list.name], list.kind)
+		*list.into = valid
+		for _, other := range others {
+			refused = append(refused, list.name+": "+other)
 		}
 	}
 	return csp, refused
+}
+
+// readSources returns the valid sources of a list, and a text about each of the others.
+func readSources(raw json.RawMessage, kind sourceKind) (valid, others []string) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil, []string{excerpt.Cut(string(raw))}
+	}
+	for _, item := range list[:min(len(list), maxSources)] {
+		source, isString := jsonrpc.String(item)
+		if clean, ok := checkSource(source, kind); isString && ok {
+			valid = append(valid, clean)
+		} else {
+			others = append(others, excerpt.Cut(string(item)))
+		}
+	}
+	if len(list) > maxSources {
+		others = append(others, "more than "+strconv.Itoa(maxSources)+" sources")
+	}
+	return valid, others
 }
 
 // CheckSource normalizes a source for a policy. ok is false unless it is an origin with an
@@ -84,6 +87,7 @@ const (
 	otherSource
 )
 
+// checkSource is [CheckSource] for sources of a kind.
 func checkSource(source string, kind sourceKind) (string, bool) {
 	if source == "" || len(source) > maxSource {
 		return "", false
@@ -148,6 +152,8 @@ func splitPort(authority string) (host, port string, ok bool) {
 	return host, port, true
 }
 
+// checkHost reports whether a host is an IPv6 address in brackets, or a name or IPv4 address whose labels
+// have 1 to 63 bytes, with a star before it or not.
 func checkHost(host string) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
@@ -185,8 +191,8 @@ func isLocal(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // Private reports whether a source, as returned by [CheckSource], is in the person's network:

@@ -83,6 +83,15 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 	return jsonrpc.CloseObject(out), nil
 }
 
+// UnmarshalJSON implements [json.Unmarshaler]: an object asks for a permission, and anything else does not.
+func (p *Permissions) UnmarshalJSON(data []byte) error {
+	permissions := object(data)
+	for name, asked := range p.names() {
+		*asked = jsonrpc.IsObject(permissions[name])
+	}
+	return nil
+}
+
 // And returns the permissions that both p and q have.
 func (p Permissions) And(q Permissions) Permissions {
 	return Permissions{p.Camera && q.Camera, p.Microphone && q.Microphone, p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite}
@@ -97,10 +106,7 @@ func ofResource(meta json.RawMessage) (about Resource, said bool) {
 	}
 	ui := object(raw)
 	about.CSP, about.Refused = readCSP(object(ui["csp"]))
-	permissions := object(ui["permissions"])
-	for name, asked := range about.Permissions.names() {
-		*asked = jsonrpc.IsObject(permissions[name])
-	}
+	_ = about.Permissions.UnmarshalJSON(ui["permissions"]) // never an error
 	if domain, ok := jsonrpc.String(ui["domain"]); ok && len(domain) <= maxSource {
 		about.Domain = domain
 	}
@@ -139,6 +145,7 @@ func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclien
 	return view, nil
 }
 
+// read checks that the contents of a resource are a view.
 func read(r *mcp.ResourceContents) (*View, error) {
 	html := []byte(r.Text)
 	if r.Blob != nil {
@@ -158,13 +165,15 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	return &View{URI: r.URI, HTML: html}, nil
 }
 
-// listed returns the metadata in the server's list of resources. A server need not list a view.
+// listed returns the metadata in the server's list of resources, the zero value if the view is not among
+// the first maxListed, or the list fails. A server need not list a view.
 func listed(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) Resource {
-	n := 0
+	left := maxListed
 	for r, err := range c.Resources(ctx, opts...) {
-		if n++; err != nil || n > maxListed {
+		if err != nil || left == 0 {
 			break
 		}
+		left--
 		if r.URI == uri {
 			about, _ := ofResource(r.Meta)
 			return about

@@ -71,6 +71,7 @@ func (t *Tool) see(raw json.RawMessage) error {
 	return nil
 }
 
+// checkURI returns an error for a URI that no view has, or that is too long.
 func checkURI(uri string) error {
 	switch {
 	case len(uri) > maxURI:

@@ -45,6 +45,7 @@ func policy(csp apps.CSP, ancestor string) string {
 	return b.String()
 }
 
+// sources returns the sources that a policy may have, each once.
 func sources(all []string) []string {
 	var out []string
 	for _, source := range all {
@@ -76,8 +77,12 @@ func features(p apps.Permissions) (on, off []string) {
 const focus = "focus-without-user-activation"
 
 // otherFeatures are features that no view gets.
-var otherFeatures = []string{"accelerometer", "autoplay", "bluetooth", "browsing-topics", "clipboard-read", "display-capture", "encrypted-media", focus, "fullscreen", "gyroscope", "hid", "identity-credentials-get", "idle-detection",
-	"local-fonts", "magnetometer", "midi", "otp-credentials", "payment", "picture-in-picture", "publickey-credentials-create", "publickey-credentials-get", "screen-wake-lock", "serial", "storage-access", "usb", "web-share", "window-management", "xr-spatial-tracking"}
+var otherFeatures = []string{
+	"accelerometer", "autoplay", "bluetooth", "browsing-topics", "clipboard-read", "display-capture", "encrypted-media", focus,
+	"fullscreen", "gyroscope", "hid", "identity-credentials-get", "idle-detection", "local-fonts", "magnetometer", "midi",
+	"otp-credentials", "payment", "picture-in-picture", "publickey-credentials-create", "publickey-credentials-get",
+	"screen-wake-lock", "serial", "storage-access", "usb", "web-share", "window-management", "xr-spatial-tracking",
+}
 
 // permissionsPolicy returns the header for a page whose view has these permissions. As a view
 // has no origin it is granted by *; nothing else is in the page.

@@ -57,6 +57,7 @@ func covers(a, b string) bool {
 	return a == b || under(a, b) || under(b, a)
 }
 
+// portOf returns the port of a source, also if it is the scheme's.
 func portOf(u *url.URL) string {
 	switch {
 	case u.Port() != "":

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -49,8 +50,9 @@ type Options struct {
 // Sandbox serves the page in which views run. It is an [http.Handler]. Its methods may be
 // called concurrently.
 type Sandbox struct {
-	scheme, host string // host with its port, and with "*." if views have origins
-	ancestors    []string
+	scheme, host string   // host with its port, and with "*." if views have origins of their own
+	below        string   // host without "*.", below which these origins are; "" without them
+	ancestors    []string // the origins of the host
 	local        bool
 	permissions  apps.Permissions
 	key          []byte
@@ -68,10 +70,13 @@ func New(o *Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)
 	}
-	if rest, own := strings.CutPrefix(host, "*."); own && isAddress(rest) {
+	s := &Sandbox{scheme: scheme, host: host, local: o.Local, permissions: o.Permissions, key: bytes.Clone(o.Key)}
+	if below, own := strings.CutPrefix(host, "*."); own {
+		s.below = below
+	}
+	if isAddress(s.below) {
 		return nil, errors.New("sandbox: Options.Origin: an address has no names below it")
 	}
-	s := &Sandbox{scheme: scheme, host: host, local: o.Local, permissions: o.Permissions, key: append([]byte(nil), o.Key...)}
 	for _, raw := range o.HostOrigins {
 		ancestor, err := checkAncestor(raw, host)
 		if err != nil {
@@ -87,9 +92,7 @@ func New(o *Options) (*Sandbox, error) {
 	}
 	if len(s.key) == 0 {
 		s.key = make([]byte, 32)
-		if _, err := rand.Read(s.key); err != nil {
-			return nil, fmt.Errorf("sandbox: %w", err)
-		}
+		_, _ = rand.Read(s.key) // it never returns an error
 	}
 	return s, nil
 }
@@ -129,6 +132,8 @@ func sharesCookies(below, other string) bool {
 	return other == above || strings.HasSuffix(other, "."+above)
 }
 
+// origin parses an origin. host is in lower case, has its port unless that is the scheme's, and may begin
+// with "*.".
 func origin(raw string) (scheme, host string, err error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -137,18 +142,20 @@ func origin(raw string) (scheme, host string, err error) {
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
 		return "", "", fmt.Errorf("%q is not a scheme (http, https), a host and a port", raw)
 	}
-	host = strings.ToLower(u.Host)
-	if u.Scheme == "http" {
-		host = strings.TrimSuffix(host, ":80")
-	} else {
-		host = strings.TrimSuffix(host, ":443")
-	}
+	host = plainHost(u.Scheme, u.Host)
 	if strings.ContainsAny(strings.TrimPrefix(host, "*."), "* ;,'\"") {
 		return "", "", fmt.Errorf("%q: a star stands for the first label only", raw)
 	}
 	return u.Scheme, host, nil
 }
 
+// plainHost returns a host in lower case, without the port that the scheme has anyway.
+func plainHost(scheme, host string) string {
+	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	return strings.TrimSuffix(strings.ToLower(host), port)
+}
+
+// hostname returns a host without its port, and an IPv6 address without its brackets.
 func hostname(host string) string { return (&url.URL{Host: host}).Hostname() }
 
 func isAddress(host string) bool {
@@ -180,15 +187,11 @@ type Place struct {
 	User, Server string
 }
 
+// pageSettings are in the URL of a frame, and decide what the page allows its view.
 type pageSettings struct {
 	Host        int              `json:"host,omitempty"` // index in Options.HostOrigins
 	CSP         apps.CSP         `json:"csp"`
 	Permissions apps.Permissions `json:"permissions"`
-}
-
-// grants is the JSON form of permissions.
-type grants struct {
-	Camera, Microphone, Geolocation, ClipboardWrite *struct{}
 }
 
 // maxURL bounds the URL of a frame, in bytes.
@@ -229,13 +232,12 @@ func (s *Sandbox) which(raw string) (int, error) {
 
 // hostFor returns the host name that serves views for a user and server.
 func (s *Sandbox) hostFor(at Place) string {
-	rest, own := strings.CutPrefix(s.host, "*.")
-	if !own {
+	if s.below == "" {
 		return s.host
 	}
 	sum := hmac.New(sha256.New, s.key)
 	fmt.Fprintf(sum, "origin\x00%d\x00%s\x00%s", len(at.User), at.User, at.Server)
-	return "v" + hex.EncodeToString(sum.Sum(nil)[:10]) + "." + rest
+	return "v" + hex.EncodeToString(sum.Sum(nil)[:10]) + "." + s.below
 }
 
 // sign returns the query of a frame's URL. The signature covers the host and the settings, so
@@ -249,6 +251,7 @@ func (s *Sandbox) sign(f Frame, which int, host string) string {
 	return "?view=" + settings + "&mark=" + s.mark(host, settings)
 }
 
+// mark returns the signature of settings for a host.
 func (s *Sandbox) mark(host, settings string) string {
 	sum := hmac.New(sha256.New, s.key)
 	sum.Write([]byte("view\x00" + host + "\x00" + settings))
@@ -268,7 +271,8 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if !s.serves(strings.ToLower(r.Host)) {
+	host := plainHost(s.scheme, r.Host)
+	if !s.serves(host) {
 		refuse(w, "this is not the origin of the sandbox", http.StatusMisdirectedRequest)
 		return
 	}
@@ -276,7 +280,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "want GET", http.StatusMethodNotAllowed)
 		return
 	}
-	settings, ok := s.settings(r)
+	settings, ok := s.settings(host, r.URL)
 	if !ok {
 		refuse(w, "there is no such view", http.StatusNotFound)
 		return
@@ -284,9 +288,13 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy(settings.CSP, s.ancestors[settings.Host]))
 	h.Set("Permissions-Policy", permissionsPolicy(settings.Permissions))
-	_, own := strings.CutPrefix(s.host, "*.")
-	fmt.Fprint(w, strings.NewReplacer("HOST_ORIGIN", quoted(s.ancestors[settings.Host]), "OWN_ORIGIN", strconv.FormatBool(own),
-		"MAX_MESSAGE", strconv.Itoa(maxMessage), "ALLOW", quoted(allow(settings.Permissions))).Replace(page))
+	fill := strings.NewReplacer(
+		"HOST_ORIGIN", quoted(s.ancestors[settings.Host]),
+		"OWN_ORIGIN", strconv.FormatBool(s.below != ""),
+		"MAX_MESSAGE", strconv.Itoa(maxMessage),
+		"ALLOW", quoted(allow(settings.Permissions)),
+	)
+	_, _ = fill.WriteString(w, page)
 }
 
 // refuse answers with a page in which nothing runs.
@@ -304,47 +312,34 @@ func quoted(s string) string {
 	return string(b)
 }
 
+// serves reports whether a host is the sandbox's, or one label in place of its star.
 func (s *Sandbox) serves(host string) bool {
-	if s.scheme == "http" {
-		host = strings.TrimSuffix(host, ":80")
-	} else {
-		host = strings.TrimSuffix(host, ":443")
-	}
-	rest, own := strings.CutPrefix(s.host, "*.")
-	if !own {
+	if s.below == "" {
 		return host == s.host
 	}
-	label, is := strings.CutSuffix(host, "."+rest)
+	label, is := strings.CutSuffix(host, "."+s.below)
 	return is && !strings.Contains(label, ".")
 }
 
-// settings decodes the URL of a frame.
-func (s *Sandbox) settings(r *http.Request) (out pageSettings, ok bool) {
-	if r.URL.Path != "/" || len(r.URL.RawQuery) > maxURL {
+// settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for this
+// host, and its origin of the host's page is still one of them. A permission that the options have since
+// lost is left out.
+func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) {
+	if u.Path != "/" || len(u.RawQuery) > maxURL {
 		return out, false
 	}
-	q := r.URL.Query()
-	settings := q.Get("view")
-	host := strings.ToLower(r.Host)
-	if _, own := strings.CutPrefix(s.host, "*."); !own {
-		host = s.host
-	}
-	if !hmac.Equal([]byte(q.Get("mark")), []byte(s.mark(host, settings))) {
+	query := u.Query()
+	settings := query.Get("view")
+	if !hmac.Equal([]byte(query.Get("mark")), []byte(s.mark(host, settings))) {
 		return out, false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(settings)
 	if err != nil {
 		return out, false
 	}
-	var read struct {
-		Host        int      `json:"host"`
-		CSP         apps.CSP `json:"csp"`
-		Permissions grants   `json:"permissions"`
+	if err := json.Unmarshal(raw, &out); err != nil || out.Host < 0 || out.Host >= len(s.ancestors) {
+		return pageSettings{}, false
 	}
-	if err := json.Unmarshal(raw, &read); err != nil || read.Host < 0 || read.Host >= len(s.ancestors) {
-		return out, false // an earlier process had other origins
-	}
-	p := read.Permissions
-	granted := apps.Permissions{Camera: p.Camera != nil, Microphone: p.Microphone != nil, Geolocation: p.Geolocation != nil, ClipboardWrite: p.ClipboardWrite != nil}
-	return pageSettings{read.Host, read.CSP, granted.And(s.permissions)}, true
+	out.Permissions = out.Permissions.And(s.permissions)
+	return out, true
 }

@@ -158,6 +158,15 @@ func TestOriginOfEachServer(t *testing.T) {
 	}
 }
 
+// A request may name the port that its scheme has anyway.
+func TestDefaultPort(t *testing.T) {
+	for _, origin := range []string{"http://*.localhost", "http://views.localhost"} {
+		f := frame(t, newSandbox(t, origin, apps.Permissions{}), apps.Resource{}, "a")
+		again := strings.Replace(f.URL, f.Origin, f.Origin+":80", 1)
+		check.Equal(t, origin, get(newSandbox(t, origin, apps.Permissions{}), "GET", again).StatusCode, 200)
+	}
+}
+
 // A view that declares more than a URL can have reaches nothing.
 func allowsNothing(c apps.CSP) bool {
 	return len(c.ConnectDomains)+len(c.ResourceDomains)+len(c.FrameDomains)+len(c.BaseURIDomains) == 0
