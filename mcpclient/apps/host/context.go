@@ -44,7 +44,7 @@ type Dimensions struct {
 	MaxWidth  *float64 `json:"maxWidth,omitempty"`
 }
 
-// encode returns the context by member.
+// encode returns the context by member, and sets DisplayMode if it is empty.
 func (c *Context) encode() (map[string]json.RawMessage, error) {
 	if c.DisplayMode == "" {
 		c.DisplayMode = DisplayInline

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// handlers serve the view's requests, by the functions of the host and by the view's server.
 type handlers struct {
 	server Server
 	opts   *Options
@@ -53,6 +54,7 @@ var methods = map[string]method{
 	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
 }
 
+// initialize answers the first request of a view. The next one waits for ui/notifications/initialized.
 func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string             `json:"protocolVersion"`
@@ -66,7 +68,10 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 	}
 	app := mcp.Implementation{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version)}
 	return map[string]any{
-		"protocolVersion": protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app, p.AppCapabilities.AvailableDisplayModes),
+		"protocolVersion":  protocol,
+		"hostInfo":         h.opts.Host,
+		"hostCapabilities": h.opts.capabilities(),
+		"hostContext":      h.view.greet(app, p.AppCapabilities.AvailableDisplayModes),
 	}, nil
 }
 
@@ -81,6 +86,7 @@ func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"tools": tools}, nil
 }
 
+// forApps reports whether views may call a tool. A tool with an invalid visibility is not for views.
 func forApps(tool *mcp.Tool) bool {
 	about, _ := apps.OfTool(tool)
 	return about.ForViews

@@ -13,6 +13,7 @@ const (
 	maxError        = 64 << 10 // of an error for the view
 )
 
+// inbox reads the messages of the view, and passes each to the part that handles it.
 type inbox struct {
 	conn          mcpclient.Conn
 	limits        Limits
@@ -22,7 +23,9 @@ type inbox struct {
 	notifications *notifications
 }
 
-// receive handles the next message of the view. An error means that there are no more.
+// receive handles the next message of the view. An error means that there are no more. A message that
+// breaks the protocol or a bound is logged. A request over its bound is refused, too, unless its id is too
+// long to be sent back.
 func (i *inbox) receive() error {
 	raw, err := i.conn.Recv()
 	if err != nil {

@@ -19,6 +19,8 @@ type notifications struct {
 	rate     rate
 }
 
+// take handles a notification. It leaves out one before the view is initialized, except that about it,
+// and one above the rate.
 func (n *notifications) take(m jsonrpc.Message) {
 	if within, _ := n.rate.take(10 * n.opts.Limits.Rate); !within {
 		n.log.warn("more notifications in a minute than ten times Limits.Rate")
@@ -63,6 +65,7 @@ func (n *notifications) begin(method string) {
 // maxPixels bounds a size that a view reports.
 const maxPixels = 100_000
 
+// resized passes a size on, unless it is out of bounds.
 func (n *notifications) resized(method string, params json.RawMessage) {
 	var size struct{ Width, Height *float64 }
 	if json.Unmarshal(params, &size) != nil {

@@ -127,10 +127,13 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
+// capabilities returns what the host declares: what it does for every view, and the features for which
+// it has a function.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}
-	all := map[string]any{"serverTools": map[string]any{"listChanged": true}, "serverResources": map[string]any{"listChanged": true}, "logging": none, "sandbox": o.Sandbox}
+	changes := map[string]bool{"listChanged": true}
+	all := map[string]any{"serverTools": changes, "serverResources": changes, "logging": none, "sandbox": o.Sandbox}
 	if o.OpenLink != nil {
 		all["openLinks"] = none
 	}

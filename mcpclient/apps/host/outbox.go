@@ -15,7 +15,7 @@ import (
 // messages are no longer read. The same applies to twice Limits.Outgoing bytes.
 const maxWaiting = 256
 
-// outbox has the messages to send: answers and requests in order, and the latest of each
+// outbox has the messages to send: answers and requests in order, and then the latest of each
 // notification, so that a view that does not read takes bounded memory.
 type outbox struct {
 	most int           // bytes, Limits.Outgoing
@@ -41,6 +41,7 @@ func newOutbox(most int) *outbox {
 	return &outbox{most: most, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), changed: map[string]json.RawMessage{}}
 }
 
+// send queues a message regardless of how many wait. After the end of the session it is dropped.
 func (o *outbox) send(message []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,6 +100,7 @@ func (o *outbox) finish() bool {
 	return was
 }
 
+// contextChanged adds members to the next ui/notifications/host-context-changed.
 func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,6 +108,7 @@ func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.wakeUp()
 }
 
+// raise sets the flag of a notification without params, tools or resources.
 func (o *outbox) raise(flag *bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

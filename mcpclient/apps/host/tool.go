@@ -78,6 +78,7 @@ func (s *Session) input(kind callMessage, arguments json.RawMessage) error {
 	return s.tell(kind, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
 }
 
+// tell sends a message about the call, if it is within Limits.Outgoing.
 func (s *Session) tell(kind callMessage, params []byte) error {
 	if len(params) > s.opts.Limits.Outgoing {
 		return fmt.Errorf("%s: over %d bytes (Limits.Outgoing)", kind, s.opts.Limits.Outgoing)
@@ -85,7 +86,8 @@ func (s *Session) tell(kind callMessage, params []byte) error {
 	return s.out.tell(kind, jsonrpc.AppendNotification(nil, string(kind), params))
 }
 
-// tell queues a message about the call, unless the view was told what follows it.
+// tell queues a message about the call. It drops partial input that comes too late, and returns errOrder
+// for another message out of order.
 func (o *outbox) tell(kind callMessage, message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

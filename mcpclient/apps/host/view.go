@@ -114,10 +114,12 @@ func (v *view) mode() DisplayMode {
 	return v.context.DisplayMode
 }
 
+// showsLocked reports whether the view supports a mode, as far as it has said.
 func (v *view) showsLocked(mode DisplayMode) bool {
 	return len(v.modes) == 0 || slices.Contains(v.modes, mode)
 }
 
+// offersLocked reports whether host and view support a mode.
 func (v *view) offersLocked(mode DisplayMode) bool {
 	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.showsLocked(mode)
 }
