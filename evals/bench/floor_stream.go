@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -13,7 +14,8 @@ import (
 // floorStream is the floor over a byte stream, one message on each line: a lock,
 // a map of waiting calls, and one reading goroutine.
 type floorStream struct {
-	wait func() error // waits for the end after Close
+	ended chan struct{} // closed when nothing is left to read
+	wait  func() error  // waits for that, and for the end of the peer
 
 	writing sync.Mutex
 	writer  io.WriteCloser
@@ -25,21 +27,28 @@ type floorStream struct {
 	broken  error
 }
 
-func newFloorStream(r io.ReadCloser, w io.WriteCloser) *floorStream {
-	ended := make(chan struct{})
-	f := &floorStream{writer: w, waiting: map[int64]chan *floorMessage{}}
-	f.wait = func() error {
-		err := r.Close()
-		<-ended
-		return err
-	}
+// startFloorStream reads from r until its end. The caller sets wait.
+func startFloorStream(r io.Reader, w io.WriteCloser) *floorStream {
+	f := &floorStream{ended: make(chan struct{}), writer: w, waiting: map[int64]chan *floorMessage{}}
 	go func() {
-		defer close(ended)
+		defer close(f.ended)
 		f.read(r)
 	}()
 	return f
 }
 
+// newFloorStream is the floor over a pipe.
+func newFloorStream(r io.ReadCloser, w io.WriteCloser) *floorStream {
+	f := startFloorStream(r, w)
+	f.wait = func() error {
+		err := r.Close()
+		<-f.ended
+		return err
+	}
+	return f
+}
+
+// newFloorCommand is the floor over a child process.
 func newFloorCommand(command []string) (*floorStream, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	stdin, err := cmd.StdinPipe()
@@ -53,16 +62,11 @@ func newFloorCommand(command []string) (*floorStream, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	f := &floorStream{writer: stdin, waiting: map[int64]chan *floorMessage{}}
-	ended := make(chan struct{})
+	f := startFloorStream(stdout, stdin)
 	f.wait = func() error {
-		<-ended // all is read
+		<-f.ended // Wait closes the pipe
 		return cmd.Wait()
 	}
-	go func() {
-		defer close(ended)
-		f.read(stdout)
-	}()
 	return f, nil
 }
 
@@ -151,9 +155,5 @@ func (f *floorStream) send(r *floorRequest, id int64) error {
 }
 
 func (f *floorStream) close() error {
-	err := f.writer.Close()
-	if waited := f.wait(); err == nil {
-		err = waited
-	}
-	return err
+	return errors.Join(f.writer.Close(), f.wait())
 }
