@@ -36,6 +36,7 @@ func TestReplyMapping(t *testing.T) {
 		{"parts", plain, choice(`{"content":[{"type":"thinking","thinking":[]},{"type":"text","text":"Hello"}]}`, `"stop"`), text("Hello", "endTurn")},
 		{"the host's own word", plain, choice(`{"content":"Hello"}`, `"weird"`), text("Hello", "weird")},
 		{"no reason", plain, choice(`{"content":"Hello"}`, `null`), `{"role":"assistant","model":"m","content":{"type":"text","text":"Hello"}}`},
+		{"a host that does not name the model", plain, `{"choices":[{"message":{"content":"Hello"}}]}`, `{"role":"assistant","model":"gpt-4.1","content":{"type":"text","text":"Hello"}}`},
 		{"nothing at all", plain, choice(`{}`, `"stop"`), text("", "endTurn")},
 		{"tool use", tools, choice(calls(f), `"tool_calls"`), used},
 		{"tool use that ends with stop", tools, choice(calls(f), `"stop"`), used},
@@ -52,23 +53,6 @@ func TestReplyMapping(t *testing.T) {
 			check.Must(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
-	}
-}
-
-func TestToolUseWithoutID(t *testing.T) {
-	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"f"}},{"function":{"name":"f"}}]}}]}`))
-	got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t,
-		`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{}}]}`))
-	check.Must(t, err)
-	if len(got.Content) != 2 {
-		t.Fatalf("got %d blocks, want 2", len(got.Content))
-	}
-	a, b := got.Content[0].(*mcp.ToolUseContent), got.Content[1].(*mcp.ToolUseContent)
-	if a.ID == "" || b.ID == "" || a.ID == b.ID {
-		t.Errorf("got ids %q and %q, want two that differ", a.ID, b.ID)
-	}
-	if got.Model != "gpt-4.1" {
-		t.Errorf("host names no model: got %q, want the requested one", got.Model)
 	}
 }
 
