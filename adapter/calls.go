@@ -23,8 +23,9 @@ type calls struct {
 	// error is an [ErrStale].
 	current func(*Tool) (*Tool, error)
 
-	// hold returns the present version of a tool with its connection, which the caller releases;
-	// nil for functions. older reconnects the server of a tool in an older protocol revision.
+	// hold returns the present version of a tool with its connection, which the caller releases.
+	// older reconnects the server of a tool in an older protocol revision, and reports whether it
+	// has that revision now. Both are nil for functions.
 	hold  func(context.Context, *Tool) (*Tool, lease, error)
 	older func(ctx context.Context, t *Tool, why error) bool
 
@@ -32,7 +33,8 @@ type calls struct {
 	fit func(text string, t *Tool) string
 }
 
-// read returns the arguments to send for a model's call.
+// read returns the arguments to send for a model's call. The error is an [ErrStale] or
+// [ErrArguments].
 func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
 	if _, err := c.current(t); err != nil {
 		return nil, err
@@ -53,17 +55,17 @@ func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mc
 	return c.run(ctx, &sending{tool: t, call: call, checked: arguments}, opts)
 }
 
-// reachable returns the present version of a tool whose server is connected.
+// reachable returns the present version of a tool. The error is an [ErrStale], or that of a
+// connection that has ended. A tool of an idle server has no client yet.
 func (c *calls) reachable(t *Tool) (*Tool, error) {
 	now, err := c.current(t)
 	if err != nil {
 		return nil, err
 	}
-	if now.local != nil || now.client == nil { // a function, or a tool of an idle server
-		return now, nil
-	}
-	if err := now.client.Err(); err != nil {
-		return nil, &unsentError{now.about(err)}
+	if now.client != nil { // not a function
+		if err := now.client.Err(); err != nil {
+			return nil, &unsentError{now.about(err)}
+		}
 	}
 	return now, nil
 }
@@ -76,7 +78,7 @@ type noLease struct{}
 
 func (noLease) release(*Caller) {}
 
-// held is hold, also for functions.
+// held is hold, which functions lack.
 func (c *calls) held(ctx context.Context, t *Tool) (*Tool, lease, error) {
 	if c.hold != nil {
 		return c.hold(ctx, t)
@@ -100,7 +102,8 @@ func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, argume
 	return c.approvals.approve(ctx, t, call, arguments)
 }
 
-// run runs a call whose arguments have been checked.
+// run runs a call whose arguments have been checked: through the interceptors, approval and the
+// server. The toolset's own reader needs neither of them.
 func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption) *Result {
 	t := s.tool
 	r := &Result{Call: s.call, Tool: t}
@@ -149,7 +152,7 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	return r
 }
 
-// write sets the text of a result, in full and shortened.
+// write sets the text of a result. Full stays empty if nothing was cut.
 func (r *Result) write(full, text string) {
 	if r.Text, r.Full = text, ""; text != full {
 		r.Full = full

@@ -59,8 +59,7 @@ type server struct {
 // open connects to the server, subscribes to its changes and lists its tools. In this order no
 // change is missed.
 func (s *server) open(ctx context.Context) (l listing, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
-		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
+	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
 	defer func() {
 		if err != nil {

@@ -17,6 +17,7 @@ func ReadOnly(tool *mcp.Tool) bool {
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }
 
+// matchesAny reports whether a name matches one of the patterns of Allow or Deny.
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches([]rune(p), []rune(name)) })
 }

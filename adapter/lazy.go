@@ -2,62 +2,10 @@ package adapter
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"time"
 
-	"github.com/mcpchain/mcpchain/internal/private"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// lists stores what servers list in a directory, one file per server, readable by its owner
-// only. Processes may share it.
-type lists string
-
-const (
-	listSuffix = ".tools.json"
-	maxList    = 16 << 20 // bytes
-)
-
-func (dir lists) path(server string) string {
-	sum := sha256.Sum256([]byte(server))
-	return filepath.Join(string(dir), hex.EncodeToString(sum[:])+listSuffix)
-}
-
-// load returns the list of a server, or nil.
-func (dir lists) load(server string) (defs []*mcp.Tool, err error) {
-	list, err := private.ReadFile(dir.path(server), maxList, 0o022)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	err = json.Unmarshal(list, &defs)
-	return defs, err
-}
-
-// keep replaces the list of a server.
-func (dir lists) keep(server string, defs []*mcp.Tool) error {
-	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is written as []
-	if err != nil {
-		return err
-	}
-	if len(list) > maxList {
-		return fmt.Errorf("%d bytes: want at most %d", len(list), maxList)
-	}
-	if err := os.MkdirAll(string(dir), 0o700); err != nil {
-		return err
-	}
-	private.Sweep(string(dir))
-	return private.WriteFile(dir.path(server), list)
-}
 
 // lazy reports whether the server is connected by its first call.
 func (s *server) lazy() bool { return s.policy.Start == StartLazy }
@@ -125,22 +73,12 @@ func (c *connector) wake(ctx context.Context, tool *Tool) (*Tool, error) {
 	return c.calls.reachable(tool)
 }
 
-// idleLocked disconnects a lazy server when it has been without calls for a while.
-func (c *connector) idleLocked(s *server) {
-	s.rested++
-	n := s.rested
-	r := c.roster
-	time.AfterFunc(idleStop, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if s.uses > 0 || s.rested != n || s.retired || r.ofLocked(s.policy) != s {
-			return
+// dozeLocked disconnects a lazy server, unless it is used again meanwhile.
+func (c *connector) dozeLocked(s *server) {
+	c.roster.startLocked(func() {
+		if err := c.changeServer(c.roster.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
+			c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
 		}
-		r.startLocked(func() {
-			if err := c.changeServer(r.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
-				c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
-			}
-		})
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // lender gives calls the use of connections. A connection that was replaced is closed after its
@@ -20,7 +21,7 @@ type lender struct {
 	// Provided by the connector.
 	newServer func(*Server, *policy) *server
 	awake     func(context.Context, *Tool) (*Tool, error)
-	doze      func(*server) // called with the lock held
+	doze      func(*server) // disconnects a lazy server; called with the lock held
 }
 
 // hold returns the present version of a tool, and a connection for a call of it, which the
@@ -50,7 +51,7 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", now.policy.label, errResting)}
 	}
 	s := l.roster.ofLocked(now.policy)
-	s.use(callerOf(ctx))
+	s.useLocked(callerOf(ctx))
 	return now, s, nil
 }
 
@@ -89,8 +90,8 @@ func (l *lender) toolOf(s *server, tool *Tool) (*Tool, error) {
 	return s.tools[i].named(tool.name), nil
 }
 
-// use counts a call of a caller. The lock of the roster is held.
-func (s *server) use(by *Caller) {
+// useLocked counts a call of a caller.
+func (s *server) useLocked(by *Caller) {
 	s.uses++
 	s.by = by
 	if s.callers == nil {
@@ -120,12 +121,31 @@ func (l *lender) released(s *server, by *Caller) {
 	case s.retired:
 		r.retired = slices.DeleteFunc(r.retired, func(other *server) bool { return other == s })
 		r.startLocked(func() { _ = s.close() })
-	case s.ready != nil:
+	case s.ready != nil || s.lazy():
 		l.restLocked(s)
-	case s.lazy():
-		l.doze(s)
 	}
 	l.pools[s.policy].wakeLocked()
+}
+
+// idleStop is how long an unused connection stays open if the next call can open another.
+const idleStop = 10 * time.Minute
+
+// restLocked closes a connection that the next call can open again, after idleStop without calls.
+func (l *lender) restLocked(s *server) {
+	s.rested++
+	n := s.rested
+	r := l.roster
+	time.AfterFunc(idleStop, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch {
+		case s.uses > 0 || s.rested != n || s.retired: // it was used again, or is closed already
+		case s.ready != nil:
+			l.stopLocked(s)
+		case r.ofLocked(s.policy) == s:
+			l.doze(s)
+		}
+	})
 }
 
 // retire closes a replaced connection after its last call.

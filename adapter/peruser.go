@@ -16,7 +16,7 @@ type pool struct {
 	changed chan struct{} // closed when a connection may have become free
 }
 
-// wakeLocked wakes everyone who waits for a connection.
+// wakeLocked wakes everyone who waits for a connection. p may be nil.
 func (p *pool) wakeLocked() {
 	if p != nil {
 		close(p.changed)
@@ -24,10 +24,10 @@ func (p *pool) wakeLocked() {
 	}
 }
 
-// takes reports whether a call of this caller may use the connection now. If the connection
+// takesLocked reports whether a call of this caller may use the connection now. If the connection
 // cannot tell which call a server's question belongs to, it serves one caller at a time,
 // because other callers are other conversations.
-func (s *server) takes(by *Caller) bool {
+func (s *server) takesLocked(by *Caller) bool {
 	return s.uses == 0 || s.by == by || s.opened() && s.client.SeparatesCalls()
 }
 
@@ -42,9 +42,6 @@ func (s *server) opened() bool {
 }
 
 const (
-	// idleStop is how long an unused connection stays open if the next call can open another.
-	idleStop = 10 * time.Minute
-
 	// longestWait bounds the wait for a connection without a Policy.CallTimeout.
 	longestWait = 24 * time.Hour
 
@@ -53,8 +50,9 @@ const (
 	waitsForRoom = "waits for a connection to the server %q: all %d are in use"
 )
 
-// userConn returns the connection of the context's user for a call, and waits until it is free.
-// It tells the context's caller why. The caller has to release the connection.
+// userConn returns the connection of the context's user for a call, and waits until it is free, for
+// the policy's CallTimeout or else for longestWait. It tells the context's caller why it waits. The
+// connection has to be released. After an error nothing was sent.
 func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 	user, known := l.userOf(ctx)
 	if !known {
@@ -70,43 +68,46 @@ func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 	told := ""
 	for {
 		l.roster.mu.Lock()
-		s, begun, blocked, err := l.chooseLocked(p, user, by)
+		lent, err := l.chooseLocked(p, user, by)
 		l.roster.mu.Unlock()
 		switch {
 		case err != nil:
 			return nil, &unsentError{err}
-		case s != nil:
-			if begun {
-				l.openFor(ctx, s)
+		case lent.conn != nil:
+			if lent.unopened {
+				l.openFor(ctx, lent.conn)
 			}
-			err := s.wait(ctx)
+			err := lent.conn.wait(ctx)
 			if err == nil {
-				return s, nil
+				return lent.conn, nil
 			}
-			l.released(s, by)
+			l.released(lent.conn, by)
 			if _, abandoned := errors.AsType[*abandonedError](err); abandoned && ctx.Err() == nil {
 				continue
 			}
 			return nil, &unsentError{err}
-		case blocked.why != told:
-			told = blocked.why
+		case lent.why != told:
+			told = lent.why
 			callerFrom(ctx).waiting(ctx, told)
 		}
 		select {
-		case <-blocked.changed:
+		case <-lent.changed:
 		case <-ctx.Done():
 			return nil, &unsentError{fmt.Errorf("server %q: %w", p.label, context.Cause(ctx))}
 		}
 	}
 }
 
-// blocked says why a call has to wait for a connection, and until when.
-type blocked struct {
+// lending is a connection for a call, or why the call has to wait, and until when.
+type lending struct {
+	conn     *server // nil if the call has to wait
+	unopened bool    // the call opens it
+
 	why     string
 	changed <-chan struct{}
 }
 
-// wait waits until the connection is open.
+// wait waits until the connection is open, and returns the error of opening it.
 func (s *server) wait(ctx context.Context) error {
 	select {
 	case <-s.ready:
@@ -116,41 +117,33 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// chooseLocked chooses a connection for a call. begun means that it still has to be opened. s
-// is nil if the call has to wait.
-func (l *lender) chooseLocked(p *policy, user string, by *Caller) (s *server, begun bool, wait blocked, err error) {
+// chooseLocked chooses a connection for a call, and counts the call on it.
+func (l *lender) chooseLocked(p *policy, user string, by *Caller) (lending, error) {
 	base := l.roster.ofLocked(p)
 	switch {
 	case l.roster.closed:
-		return nil, false, wait, errToolsetClosed
+		return lending{}, errToolsetClosed
 	case base == nil:
-		return nil, false, wait, fmt.Errorf("server %q was removed", p.label)
+		return lending{}, fmt.Errorf("server %q was removed", p.label)
 	}
 	u := l.pools[p]
 	if u == nil {
 		u = &pool{changed: make(chan struct{})}
 		l.pools[p] = u
 	}
-	wait.changed = u.changed
-	for _, s := range u.conns {
-		switch {
-		case s.user != user || s.retired || s.opened() && (s.err != nil || s.client.Err() != nil):
-		case s.takes(by):
-			u.useLocked(s, by)
-			return s, false, wait, nil
-		case s.asking == 0:
-			wait.why = fmt.Sprintf(waitsForCall, p.label)
-		}
-	}
-	if wait.why != "" {
-		return nil, false, wait, nil
+	s, busy := u.ofLocked(user, by)
+	switch {
+	case s != nil:
+		u.useLocked(s, by)
+		return lending{conn: s}, nil
+	case busy:
+		return lending{why: fmt.Sprintf(waitsForCall, p.label), changed: u.changed}, nil
 	}
 	var instead *server
 	if len(u.conns) >= p.perUser {
 		i := slices.IndexFunc(u.conns, func(s *server) bool { return s.uses == 0 })
 		if i < 0 {
-			wait.why = fmt.Sprintf(waitsForRoom, p.label, p.perUser)
-			return nil, false, wait, nil
+			return lending{why: fmt.Sprintf(waitsForRoom, p.label, p.perUser), changed: u.changed}, nil
 		}
 		instead = u.conns[i]
 		u.removeLocked(instead)
@@ -160,12 +153,27 @@ func (l *lender) chooseLocked(p *policy, user string, by *Caller) (s *server, be
 	s.user, s.ready, s.pins, s.instead = user, make(chan struct{}), base.pins, instead
 	u.conns = append(u.conns, s)
 	u.useLocked(s, by)
-	return s, true, wait, nil
+	return lending{conn: s, unopened: true}, nil
+}
+
+// ofLocked returns a connection of the user that takes a call now. Without one, busy reports whether
+// the call has to wait for one: other calls use it, and wait for no answer of a person.
+func (u *pool) ofLocked(user string, by *Caller) (conn *server, busy bool) {
+	for _, s := range u.conns {
+		switch {
+		case s.user != user || s.retired || s.opened() && (s.err != nil || s.client.Err() != nil):
+		case s.takesLocked(by):
+			return s, false
+		case s.asking == 0:
+			busy = true
+		}
+	}
+	return nil, busy
 }
 
 // useLocked counts a call on a connection, and makes it the most recently used.
 func (u *pool) useLocked(s *server, by *Caller) {
-	s.use(by)
+	s.useLocked(by)
 	if i := slices.Index(u.conns, s); i >= 0 {
 		u.conns = append(slices.Delete(u.conns, i, i+1), s)
 	}
@@ -177,7 +185,8 @@ type abandonedError struct{ error }
 
 func (e *abandonedError) Unwrap() error { return e.error }
 
-// openFor opens the connection of a user.
+// openFor opens the connection of a user for all calls that wait for it. When it ends, the pool loses
+// it, and the next call opens another.
 func (l *lender) openFor(ctx context.Context, s *server) {
 	if s.instead != nil { // closed first, because the bound counts processes
 		_ = s.instead.close()
@@ -212,6 +221,7 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	})
 }
 
+// removeLocked removes a connection, if it is there. u may be nil.
 func (u *pool) removeLocked(s *server) {
 	if u != nil {
 		u.conns = slices.DeleteFunc(u.conns, func(c *server) bool { return c == s })
@@ -256,19 +266,6 @@ func (l *lender) stopUsers(p *policy) {
 	}
 }
 
-// restLocked closes the connection of a user after idleStop without calls.
-func (l *lender) restLocked(s *server) {
-	s.rested++
-	n := s.rested
-	time.AfterFunc(idleStop, func() {
-		l.roster.mu.Lock()
-		defer l.roster.mu.Unlock()
-		if s.uses == 0 && s.rested == n && !s.retired {
-			l.stopLocked(s)
-		}
-	})
-}
-
 // question counts a question of the server while it is being answered. Meanwhile other
 // conversations get connections of their own, so that they need not wait for a person. If the
 // question is refused because it may belong to several conversations, each of them is told.
@@ -291,6 +288,7 @@ func (l *lender) question(ctx context.Context, s *server) (answered func(error))
 	}
 }
 
+// countQuestion adds to the open questions of a connection, and wakes calls that may now have another.
 func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()

@@ -47,6 +47,7 @@ func Fingerprint(tool *mcp.Tool) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// annotations returns the JSON of a tool's annotations, null without any.
 func annotations(a *mcp.ToolAnnotations) []byte {
 	b, err := json.Marshal(a) // strings and booleans always marshal
 	if err != nil {
@@ -71,6 +72,7 @@ func canonical(raw json.RawMessage) []byte {
 	return b
 }
 
+// fingerprints returns the pins of tools, by the server's names.
 func fingerprints(tools []*Tool) map[string]string {
 	pins := make(map[string]string, len(tools))
 	for _, tool := range tools {
@@ -79,8 +81,8 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// applyPins removes the tools that differ from their pins. It returns the pins for the next
-// listing, nil if there are none.
+// applyPins removes the tools that differ from their pins, and notes them as skipped. It returns the
+// pins for the next listing: the given ones, or with [Policy.Pin] those of the first listing, or nil.
 func (l *listing) applyPins(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.policy.Pin {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -144,6 +145,11 @@ func newPolicy(o *Options, s *Server) *policy {
 		p.Start = StartAvailable
 	}
 	return p
+}
+
+// bounded returns a context for connecting and listing.
+func (p *policy) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, p.ConnectTimeout, fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", p.ConnectTimeout))
 }
 
 // callLimits returns call options that bound the silence and the duration of a call. 0 keeps

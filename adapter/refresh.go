@@ -63,6 +63,7 @@ func (c *connector) notifyHost(e Event) {
 	}
 }
 
+// toolNames returns the server's names of the tools for models.
 func toolNames(tools []*Tool) []string {
 	var names []string
 	for _, tool := range forModels(tools) {
@@ -88,7 +89,8 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// refresh lists the tools of one server again, or reconnects it.
+// refresh lists the tools of one server again, or reconnects it. A server that has stopped to announce
+// changes is asked again to do so.
 func (c *connector) refresh(ctx context.Context, s *server) error {
 	if s.watch.ended.Load() && !c.failed(s) {
 		s.watch.subscribed(ctx)
@@ -106,8 +108,8 @@ func (c *connector) relist(ctx context.Context, s *server) error {
 	return c.changeServer(ctx, s, func() (*Event, error) { return c.relistTools(ctx, s) })
 }
 
-// changeServer calls do exclusively for the server, and reports the event to the host. It does
-// nothing if the server was removed or replaced.
+// changeServer calls do exclusively for the server, and reports the event to the host, unless it is
+// nil. It does nothing if the server was removed or replaced.
 func (c *connector) changeServer(ctx context.Context, s *server, do func() (*Event, error)) error {
 	e, err := c.exclusively(ctx, s, do)
 	if e != nil { // OnChange may list again
@@ -139,10 +141,10 @@ func (c *connector) failed(s *server) bool {
 	return failed || s.lost()
 }
 
-// relistTools lists the tools of a server and replaces the earlier list.
+// relistTools lists the tools of a server and replaces the earlier list. The event is nil if nothing
+// changed. After an error the earlier list stays.
 func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
-		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
+	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
 	l, err := s.list(ctx, mcpclient.WithoutCache())
 	if err != nil {
@@ -164,7 +166,8 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 	return &e, nil
 }
 
-// reconnect replaces a server by a new connection.
+// reconnect replaces a server by a new connection; the old one is closed after its last call. The
+// event is nil if the server was removed meanwhile. After an error nothing has changed.
 func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) {
 	s := c.newServer(old.recipe, old.policy)
 	c.roster.mu.Lock()

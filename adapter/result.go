@@ -210,3 +210,9 @@ func lateness(e *mcpclient.TimeoutError) string {
 	}
 	return fmt.Sprintf("the tool gave no answer within %v", e.Limit)
 }
+
+// minResult is the least bound of a result's text, in bytes. It leaves room to say what was cut.
+const minResult = 256
+
+// shorten cuts text to limit bytes, see [excerpt.Shorten].
+func shorten(text string, limit int) string { return excerpt.Shorten(text, limit, nil) }

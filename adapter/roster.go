@@ -221,7 +221,7 @@ func (r *roster) status() []ServerStatus {
 	defer r.mu.Unlock()
 	out := make([]ServerStatus, len(r.servers))
 	for i, s := range r.servers {
-		out[i] = s.status()
+		out[i] = s.statusLocked()
 	}
 	return out
 }

@@ -22,21 +22,25 @@ type Toolset struct {
 
 var errToolsetClosed = errors.New("the toolset is closed")
 
+// newToolset returns a toolset without servers. Its parts get each other's methods as functions.
 func newToolset(o *Options) *Toolset {
-	r := newRoster(o)
-	c := &calls{
-		approvals: newApprovals(o), intercept: o.Intercept, current: r.current,
+	t := &Toolset{opts: o, roster: newRoster(o)}
+	t.calls = &calls{
+		approvals: newApprovals(o), intercept: o.Intercept, current: t.roster.current,
 		fit: func(text string, tool *Tool) string { return shorten(text, tool.policy.MaxResult) },
 	}
-	l := &lender{opts: o, roster: r, reachable: c.reachable, userOf: c.approvals.userOf, pools: map[*policy]*pool{}}
-	n := &connector{opts: o, roster: r, lender: l, calls: c}
-	l.newServer, l.awake, l.doze = n.newServer, n.wake, n.idleLocked
-	c.hold, c.older = l.hold, n.reconnectOlder
-	if o.Spill > 0 {
-		kept := newSpill(o, &n.schemas, r.current)
-		kept.tool.calls, c.fit, r.own = c, kept.fit, kept.tool
+	t.lender = &lender{
+		opts: o, roster: t.roster, pools: map[*policy]*pool{},
+		reachable: t.calls.reachable, userOf: t.calls.approvals.userOf,
 	}
-	return &Toolset{opts: o, roster: r, connector: n, lender: l, calls: c}
+	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}
+	t.lender.newServer, t.lender.awake, t.lender.doze = t.connector.newServer, t.connector.wake, t.connector.dozeLocked
+	t.calls.hold, t.calls.older = t.lender.hold, t.connector.reconnectOlder
+	if o.Spill > 0 {
+		kept := newSpill(o, &t.connector.schemas, t.roster.current)
+		kept.tool.calls, t.calls.fit, t.roster.own = t.calls, kept.fit, kept.tool
+	}
+	return t
 }
 
 // Catalog returns the present tools for a provider. It is built once: with the same tools and
@@ -81,8 +85,8 @@ type SkippedTool struct {
 // Servers returns the state of the servers, in the order of Open and Add.
 func (t *Toolset) Servers() []ServerStatus { return t.roster.status() }
 
-// status returns the state of the server. The lock of its roster is held.
-func (s *server) status() ServerStatus {
+// statusLocked returns the state of the server.
+func (s *server) statusLocked() ServerStatus {
 	if s.err != nil {
 		return ServerStatus{Name: s.label, Err: s.err}
 	}
