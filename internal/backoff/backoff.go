@@ -1,4 +1,4 @@
-// Package backoff repeats what failed, with waits in between.
+// Package backoff repeats failed attempts, with growing waits in between.
 package backoff
 
 import (
@@ -15,16 +15,16 @@ type Policy struct {
 	First time.Duration // the longest wait after the first failure; default 500 ms
 	Max   time.Duration // the longest wait of all; default 30 s
 
-	// Jitter is the random share of a wait, so that clients that failed together
-	// do not retry together. Default 0.5, at most 1; negative: none.
+	// Jitter is the random share of a wait, so that clients that failed together do not retry
+	// together. Default 0.5, at most 1; negative: none.
 	Jitter float64
 
 	// Sleep waits in [Loop]. Default: the function Sleep.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// Delay returns the wait after failure n, counted from 0: min(Max, First·2ⁿ),
-// less a random part of Jitter.
+// Delay returns the wait after failure n, counted from 0: min(Max, First·2ⁿ), less a random part of
+// it, up to the share Jitter.
 func (p Policy) Delay(n int) time.Duration {
 	limit := p.limit(n)
 	chance := limit / 2
@@ -55,13 +55,13 @@ func (p Policy) limit(n int) time.Duration {
 // longestSpread bounds what [Spread] adds.
 const longestSpread = 5 * time.Second
 
-// Spread adds a random part to a server's wait: up to half of it, 5 s at most.
-// Clients with the same wait do not retry together, nor too early.
+// Spread adds a random part to the wait that a server asks for: up to half of it, at most 5 s. So
+// clients with the same wait do not retry together, nor too early.
 func Spread(asked time.Duration) time.Duration {
 	return asked + rand.N(min(max(asked, 0)/2, longestSpread)+1)
 }
 
-// Sleep waits for d, or until ctx ends, and then returns ctx.Err().
+// Sleep waits for d and returns nil, or ctx.Err() as soon as ctx has ended.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,9 +77,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // RetryAfter reads the wait that a server asks for: Retry-After-Ms, or Retry-After in seconds or as
-// a date. A date is compared with the server's clock (Date) if it is given, else with now. The wait
-// is at most 24 h. The result is false without a valid wait.
-func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+// a date. A date is compared with the server's clock (Date) if it is given, otherwise with now. The
+// wait is at most 24 h. ok is false if there is no valid wait.
+func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if d, ok := count(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true
 	}
@@ -99,10 +99,10 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 // maxAsked bounds the wait that a server asks for.
 const maxAsked = 24 * time.Hour
 
-// count parses a number of units, bounded by maxAsked.
-func count(s string, unit time.Duration) (time.Duration, bool) {
+// count parses a number of units, bounded by maxAsked. ok is false if it is not a number of at least 0.
+func count(s string, unit time.Duration) (d time.Duration, ok bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || !(n >= 0) {
+	if err != nil || !(n >= 0) { // also NaN
 		return 0, false
 	}
 	return time.Duration(min(n*float64(unit), float64(maxAsked))), true

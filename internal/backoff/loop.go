@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Failure is a failed try. The function again may change it.
+// Failure is a failed try. The function again of [Loop] may change all fields.
 type Failure struct {
 	Err   error
-	Count int           // failures in a row before this one
+	Count int           // failures in a row before this one; -1 makes the next one the first
 	Wait  time.Duration // before the next try; 0: by the policy for Count, negative: none
 }
 
-// Loop calls try until it succeeds. After each failure it calls again. If again
-// returns nil, Loop waits and tries once more; an error ends the loop and is
-// its result. If a wait ends early, Loop returns an [*Interrupted].
+// Loop calls try until it succeeds. After each failure it calls again. If again returns nil, Loop
+// waits and tries once more; an error ends the loop and is its result. If a wait ends early, Loop
+// returns an [*Interrupted].
 func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) error) error {
 	sleep := p.Sleep
 	if sleep == nil {
@@ -46,7 +46,7 @@ func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) 
 // Interrupted is the error of a [Loop] whose wait was interrupted.
 type Interrupted struct {
 	Err  error // of the wait, for example the context's
-	Last error // of the last try
+	Last error // of the last try, as again has left it
 }
 
 func (e *Interrupted) Error() string {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Calls is the table of requests that await their responses. The zero value is
-// ready; all methods may be called concurrently.
+// Calls is the table of requests that await their responses. The zero value is ready; all methods
+// may be called concurrently.
 type Calls struct {
 	mu     sync.Mutex
 	last   int64
@@ -39,8 +39,8 @@ type Response struct {
 	Error  json.RawMessage
 }
 
-// Start gives a call a new id, unique in this table. maxNotes bounds the
-// waiting notes of the call; beyond it the oldest is dropped.
+// Start adds a call to the table and gives it an id, unique in this table. maxNotes bounds the
+// waiting notes of the call; beyond it the oldest is dropped. After Close it returns Close's error.
 func (t *Calls) Start(c *Call, maxNotes int) error {
 	c.maxNotes = maxNotes
 	t.mu.Lock()
@@ -79,8 +79,8 @@ func (t *Calls) Started(id int64) bool {
 	return 0 < id && id <= t.last
 }
 
-// Pending returns all waiting calls, in no order. The caller must not change
-// the list: it is shared as long as the same calls wait.
+// Pending returns all waiting calls, in no order. The caller must not change the list: it is shared
+// as long as the same calls wait.
 func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *Calls) Fail(id int64, err error) bool {
 
 // Forget removes a call: a later response finds nothing.
 func (t *Calls) Forget(c *Call) {
-	if !c.over() { // else it is removed already
+	if !c.over() { // otherwise it was removed when it ended
 		t.take(c.ID)
 	}
 }
@@ -168,7 +168,7 @@ func (c *Call) over() bool {
 	return c.done
 }
 
-// Note queues a note for the call to see before its response, for example progress.
+// Note queues a note, for example progress, which the call gets before its response.
 func (c *Call) Note(note json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +188,7 @@ func (c *Call) signalLocked() {
 	}
 }
 
-// waker is the channel for Wait.
+// waker returns the channel for Wait.
 func (c *Call) waker() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,8 +198,8 @@ func (c *Call) waker() <-chan struct{} {
 	return c.wake
 }
 
-// Wait returns the response, or the error of Fail, or the context's. It calls
-// note with each note before that, on this goroutine.
+// Wait waits for the response and returns it, or the error of Fail or Close, or the context's. It
+// calls note with each note before that, on this goroutine.
 func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, error) {
 	for wake := c.waker(); ; {
 		c.Notes(note)
@@ -225,8 +225,8 @@ func (c *Call) Notes(note func(json.RawMessage)) {
 	}
 }
 
-// Response returns the response, or the error of Fail, if either has come and
-// no note waits before it.
+// Response returns the response, or the error of Fail or Close, without waiting. ok is false if
+// neither has come, or if a note waits before it.
 func (c *Call) Response() (r Response, err error, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

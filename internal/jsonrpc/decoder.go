@@ -25,7 +25,7 @@ type Decoder struct {
 	err  error
 }
 
-// inAll times the bound of one array is the bound of all arrays together.
+// inAll is how many times as many elements all arrays together may have as one of them.
 const inAll = 10
 
 // NewDecoder makes a decoder of text. An array may have at most max elements,
@@ -53,7 +53,7 @@ func (d *Decoder) Kind() byte {
 	return d.s.peek()
 }
 
-// End fails the decoding if more text than white space is left, and returns [Decoder.Err].
+// End fails the decoding if anything but white space is left, and returns [Decoder.Err].
 func (d *Decoder) End() error {
 	if d.s.space(); d.s.pos < len(d.s.data) {
 		d.Fail(fmt.Errorf("more text at byte %d, after the value", d.s.pos))
@@ -64,7 +64,8 @@ func (d *Decoder) End() error {
 // Offset is the decoder's position in its text.
 func (d *Decoder) Offset() int { return d.s.pos }
 
-// Spend counts the elements of all arrays in raw, for a value that another function decodes.
+// Spend counts the elements of all arrays in raw, a value that another function decodes. It fails
+// the decoding if all arrays together have too many.
 func (d *Decoder) Spend(raw []byte) { d.spend(CountElements(raw)) }
 
 func (d *Decoder) spend(n int) {
@@ -82,7 +83,7 @@ func (d *Decoder) Within(raw []byte, read func(inner *Decoder)) error {
 	return inner.err
 }
 
-// Since returns the text from an offset on.
+// Since returns the text from an offset to the decoder's position.
 func (d *Decoder) Since(offset int) []byte { return d.s.data[offset:d.s.pos:d.s.pos] }
 
 // Raw reads any value unchanged, nil after an error.
@@ -116,7 +117,7 @@ func (d *Decoder) Members(yield func(key []byte) bool) {
 	d.Fail(err)
 }
 
-// Elements ranges over the indices of an array.
+// Elements ranges over the indices of an array. Too many elements fail the decoding.
 func (d *Decoder) Elements(yield func(i int) bool) {
 	if d.err != nil {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// UnmarshalMember decodes a member that is not worth decoding by hand.
+// UnmarshalMember decodes a member with encoding/json, where decoding by hand would not pay. What
+// does not fit into the value fails d.
 func UnmarshalMember(d *Decoder, name string, into any) {
 	raw := d.Raw()
 	if d.Spend(raw); d.Err() != nil {
@@ -21,7 +22,8 @@ func UnmarshalMember(d *Decoder, name string, into any) {
 	}
 }
 
-// MembersOf ranges over the names of an object that may be null, or [] where it is empty.
+// MembersOf ranges over the names of an object that may be null or an empty list: see
+// [IsEmptyList].
 func MembersOf(d *Decoder) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { eachMember(d, yield) }
 }
@@ -38,12 +40,13 @@ func eachMember(d *Decoder, yield func(name []byte) bool) {
 	}
 }
 
-// IsEmptyList reports a list without elements, which is how PHP writes an object without members.
+// IsEmptyList reports whether raw, which is valid JSON, is a list without elements. PHP writes an
+// object without members like that.
 func IsEmptyList(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
 }
 
-// ObjectMember is [UnmarshalMember] for an object that may be [] where it is empty.
+// ObjectMember is [UnmarshalMember] for an object that may be an empty list.
 func ObjectMember(d *Decoder, name string, into any) {
 	if d.Kind() != '[' {
 		UnmarshalMember(d, name, into)
@@ -54,8 +57,8 @@ func ObjectMember(d *Decoder, name string, into any) {
 	}
 }
 
-// MapMember decodes a member that is an object, of a bounded number of members, or
-// null, or [] where it is empty.
+// MapMember decodes a member that is an object of at most [MaxElements] members, null or an empty
+// list. It is nil for the latter two, and after an error.
 func MapMember(d *Decoder, name string) map[string]json.RawMessage {
 	raw := d.Raw()
 	if d.Err() != nil || string(raw) == "null" || IsEmptyList(raw) {
@@ -79,7 +82,7 @@ func StringsMember(d *Decoder, name string) (all []string) {
 	return all
 }
 
-// BooleanMember decodes a member that may be null.
+// BooleanMember decodes a member that is a boolean, or null for false.
 func BooleanMember(d *Decoder, name string) bool {
 	raw := d.Raw()
 	b, ok := Boolean(raw)
@@ -89,7 +92,8 @@ func BooleanMember(d *Decoder, name string) bool {
 	return b
 }
 
-// StringMember decodes a member that may be absent or null.
+// StringMember decodes the value raw of a member, a string that may be absent or null. Another
+// value fails d.
 func StringMember(d *Decoder, name string, raw []byte) string {
 	s, ok := OptionalString(raw)
 	if !ok {
@@ -98,7 +102,7 @@ func StringMember(d *Decoder, name string, raw []byte) string {
 	return s
 }
 
-// OptionalString decodes a string that may be absent or null.
+// OptionalString decodes a string that may be absent or null. ok is false for any other value.
 func OptionalString(raw []byte) (s string, ok bool) {
 	if raw == nil || string(raw) == "null" {
 		return "", true
@@ -106,7 +110,7 @@ func OptionalString(raw []byte) (s string, ok bool) {
 	return String(raw)
 }
 
-// Boolean decodes a boolean that may be absent or null.
+// Boolean decodes a boolean, false if it is absent or null. ok is false for any other value.
 func Boolean(raw []byte) (b, ok bool) {
 	switch string(raw) {
 	case "true":
@@ -117,7 +121,8 @@ func Boolean(raw []byte) (b, ok bool) {
 	return false, false
 }
 
-// Plain returns what stands between the quotes of a string.
+// Plain returns the content of a string as bytes, without escapes. It shares the memory of raw if
+// there are none. It is nil for any other value.
 func Plain(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
@@ -129,7 +134,7 @@ func Plain(raw []byte) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// Base64 decodes a string that is base64; the result is not nil.
+// Base64 decodes a string of base64. Data of length 0 are not nil. ok is false for any other value.
 func Base64(raw []byte) (data []byte, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil, false

@@ -34,24 +34,27 @@ func (m *Message) Response() Response { return Response{m.Result, m.Error} }
 // HasID reports whether m has an id: an error about an unreadable request has none, or null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// IntID returns the id as one of our ids, a positive integer. quoted reports whether the peer wrote
-// the number as a string. Some peers keep numbers as floats and write 7.0 or 7e0.
+// IntID returns the id as one of our ids, a positive integer; ok is false for any other id. quoted
+// reports whether the peer wrote the number as a string. Some peers keep numbers as floats and
+// write 7.0 or 7e0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
-	s := string(m.ID)
-	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
-		s, quoted = s[1:len(s)-1], true
+	const signless = 63 // bits; ParseUint accepts no sign
+	text := string(m.ID)
+	if len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' {
+		text = text[1 : len(text)-1]
+		quoted = true
 	}
-	id, err := strconv.ParseInt(s, 10, 64)
+	n, err := strconv.ParseUint(text, 10, signless)
 	if err != nil {
-		id, err = strconv.ParseInt(integer(s), 10, 64)
+		n, err = strconv.ParseUint(integer(text), 10, signless)
 	}
-	return id, quoted, err == nil && id > 0
+	return int64(n), quoted, err == nil && n > 0
 }
 
-// integer writes a positive number without its fraction and exponent. It
-// returns "" if the value is not an integer, or larger than any id.
+// integer returns a positive JSON number without its fraction and exponent, or "" if its value is
+// not an integer or has too many digits for an id.
 func integer(number string) string {
-	const digits = 20
+	const digits = 20 // more than an int64 has
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
@@ -75,11 +78,12 @@ func integer(number string) string {
 	return whole
 }
 
-// ErrBatch means that the bytes hold an array of messages: see [Batch].
+// ErrBatch is the error of [Parse] for an array, which [Batch] splits. Only its first byte has been
+// read.
 var ErrBatch = errors.New("a batch of messages")
 
-// Parse reads one message. It must be valid JSON, and its members nested at most
-// [MaxDepth] deep; their values are checked when they are decoded.
+// Parse reads one message. It must be valid JSON whose members nest at most [MaxDepth] deep; their
+// values are checked when they are decoded. With an error the Message is empty.
 func Parse(data []byte) (Message, error) {
 	var m Message
 	s := scanner{data: data}
@@ -100,7 +104,10 @@ func Parse(data []byte) (Message, error) {
 	if s.space(); s.pos != len(data) {
 		return Message{}, fmt.Errorf("text after the message at byte %d", s.pos)
 	}
-	return m, m.check()
+	if err := m.check(); err != nil {
+		return Message{}, err
+	}
+	return m, nil
 }
 
 // set stores a member. A switch finds the few names of the protocol without a
@@ -121,7 +128,7 @@ func (m *Message) set(key, value []byte) error {
 			return errors.New(`member "method" twice`)
 		}
 		if m.Method, _ = String(value); m.Method == "" {
-			return errors.New(`member "method" is not a name`)
+			return errors.New(`member "method" is not a non-empty string`)
 		}
 		return nil
 	default:
@@ -134,14 +141,16 @@ func (m *Message) set(key, value []byte) error {
 	return nil
 }
 
-// check returns an error for an invalid combination of members.
+// check returns an error for an invalid id or combination of members. It removes the null beside a
+// result or an error, which some peers send.
 func (m *Message) check() error {
 	if m.ID != nil {
 		switch c := m.ID[0]; {
-		case c == '{' || c == '[' || c == 't' || c == 'f':
+		case c == '"' || c == '-' || c >= '0' && c <= '9':
+		case c != 'n': // null
 			return errors.New(`member "id" is neither a number nor a string`)
-		case c == 'n' && m.Method != "":
-			return errors.New(`a request with the id null`)
+		case m.Method != "":
+			return errors.New("a request whose id is null")
 		}
 	}
 	answer := m.Result != nil || m.Error != nil
@@ -150,15 +159,13 @@ func (m *Message) check() error {
 		return errors.New("both a request and a response")
 	case m.Method == "" && !answer:
 		return errors.New("neither a request nor a response")
-	case m.Result != nil && m.Error != nil: // some peers send the other member as null
-		switch {
-		case string(m.Error) == "null":
-			m.Error = nil
-		case string(m.Result) == "null":
-			m.Result = nil
-		default:
-			return errors.New("both a result and an error")
-		}
+	case m.Result == nil || m.Error == nil:
+	case string(m.Error) == "null":
+		m.Error = nil
+	case string(m.Result) == "null":
+		m.Result = nil
+	default:
+		return errors.New("both a result and an error")
 	}
 	if m.Result != nil && !m.HasID() {
 		return errors.New("a result without an id")
@@ -166,10 +173,11 @@ func (m *Message) check() error {
 	return nil
 }
 
-// ErrLargeBatch means that an array holds too many messages.
+// ErrLargeBatch is the error of [Batch] for too many messages.
 var ErrLargeBatch = errors.New("a batch of too many messages")
 
-// Batch splits an array of at most max messages. A nested array counts as its elements.
+// Batch splits an array of at most max messages. Arrays within it are flattened; together they
+// nest less than [MaxDepth] deep.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	s := scanner{data: data}
 	var out []json.RawMessage

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -66,8 +67,8 @@ func TestParseRefuses(t *testing.T) {
 		{"method and result", `{"id":1,"method":"m","result":1}`, "both a request and a response"},
 		{"result without id", `{"result":1}`, "a result without an id"},
 		{"id is an object", `{"id":{},"method":"m"}`, `neither a number nor a string`},
-		{"request with id null", `{"id":null,"method":"m"}`, "id null"},
-		{"method is a number", `{"id":1,"method":3}`, "is not a name"},
+		{"request with id null", `{"id":null,"method":"m"}`, "id is null"},
+		{"method is a number", `{"id":1,"method":3}`, "is not a non-empty string"},
 		{"brackets crossed", `{"id":1,"result":[{]}}`, `']' at byte 19, want the name of a member`},
 		{"unknown word", `{"id":1,"result":nil}`, "unknown word"},
 		{"no comma", `{"id":1 "result":1}`, `want ','`},
@@ -77,7 +78,9 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			check.Text(t, check.Err(Parse([]byte(tt.in))), tt.want)
+			got, err := Parse([]byte(tt.in))
+			check.Text(t, err, tt.want)
+			check.Same(t, "message", got, Message{})
 		})
 	}
 }
@@ -110,6 +113,10 @@ func TestIntID(t *testing.T) {
 		{"9007199254740993", 9007199254740993, false, true},
 		{"0", 0, false, false},
 		{"-1", -1, false, false},
+		{`"+7"`, 0, true, false},
+		{`"-7"`, 0, true, false},
+		{"9223372036854775807", math.MaxInt64, false, true},
+		{"9223372036854775808", 0, false, false},
 		{"7.0", 7, false, true},
 		{"7.5", 0, false, false},
 		{"1e3", 1000, false, true},

@@ -9,11 +9,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// MaxElements bounds the items of a page, the blocks of a result, the messages
-// of a prompt: 32 MiB of "{},{},…" would be gigabytes of Go values.
+// MaxElements bounds the items of a page, the blocks of a result and the messages of a prompt: 32
+// MiB of "{},{},…" would be gigabytes of Go values.
 const MaxElements = 10_000
 
-// EncodeParams makes a JSON object of v, nil for nil.
+// EncodeParams returns v as a JSON object on one line. It is nil for nil, an empty
+// json.RawMessage and what encodes as null. The error of any other value is [NotObject].
 func EncodeParams(v any) ([]byte, error) {
 	var raw json.RawMessage
 	var err error
@@ -41,10 +42,10 @@ func EncodeParams(v any) ([]byte, error) {
 	return raw, nil
 }
 
-// NotObject is the error of what has to be a JSON object and is encoded as another value.
+// NotObject returns the error of a value v that must be a JSON object, and is encoded as another.
 func NotObject(v any, encoded []byte) error {
 	if _, ok := v.([]byte); ok {
-		return errors.New("want a JSON object, got a []byte, which JSON has as base64: make it a json.RawMessage")
+		return errors.New("want a JSON object, got a []byte, which is encoded as base64: make it a json.RawMessage")
 	}
 	return fmt.Errorf("want a JSON object, got %s", excerpt.Quote(encoded))
 }
@@ -64,7 +65,7 @@ func CloseObject(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendMembers appends the members of object, without its braces, and a comma where there are any.
+// AppendMembers appends the members of object without its braces, and a comma if there are any.
 func AppendMembers(b []byte, object []byte) []byte {
 	if len(object) < 2 {
 		return b

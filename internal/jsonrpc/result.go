@@ -5,19 +5,22 @@ import (
 	"encoding/json"
 )
 
-// DecodeResult decodes a result, which is valid JSON, within a bound.
-func DecodeResult(raw json.RawMessage, result any) error {
-	switch result := result.(type) {
+// DecodeResult decodes a result, which is valid JSON, into a *json.RawMessage as a copy, into a
+// [json.Unmarshaler], which has bounds of its own, or into another pointer. Then it is an error
+// if the result is not an object, or has too many elements: see [LimitArrays]. Structured content
+// has no bound here. With nil nothing is decoded.
+func DecodeResult(raw json.RawMessage, into any) error {
+	switch into := into.(type) {
 	case nil:
 		return nil
 	case *json.RawMessage:
-		*result = bytes.Clone(raw) // without the rest of the message
+		*into = bytes.Clone(raw) // without the rest of the message
 		return nil
-	case json.Unmarshaler: // which needs no other look at what is valid
-		return result.UnmarshalJSON(raw)
+	case json.Unmarshaler:
+		return into.UnmarshalJSON(raw) // json.Unmarshal would validate it again
 	}
-	if err := LimitArrays(raw, MaxElements, "structuredContent"); err != nil { // which also refuses what is not an object
+	if err := LimitArrays(raw, MaxElements, "structuredContent"); err != nil {
 		return err
 	}
-	return json.Unmarshal(raw, result)
+	return json.Unmarshal(raw, into)
 }

@@ -10,7 +10,7 @@ import (
 const (
 	minBuffer     = 4 << 10
 	maxBuffer     = 64 << 10
-	maxReused     = 16  // buffers of one line: a pool shall not keep 10 MiB alive
+	maxReused     = 16  // buffers of one line, so that a pool does not keep 10 MiB alive
 	maxEmptyReads = 100 // reads without bytes or error in a row, as in bufio
 )
 
@@ -44,7 +44,7 @@ type lines struct {
 	first    byte     // first byte of the line, if length is above 0
 }
 
-// found is the index of a byte in the buffer, or the end of the searched part.
+// found is the index of a byte in the buffer (ok), or the end of the searched part.
 type found struct {
 	at int
 	ok bool
@@ -99,14 +99,15 @@ func (l *lines) find(c byte, f *found) int {
 		return f.at
 	}
 	from := max(f.at, l.pos)
-	i := bytes.IndexByte(l.buf[from:l.lim], c)
-	if *f = (found{from + i, true}); i < 0 {
-		*f = found{l.lim, false}
+	*f = found{at: l.lim}
+	if i := bytes.IndexByte(l.buf[from:l.lim], c); i >= 0 {
+		*f = found{at: from + i, ok: true}
 	}
 	return f.at
 }
 
-// join ends a line whose last bytes are chunk.
+// join returns a line whose last bytes are chunk, and begins the next. owned means that the line
+// does not point into a buffer.
 func (l *lines) join(chunk []byte, ignored bool) (line []byte, owned bool) {
 	switch {
 	case l.length == 0:
@@ -171,6 +172,7 @@ func (l *lines) move() {
 	l.pos = 0
 }
 
+// read reads into the free end of the buffer, until a byte arrives. Its error stays.
 func (l *lines) read() error {
 	for range maxEmptyReads {
 		n, err := l.src.Read(l.buf[l.lim:])
@@ -201,11 +203,14 @@ func (l *lines) skipByteOrderMark() {
 	}
 }
 
+// release returns the buffer to its pool. What was gathered of a line is left to the garbage
+// collector.
 func (l *lines) release() {
 	reuse(l.buf)
 	*l = lines{started: true, err: errReleased}
 }
 
+// reuse returns a buffer to its pool. Other slices are ignored.
 func reuse(b []byte) {
 	switch len(b) {
 	case minBuffer:

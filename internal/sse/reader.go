@@ -11,15 +11,15 @@ var errLongLine = errors.New("line over the bound")
 // Reader reads the events of one stream. It is not for concurrent use.
 type Reader struct {
 	lines    lines
-	skipping bool // until the blank line after an event too large
-	rest     []byte
+	skipping bool   // until the blank line after an event too large
+	rest     []byte // see [Reader.Rest]
 }
 
 // NewReader returns a reader of r. maxEvent, in bytes and above 0, bounds the data of one event and
 // each of its lines. Comments are not kept and have no bound.
 //
-// A reader reads up to 64 KiB beyond the returned event, and between two
-// events it holds at most 4 KiB.
+// A reader reads up to 64 KiB beyond the returned event, and between two events it holds at most 4
+// KiB. NewReader panics if maxEvent is not above 0.
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		panic("sse: maxEvent is not positive")
@@ -80,12 +80,12 @@ func (r *Reader) Release() { r.lines.release() }
 // that it is whole.
 func (r *Reader) Rest() []byte { return r.rest }
 
-// ended returns the last result of a stream. The stream may have broken off
-// within an event or a line.
+// ended returns the last result of a stream, which may have broken off within an event or a line.
+// begun means that the event has a line before this one.
 func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, error) {
-	said := Event{Retry: ev.Retry, HasRetry: ev.HasRetry}
+	timing := Event{Retry: ev.Retry, HasRetry: ev.HasRetry}
 	if r.lines.err != io.EOF {
-		return said, r.lines.err
+		return timing, r.lines.err
 	}
 	if begun || r.skipping || len(line) > 0 && line[0] != ':' {
 		r.lines.err = io.ErrUnexpectedEOF // also for later calls
@@ -93,9 +93,10 @@ func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, er
 	if _, fits := r.field(&ev, line, owned); fits && !r.skipping {
 		r.rest = ev.Data
 	}
-	return said, r.lines.err
+	return timing, r.lines.err
 }
 
+// skipEvent returns the result for an event that is too large. The next call of Next skips the rest.
 func (r *Reader) skipEvent(ev Event) (Event, error) {
 	r.skipping = true
 	ev.Data = nil
@@ -112,6 +113,8 @@ func (ev *Event) setType() {
 }
 
 // field adds a line that is not blank to the event. If owned is set, the line's memory may be kept.
+// known is false for a comment and a field that the standard does not have. fits is false for data
+// over the bound.
 func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -136,8 +139,8 @@ func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	return true, true
 }
 
-// data adds a line of data to the event, and reports whether it fits.
-func (r *Reader) data(ev *Event, value []byte, owned bool) bool {
+// data adds a line of data to the event, if it fits.
+func (r *Reader) data(ev *Event, value []byte, owned bool) (fits bool) {
 	switch {
 	case len(value) > r.maxEvent():
 		return false

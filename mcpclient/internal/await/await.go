@@ -1,9 +1,9 @@
-// Package await waits for the end of something, for a limited time.
+// Package await waits for an event for a limited time.
 package await
 
 import "time"
 
-// Closed waits until c is closed, at most d, and reports whether it is.
+// Closed waits until c is closed, for at most d, and reports whether it is closed.
 func Closed(c <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-c: // even if d is 0

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	life       = 24 * time.Hour
-	maxEntries = 1024 // beyond them the oldest are removed
-	keySize    = 32   // hexadecimal digits
+	life       = 24 * time.Hour // of an entry
+	maxEntries = 1024           // beyond them the oldest are removed
+	keySize    = 32             // hexadecimal digits
 )
 
-// Cache has an entry for each server. The zero value is ready, and safe for concurrent use.
+// Cache has an entry for each server. The zero value is ready. All methods may be called concurrently.
 type Cache struct {
 	mu    sync.Mutex
 	known map[string]entry
@@ -37,7 +37,7 @@ func (e entry) holds(now time.Time) bool {
 	return age >= 0 && age < life
 }
 
-// Find returns the revision of a server by its identity, or "".
+// Find returns the revision of a server by its identity, or "" if there is no fresh entry.
 func (c *Cache) Find(server string) string {
 	if server == "" {
 		return ""
@@ -69,6 +69,7 @@ func (c *Cache) Keep(server, revision string) {
 	c.trimLocked()
 }
 
+// trimLocked removes the oldest entries beyond the bound.
 func (c *Cache) trimLocked() {
 	if len(c.known) <= maxEntries {
 		return

@@ -47,6 +47,7 @@ func (q *CallbackQueue) Add(run func(), size int) {
 	}
 }
 
+// takeLocked removes the oldest callback and returns it.
 func (q *CallbackQueue) takeLocked() (run func()) {
 	first := q.queue[0]
 	q.queue[0] = callback{} // the array outlives the slice
@@ -68,7 +69,8 @@ func (q *CallbackQueue) runAll() {
 	}
 }
 
-// next returns the oldest callback, or nil if the goroutine has to end.
+// next returns the oldest callback, or nil if the goroutine has to end, and the number of dropped
+// ones if it has to be logged.
 func (q *CallbackQueue) next() (run func(), dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,6 +84,7 @@ func (q *CallbackQueue) next() (run func(), dropped int) {
 	return q.takeLocked(), dropped
 }
 
+// call runs a callback. A panic is logged.
 func (q *CallbackQueue) call(run func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -91,8 +94,8 @@ func (q *CallbackQueue) call(run func()) {
 	run()
 }
 
-// dropCount counts what a queue has dropped. It is logged at the first drop and when the queue
-// is empty, so that a peer cannot fill the log.
+// dropCount counts what a queue has dropped. The count is logged at the first drop and again when
+// the queue is empty, so that a peer cannot fill the log.
 type dropCount struct {
 	count    int
 	reported bool

@@ -14,8 +14,9 @@ import (
 //
 //	open ──▶ closing ──▶ closed
 //
-// While closing, calls fail and queued messages are still sent. A connection that ends by itself is
-// closed at once. When closed, no goroutine starts, and the contexts of all have ended.
+// While the state is closing, calls fail and queued messages are still sent. A connection that ends
+// by itself closes it at once. Once it is closed, no goroutine starts, and the contexts of all have
+// ended.
 type Lifecycle struct {
 	opts Options
 
@@ -29,10 +30,10 @@ type Lifecycle struct {
 	state    state
 	owned    bool   // a goroutine of ours was started
 	hosted   bool   // a goroutine of host was started
-	closing  moment // when the state stops being open
-	stopped  moment // when Wait returns
-	done     moment // when no goroutine runs any more
-	err      error  // why the state is closed
+	closing  moment // the state stops being open
+	stopped  moment // Wait returns
+	done     moment // no goroutine runs any more
+	err      error  // why the state is closed, nil before
 	closeErr error  // of disconnecting, set when stopped is closed
 }
 
@@ -108,7 +109,8 @@ func (l *Lifecycle) Ended(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Start runs fn on a goroutine that [Lifecycle.Wait] waits for, unless the state is closed.
+// Start runs fn on a goroutine that [Lifecycle.Wait] waits for. If the state is closed it returns
+// false instead.
 func (l *Lifecycle) Start(fn func()) bool { return l.startIn(&l.ours, fn) }
 
 // StartSending is [Lifecycle.Start] for a goroutine that sends requests. Wait does not wait for
@@ -120,8 +122,7 @@ func (l *Lifecycle) StartSending(fn func()) bool {
 	return l.Start(fn)
 }
 
-// StartHost runs fn, which calls the host's code, on a goroutine that Wait does not wait for,
-// unless the state is closed.
+// StartHost is [Lifecycle.Start] for an fn that calls the host's code: Wait does not wait for it.
 func (l *Lifecycle) StartHost(fn func()) bool { return l.startIn(&l.host, fn) }
 
 func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
@@ -130,7 +131,11 @@ func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	if l.state == stateClosed {
 		return false
 	}
-	l.owned, l.hosted = l.owned || group == &l.ours, l.hosted || group == &l.host
+	if group == &l.ours {
+		l.owned = true
+	} else {
+		l.hosted = true
+	}
 	group.Go(fn)
 	return true
 }
@@ -149,7 +154,7 @@ func (l *Lifecycle) IsClosed() bool {
 	return l.state == stateClosed
 }
 
-// Reason returns the error with which the state was closed, nil before.
+// Reason returns why the state is closed, nil while it is not.
 func (l *Lifecycle) Reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,28 +173,30 @@ func (l *Lifecycle) Cause() error {
 // disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	if begun, _ := l.beginClose(); begun {
-		go func() {
-			l.leave(goodbye)
-			l.finish(disconnect)
-		}()
+		go l.leaveAndFinish(goodbye, disconnect)
 	}
 }
 
 // CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. If no goroutine was started it starts
 // none.
 func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
-	switch begun, alone := l.beginClose(); {
-	case begun && alone && l.leave(goodbye):
-		l.finish(disconnect)
+	begun, alone := l.beginClose()
+	switch {
 	case begun && alone:
-		go l.finish(disconnect)
-	case begun:
-		go func() {
-			l.leave(goodbye)
+		if alone = l.leave(goodbye); alone {
 			l.finish(disconnect)
-		}()
+		} else {
+			go l.finish(disconnect) // goodbye has started a goroutine
+		}
+	case begun:
+		go l.leaveAndFinish(goodbye, disconnect)
 	}
 	return l.Wait()
+}
+
+func (l *Lifecycle) leaveAndFinish(goodbye func(), disconnect func() error) {
+	l.leave(goodbye)
+	l.finish(disconnect)
 }
 
 // beginClose reports whether the state was open, and whether no goroutine had been started.
@@ -228,13 +235,14 @@ func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	go l.finish(disconnect)
 }
 
+// endLocked closes the state with the reason err.
 func (l *Lifecycle) endLocked(err error) {
 	l.state, l.err = stateClosed, err
 	l.cancel()
 }
 
-// finish disconnects and waits for all goroutines; before Wait returns, for ours no longer than
-// the timeout.
+// finish disconnects and waits for all goroutines. It lets Wait return as soon as ours have
+// returned, or after the timeout.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
 	l.mu.Lock()
@@ -282,8 +290,8 @@ func (l *Lifecycle) Wait() error {
 	return l.closeErr
 }
 
-// Sleep waits for d, and fails if ctx ends or the state changes first. The time does not count
-// as silence of a call.
+// Sleep waits for d. If ctx ends first the error is that of [Lifecycle.Ended], if the state stops
+// being open that of [Lifecycle.Cause]. The time does not count as silence of a call.
 func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return l.Ended(ctx)

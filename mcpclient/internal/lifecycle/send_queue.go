@@ -44,7 +44,7 @@ func NewSendQueue(life *Lifecycle, log *slog.Logger) *SendQueue {
 	return &SendQueue{life: life, log: log}
 }
 
-// Add queues a message. Beyond the bound it is dropped.
+// Add queues a message. It is dropped beyond the bound, and after [SendQueue.Finish].
 func (s *SendQueue) Add(m Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,8 @@ func (s *SendQueue) send(m Message) error {
 	return m.Send(ctx)
 }
 
-// next returns the oldest message. ok is false if the goroutine has to end.
+// next returns the oldest message, and the number of dropped ones if it has to be logged. ok is
+// false if the goroutine has to end.
 func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,12 +98,13 @@ func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 		s.emptyLocked()
 		return Message{}, dropped, false
 	}
-	m, s.queue[0] = s.queue[0], Message{}
+	m = s.queue[0]
+	s.queue[0] = Message{} // the array outlives the slice
 	s.queue = s.queue[1:]
 	return m, dropped, true
 }
 
-// Finish accepts no more messages, and waits at most d until all were sent.
+// Finish accepts no more messages, and waits until all were sent, for at most d.
 func (s *SendQueue) Finish(d time.Duration) {
 	s.mu.Lock()
 	empty := make(chan struct{})

@@ -2,7 +2,7 @@ package lifecycle
 
 import "context"
 
-// Slots is a semaphore.
+// Slots is a semaphore: its capacity is the number of slots.
 type Slots chan struct{}
 
 // NewSlots returns n slots.

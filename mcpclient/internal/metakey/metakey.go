@@ -1,4 +1,4 @@
-// Package metakey checks the keys of _meta, which name extensions, too.
+// Package metakey checks the keys of _meta. Names of extensions have the same form.
 package metakey
 
 import (
@@ -32,7 +32,8 @@ func Check(key string) (prefixed bool, err error) {
 	return prefixed, nil
 }
 
-// Reserved reports whether a key is reserved for the protocol, by the second label of its prefix.
+// Reserved reports whether a key is reserved for the protocol: the second label of its prefix is
+// "modelcontextprotocol" or "mcp".
 func Reserved(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	labels := strings.Split(prefix, ".")
@@ -50,6 +51,7 @@ func isWord(s, inner string) bool {
 	return s != ""
 }
 
+// isLetter reports whether s has a letter at i.
 func isLetter(s string, i int) bool {
 	return i < len(s) && s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z'
 }

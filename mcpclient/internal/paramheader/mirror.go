@@ -52,7 +52,7 @@ func mirror(params []Param, object []byte, depth int, set func(header, value str
 	return errors.Join(err, failed)
 }
 
-// textOf returns the text of an argument. ok is false if it has none.
+// textOf returns the text of an argument. ok is false for null, objects and arrays, which have none.
 func textOf(value []byte) (text string, ok bool, err error) {
 	switch value[0] {
 	case 'n', '{', '[':
@@ -96,6 +96,7 @@ func Value(v string) string {
 	return open + base64.StdEncoding.EncodeToString([]byte(v)) + end
 }
 
+// plain reports whether v consists of printable ASCII, with no space at its ends.
 func plain(v string) bool {
 	for i := range len(v) {
 		if v[i] < 0x20 || v[i] > 0x7e {

@@ -15,7 +15,7 @@ import (
 // pipeQueue is how many messages may be unread at one end of a pipe.
 const pipeQueue = 64
 
-// New implements mcpclient.Pipe.
+// New returns the two ends of a pipe: see mcpclient.Pipe.
 func New() (transport.Transport, transport.Conn) {
 	there, back := make(chan []byte, pipeQueue), make(chan []byte, pipeQueue)
 	clientClosed, serverClosed := make(chan struct{}), make(chan struct{})

@@ -30,15 +30,15 @@ func RawURL(raw string) string {
 	return URL(u)
 }
 
-// Min is the length in bytes of the shortest secret that is removed. Removing
-// shorter ones would hide nothing and garble the text.
+// Min is the length in bytes of the shortest secret that is removed. Removing shorter ones would
+// hide nothing and garble the text.
 const Min = 6
 
-// Max bounds the text, in bytes, that is searched for secrets. Texts are searched
-// before they are cut, because the part of a secret would not be found.
+// Max bounds the text, in bytes, that is searched for secrets. Texts are searched before they are
+// cut, because a cut secret would not be found.
 const Max = 64 << 10
 
-// Error returns err with another text.
+// Error returns an error with the text, which wraps err.
 func Error(text string, err error) error { return &redactedError{text, err} }
 
 type redactedError struct {
@@ -66,7 +66,7 @@ func Of(u *url.URL, header http.Header) *Secrets {
 	return &Secrets{fixed: requestSecrets(u, header)}
 }
 
-// Add adds a token that is about to be used.
+// Add adds a token that is about to be used. Beyond the bound the least recently used is forgotten.
 func (s *Secrets) Add(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

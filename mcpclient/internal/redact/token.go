@@ -11,7 +11,7 @@ func CheckToken(token string) error {
 		return errors.New("token: want it without the word Bearer before it")
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return errors.New("token: it has a character that no token has: a space, a line break or one beyond ASCII")
+		return errors.New("token: a space, a line break and a character beyond ASCII are not allowed in it")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type Group struct {
 	current atomic.Pointer[renewal] // in progress, or nil; modified with mu held
 
 	mu    sync.Mutex
-	begun time.Time // when the last one ended
+	ended time.Time // when the last one ended
 }
 
 // New returns a group, which uses goroutines of the lifecycle. dead reports whether the current
@@ -41,14 +41,15 @@ func (g *Group) Within(ctx context.Context) bool { return ctx.Value(renewing{g})
 // UnderWay reports whether there is a renewal.
 func (g *Group) UnderWay() bool { return g.current.Load() != nil }
 
-// Settle waits while there is a renewal, regardless of its outcome.
+// Settle waits while there is a renewal, regardless of its outcome. It does not wait for the renewal
+// to which ctx belongs. The error is that of the end of ctx.
 func (g *Group) Settle(ctx context.Context) error {
-	now := g.current.Load()
-	if now == nil || g.Within(ctx) {
+	running := g.current.Load()
+	if running == nil || g.Within(ctx) {
 		return nil
 	}
 	select {
-	case <-now.done:
+	case <-running.done:
 	case <-g.life.Closing():
 	case <-ctx.Done():
 		return g.life.Ended(ctx)
@@ -56,24 +57,25 @@ func (g *Group) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Renew runs begin if that is needed, or waits for the current renewal, and returns the outcome.
+// Renew waits for the current renewal, or for one that runs begin if that is needed, and returns the
+// outcome: begin's error, the lifecycle's if it is closing, or that of ctx.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
 	g.mu.Lock()
-	now := g.current.Load()
-	if now == nil {
+	running := g.current.Load()
+	if running == nil {
 		if !needed() { // another call has done it
 			g.mu.Unlock()
 			return nil
 		}
-		now = g.startLocked(begin)
+		running = g.startLocked(begin)
 	}
 	g.mu.Unlock()
-	if now == nil {
+	if running == nil {
 		return g.life.Cause()
 	}
 	select {
-	case <-now.done:
-		return now.err
+	case <-running.done:
+		return running.err
 	case <-g.life.Closing():
 		return g.life.Cause()
 	case <-ctx.Done():
@@ -81,24 +83,25 @@ func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(contex
 	}
 }
 
-// Start runs begin unless there is a renewal. It returns false if the lifecycle is closed.
+// Start runs begin in the background unless there is a renewal. It returns false if the lifecycle is
+// closed.
 func (g *Group) Start(begin func(context.Context) error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.UnderWay() || g.startLocked(begin) != nil
 }
 
-// startLocked runs begin on a goroutine, as the current renewal. It returns nil if the lifecycle
-// is closed.
+// startLocked runs begin on a goroutine, as the current renewal, and again as long as the new
+// connection has ended meanwhile. It returns nil if the lifecycle is closed.
 func (g *Group) startLocked(begin func(context.Context) error) *renewal {
-	now := &renewal{done: make(chan struct{})}
-	g.current.Store(now)
+	running := &renewal{done: make(chan struct{})}
+	g.current.Store(running)
 	started := g.life.StartSending(func() {
-		defer close(now.done)
-		ctx := context.WithValue(g.life.Context(), renewing{g}, now)
+		defer close(running.done)
+		ctx := context.WithValue(g.life.Context(), renewing{g}, running)
 		for {
-			now.err = begin(ctx)
-			if g.finished(now) {
+			running.err = begin(ctx)
+			if g.finished(running) {
 				return
 			}
 		}
@@ -107,18 +110,18 @@ func (g *Group) startLocked(begin func(context.Context) error) *renewal {
 		g.current.Store(nil)
 		return nil
 	}
-	return now
+	return running
 }
 
-// finished ends a renewal, unless its connection has ended already.
-func (g *Group) finished(now *renewal) bool {
+// finished ends a renewal and reports that it has, unless its connection has ended already.
+func (g *Group) finished(running *renewal) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now.err == nil && g.dead() {
+	if running.err == nil && g.dead() {
 		return false
 	}
 	g.current.Store(nil)
-	g.begun = time.Now()
+	g.ended = time.Now()
 	return true
 }
 
@@ -126,7 +129,7 @@ func (g *Group) finished(now *renewal) bool {
 func (g *Group) Recent(d time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return time.Since(g.begun) < d
+	return time.Since(g.ended) < d
 }
 
 // askersContext is the context of a renewal with the values of a request.

@@ -92,8 +92,8 @@ func TestRenewalEndsWithTheClient(t *testing.T) {
 // The end of a renewal has the reading of a clock that is never set.
 func TestClockJumps(t *testing.T) {
 	r := New(nil, func() bool { return false })
-	if r.finished(new(renewal)); r.begun == r.begun.Round(0) { // which takes out that reading
-		t.Errorf("%v is of the clock on the wall only", r.begun)
+	if r.finished(new(renewal)); r.ended == r.ended.Round(0) { // which takes out that reading
+		t.Errorf("%v is of the clock on the wall only", r.ended)
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 
 // Greeting is what a server says of itself: the result of initialize or of server/discover.
 type Greeting struct {
-	Modern     bool        // it is of server/discover: to be set before the JSON is read
-	ResultType []byte      // of server/discover, as it came; nil for none
+	Modern     bool        // the result is of server/discover: set it before the JSON is decoded
+	ResultType []byte      // of server/discover, raw; nil for none
 	Revision   string      // of initialize: the server's choice
-	Revisions  []string    // of server/discover: what the server takes
+	Revisions  []string    // of server/discover: those that the server speaks
 	Server     *mcp.Server // without the revision
 }
 
-// UnmarshalJSON reads what is valid JSON. Names count as they are written, and of
-// members with the same name the last.
+// UnmarshalJSON decodes valid JSON. Names of members are compared with their case; of members with
+// the same name the last counts.
 func (g *Greeting) UnmarshalJSON(raw []byte) error {
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	g.Server = new(mcp.Server)
@@ -53,12 +53,12 @@ func (g *Greeting) decode(d *jsonrpc.Decoder) {
 	g.Server.Revisions = g.Revisions
 }
 
-// maxKeptMeta bounds the _meta that a client keeps of its server, and the
-// capabilities that it does not know, in bytes.
+// maxKeptMeta bounds the _meta that a client keeps of its server, and the capabilities that it does
+// not know, in bytes.
 const maxKeptMeta = 64 << 10
 
-// meta keeps _meta, and finds in it who the server is. One that is larger than the
-// bound is only read.
+// meta keeps _meta, unless it is larger than the bound, and decodes from it who the server is. In
+// the legacy era a _meta that cannot be decoded is ignored.
 func (g *Greeting) meta(d *jsonrpc.Decoder, info *mcp.Implementation) {
 	raw := d.Raw()
 	g.Server.Meta = nil
@@ -76,11 +76,11 @@ func (g *Greeting) meta(d *jsonrpc.Decoder, info *mcp.Implementation) {
 	}
 }
 
-// maxOthers bounds the capabilities that are kept though they are not known.
+// maxOthers bounds the capabilities that are kept although the client does not know them.
 const maxOthers = 100
 
-// listCapability decodes what a server offers of a list. Only resources can be
-// subscribed to: what other lists have as subscribe means nothing.
+// listCapability decodes what a server offers of a list, nil for null. Only resources can be
+// subscribed to: in other capabilities the member subscribe means nothing.
 func listCapability(d *jsonrpc.Decoder, subscribes bool) *mcp.ListCapability {
 	if d.Kind() == 'n' {
 		return nil
@@ -97,7 +97,7 @@ func listCapability(d *jsonrpc.Decoder, subscribes bool) *mcp.ListCapability {
 	return c
 }
 
-// emptyObject decodes an object that says all by being there.
+// emptyObject decodes a capability without settings, nil for null.
 func emptyObject(d *jsonrpc.Decoder) *struct{} {
 	if d.Kind() == 'n' {
 		return nil
@@ -124,7 +124,7 @@ func decodeImplementation(d *jsonrpc.Decoder, i *mcp.Implementation) {
 
 func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
 	*c = mcp.ServerCapabilities{}
-	size := 0 // of what is kept though it is not known
+	size := 0 // of the capabilities that the client does not know, in bytes
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "tools":

@@ -1,4 +1,5 @@
-// Package results reads what only a client reads of a server: pages of lists, and what the server says of itself.
+// Package results decodes results of a server that only a client needs: pages of lists, and what
+// the server says of itself.
 package results
 
 import (
@@ -16,8 +17,8 @@ const maxCursor = 64 << 10
 type Page[T any] struct {
 	mcp.Page[T]
 	Key   string // such as "tools": to be set before the JSON is read
-	Found bool   // there is a member Key, which some servers leave out with no items
-	Nulls int    // how many items were null, which Items has not
+	Found bool   // there is a member Key; some servers leave it out if there are no items
+	Nulls int    // number of items that were null; Items does not have them
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].

@@ -39,7 +39,7 @@ func decodeToolAnnotations(d *jsonrpc.Decoder) *mcp.ToolAnnotations {
 		d.Raw()
 		return nil
 	}
-	var hints [4]bool
+	var hints [4]bool // one allocation instead of four
 	a := new(mcp.ToolAnnotations)
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
@@ -58,7 +58,7 @@ func decodeToolAnnotations(d *jsonrpc.Decoder) *mcp.ToolAnnotations {
 	return a
 }
 
-// hint decodes a hint into b; it is nil when there is none.
+// hint decodes a hint into b, and returns b, or nil for null. Another value fails d.
 func hint(d *jsonrpc.Decoder, name string, b *bool) *bool {
 	raw := d.Raw()
 	var ok bool

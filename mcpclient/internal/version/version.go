@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Module is that version, "(devel)" if it is not known. It takes long to read at first.
+// Module returns that version, "(devel)" if it is not known. It reads the build information once,
+// because that takes long.
 var Module = sync.OnceValue(func() string {
 	const path = "github.com/mcpchain/mcpchain"
 	info, ok := debug.ReadBuildInfo()

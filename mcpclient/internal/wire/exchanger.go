@@ -16,18 +16,18 @@ import (
 type Exchanger interface {
 	transport.Conn
 
-	// Exchange sends a request and gives every message of its response to deliver, in order and on
+	// Exchange sends a request and passes every message of its response to deliver, in order and on
 	// this goroutine, until deliver is satisfied or the response ends. deliver may keep a message,
-	// and does not change it. The error is a [*transport.BrokenError] if what the server did is not
-	// known, and an [*OwnerError] if the request was not sent.
+	// but does not change it. The error is a [*transport.BrokenError] if it is unknown what the
+	// server did, and an [*OwnerError] if the request was not sent because of its token.
 	Exchange(ctx context.Context, m *Message, deliver func(message []byte) (satisfied bool)) error
 
-	// Post sends a message that has no response. Errors: see Exchange.
+	// Post sends a message that has no response. The errors are those of Exchange.
 	Post(ctx context.Context, m *Message) error
 
-	// Listen gives deliver the messages of the server's standalone stream until ctx
-	// ends or the server has none. It calls open whenever the stream is open; resumed
-	// says that the server was asked to continue where the stream had ended.
+	// Listen gives deliver the messages of the server's standalone stream until ctx ends or the
+	// server has none. It calls open whenever the stream is open; resumed says that the server was
+	// asked to continue where the stream had ended.
 	Listen(ctx context.Context, m *Message, open func(resumed bool), deliver func(message []byte)) error
 
 	// EndCalls ends all calls of Exchange, and later ones at once.
@@ -36,14 +36,14 @@ type Exchanger interface {
 	// HasSessions reports whether there are sessions on the server to end.
 	HasSessions() bool
 
-	// EndSessions ends everything under way, then the sessions on the server.
+	// EndSessions ends everything in progress, then the sessions on the server.
 	EndSessions(ctx context.Context)
 
 	// Session is the session of the next message, nil for none.
 	Session() Session
 
-	// Owner tells apart the users for whom the next request may be sent; "" if there
-	// is one user only.
+	// Owner returns what distinguishes the user for whom the next request is sent from other
+	// users; "" if there is only one user.
 	Owner(ctx context.Context) (string, error)
 }
 
@@ -56,8 +56,7 @@ type Session interface {
 	// Over reports whether the session has ended. Then nothing is sent in it.
 	Over() bool
 
-	// SetOver says that the server has forgotten the session, or that it knows the
-	// session after all.
+	// SetOver says that the server has forgotten the session, or that it knows it after all.
 	SetOver(over bool)
 }
 
@@ -67,12 +66,12 @@ type Message struct {
 	Header http.Header // shared: not to be changed
 
 	Opens      bool   // the response may name a new session
-	Repeatable bool   // it does the same if it is sent twice, as to list tools
-	Handshake  bool   // it is of the handshake: nothing else is under way
-	Heard      func() // called when something of the response comes, if set
+	Repeatable bool   // sending it twice does no harm, for example tools/list
+	Handshake  bool   // it belongs to the handshake: nothing else is in progress
+	Heard      func() // called when a part of the response arrives; may be nil
 
-	// Refusal is set by the [Exchanger], before it delivers an error that is the body of a
-	// response with this status.
+	// Refusal is the HTTP status of a response whose body is a JSON-RPC error. The [Exchanger]
+	// sets it before it delivers that error.
 	Refusal int
 
 	// In is the session that the message belongs to; nil: that of [Exchanger.Session].
@@ -82,9 +81,9 @@ type Message struct {
 	sent Session
 }
 
-// Method is the method of a request or a notification; empty for an answer to the server.
+// Method returns the method of a request or a notification, "" for an answer to the server.
 func (m *Message) Method() string {
-	parsed, _ := jsonrpc.Parse(m.Body) // an answer and no message have no method
+	parsed, _ := jsonrpc.Parse(m.Body) // a broken message, which a host may send, has none either
 	return parsed.Method
 }
 
