@@ -25,8 +25,8 @@ type answerer struct {
 	validator   Validator
 	visits      *urlElicitations
 	slots       lifecycle.Slots
-	session     any             // of an Origin
-	request     func() *Request // returns a new Request of the client
+	session     any             // the Session of each Origin
+	request     func() *Request // returns an empty Request of the client
 
 	roots atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 }
@@ -51,17 +51,17 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	if a.middleware == nil && a.handlers[method] == nil {
 		return a.answerBy(ctx, &Request{Method: method, Params: params})
 	}
-	q, err := a.asked(method, params, meta.Meta, from.Call)
+	q, err := a.forHost(method, params, meta.Meta, from.Call)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.middleware == nil:
 		return a.answerBy(ctx, q)
 	}
-	return a.throughServer(ctx, q)
+	return a.throughMiddleware(ctx, q)
 }
 
-// answerBy lets the handler of a method answer.
+// answerBy lets the handler of a method answer. Without one the error refuses the request.
 func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method, params := q.Method, q.Params
 	if h := a.handlers[method]; h != nil {
@@ -82,8 +82,8 @@ func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, e
 	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
-// asked converts a server's request for handlers and middleware.
-func (a *answerer) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
+// forHost converts a server's request for handlers and middleware.
+func (a *answerer) forHost(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
 	q := a.request()
 	q.Method, q.Params = method, params
 	if call != nil {
@@ -98,8 +98,8 @@ func (a *answerer) asked(method string, params, meta json.RawMessage, call *mcp.
 	return q, nil
 }
 
-// throughServer answers a request of the server through Options.ServerMiddleware.
-func (a *answerer) throughServer(ctx context.Context, q *Request) (json.RawMessage, error) {
+// throughMiddleware answers a request of the server through Options.ServerMiddleware.
+func (a *answerer) throughMiddleware(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method := q.Method // middleware cannot change it
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
@@ -116,6 +116,7 @@ func (a *answerer) throughServer(ctx context.Context, q *Request) (json.RawMessa
 	return middlewareResult(raw, got)
 }
 
+// checkRoot returns an error for a root that the protocol does not allow.
 func checkRoot(r mcp.Root) error {
 	if _, err := url.Parse(r.URI); err != nil || !strings.HasPrefix(r.URI, "file://") {
 		return fmt.Errorf("root %q: the URI must start with file://", r.URI)

@@ -32,6 +32,14 @@ type request struct {
 	headerValues [2]string   // method and target, as values of headers; "" before they are
 }
 
+// info describes the call that the request belongs to, for handlers.
+func (r *request) info() mcp.CallInfo {
+	if r.call.Method != "" {
+		return r.call
+	}
+	return mcp.CallInfo{ID: r.call.ID, Method: r.method, Name: r.target}
+}
+
 // response is the outcome of a request in a stage of the pipeline.
 type response struct {
 	result  json.RawMessage
@@ -63,15 +71,15 @@ type caller struct {
 	cache   *cache
 }
 
-// call sends a request through a pipeline and decodes the result. result is nil, a
-// *json.RawMessage or a pointer to decode into.
+// call sends a request through a pipeline and decodes the result: see [jsonrpc.DecodeResult]. A
+// result that cannot be decoded is an [mcp.ErrInvalidResult], and does not stay in the cache.
 func (c *caller) call(ctx context.Context, by sender, r *request, result any, opts []CallOption) (err error) {
 	defer func() { err = c.scrubbed(err) }()
 	o, err := c.callOptions(opts)
 	if err != nil {
 		return err
 	}
-	if need := requirement(r.method); need != "" && !c.offered(need) {
+	if need := requirement(r.method); need != "" && !c.provides(need) {
 		return &CapabilityError{Capability: need}
 	}
 	limits := o.limitsOrDefault()
@@ -112,10 +120,17 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	return &o, nil
 }
 
-// invocation converts a request for middleware.
-func (c *caller) invocation(r *request, o *callOptions) *Request {
-	c.wire.number(r)
-	q := &Request{Client: c.client, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+// forMiddleware converts a request or notification for Options.Middleware.
+func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
+	q := &Request{
+		Client:     c.client,
+		Method:     r.method,
+		Name:       r.target,
+		Call:       r.call.ID,
+		Params:     r.whole(),
+		Meta:       map[string]json.RawMessage{},
+		invocation: new(invocation),
+	}
 	maps.Copy(q.Meta, o.meta)
 	return q
 }
@@ -129,8 +144,8 @@ func (c *caller) throughNotify(ctx context.Context, l *link, method string, para
 	}
 	o := new(callOptions)
 	o.apply(meta)
-	q := &Request{Client: c.client, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
-	maps.Copy(q.Meta, o.meta)
+	q := c.forMiddleware(r, o)
+	q.Notification = true
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 		params, err := jsonrpc.EncodeParams(q.Params)
 		if err != nil {

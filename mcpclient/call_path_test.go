@@ -60,8 +60,9 @@ func documentedPath(t *testing.T) (all []function) {
 	return all
 }
 
-// callers returns the functions of the client on this stack, the outermost first. Functions
-// between two occurrences of the same function are left out: it passes them as callbacks.
+// callers returns the functions of the client on this stack, the outermost first, down to exchange:
+// those below it depend on the connection. Functions between two occurrences of the same function
+// are left out: it passes them as callbacks.
 func callers() (all []function) {
 	const client = "github.com/mcpchain/mcpchain/mcpclient."
 	var pcs [100]uintptr
@@ -80,7 +81,8 @@ func callers() (all []function) {
 		all = append(all, f)
 	}
 	slices.Reverse(all)
-	return all
+	last := slices.IndexFunc(all, func(f function) bool { return f.name == "exchange" })
+	return all[:last+1]
 }
 
 // declared returns the name of the declared function that contains a function literal.

@@ -26,7 +26,8 @@ type offers struct {
 	exact json.RawMessage // declared instead, or nil
 }
 
-func (o *Options) offers() offers {
+// installed returns what the installed handlers support.
+func (o *Options) installed() offers {
 	out := offers{roots: o.givesRoots(), tasks: true}
 	if o.Sampling != nil {
 		c := inquiry.SamplingCapabilityOf(o.Sampling)
@@ -39,6 +40,7 @@ func (o *Options) offers() offers {
 	return out
 }
 
+// check returns an error for a handler whose capability is empty.
 func (f *offers) check() error {
 	if f.elicitation != nil && !f.elicitation.Form && !f.elicitation.URL {
 		return errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
@@ -46,7 +48,7 @@ func (f *offers) check() error {
 	return nil
 }
 
-// declared has the parts of Options.Protocol.Capabilities that handlers answer.
+// declared has the parts of Options.Protocol.Capabilities that handlers answer, and the extensions.
 type declared struct {
 	Sampling *struct {
 		Tools   *struct{} `json:"tools"`
@@ -63,10 +65,11 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// offered returns the client's capabilities: those of the installed handlers with the additions
-// of Options.Protocol.Capabilities, or with ExactCapabilities only the latter.
-func (o *Options) offered() (offers, error) {
-	out := o.offers()
+// offers returns the client's capabilities: those of the installed handlers with the additions of
+// Options.Protocol.Capabilities, or with ExactCapabilities only the latter. The error says where
+// they and the handlers disagree.
+func (o *Options) offers() (offers, error) {
+	out := o.installed()
 	if o.Protocol.Capabilities == nil {
 		return out, out.check()
 	}
@@ -167,7 +170,8 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	return jsonrpc.CloseObject(b)
 }
 
-// merged adds the members of more that an object lacks, at every depth.
+// merged returns object with the members of more that it lacks, at every depth. A member that is null
+// counts as lacking.
 func merged(object, more []byte) []byte {
 	add := map[string][]byte{}
 	var names []string
@@ -201,6 +205,7 @@ type flag struct {
 	set  bool
 }
 
+// appendFlags appends a capability with the flags that are set, followed by a comma.
 func appendFlags(b []byte, capability string, flags ...flag) []byte {
 	b = append(jsonrpc.AppendString(b, capability), ":{"...)
 	for _, f := range flags {

@@ -76,12 +76,12 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	way := c.caller.calls
+	pipeline := c.caller.calls
 	if method == "skills/get" { // its result may be cached, like a list
-		way = c.caller.reads
+		pipeline = c.caller.reads
 	}
 	var raw json.RawMessage
-	if err := c.caller.call(ctx, way, r, &raw, append(meta, opts...)); err != nil {
+	if err := c.caller.call(ctx, pipeline, r, &raw, append(meta, opts...)); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return raw, nil
@@ -100,7 +100,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// notify sends a notification, and sends it again if it belongs to the next session.
+// notify sends a notification, and sends it again in a new session if the server had forgotten the
+// session, or it belongs to another user.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
 	if err := c.sessions.settle(ctx); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
 
+// complete is [Client.Complete] without the operation in its error.
 func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
 	if (p.Prompt == "") == (p.Template == "") {
 		return nil, errors.New("CompleteParams: want either Prompt or Template")

@@ -43,23 +43,23 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 
 // newClient returns a client with checked options. Its goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
+	introduction, introductionErr := encodeImplementation(&opts.Client)
+	offers, offersErr := opts.offers()
+	if err := errors.Join(introductionErr, opts.check(), offersErr, missing(t)); err != nil {
+		return nil, err
+	}
+	sending, sendingErr := compose("Options.Middleware", opts.Middleware, innermost)
+	answering, answeringErr := compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
+	if err := errors.Join(sendingErr, answeringErr); err != nil {
+		return nil, err
+	}
 	c := &Client{opts: opts}
 	c.log = opts.Logger
 	c.undeclared = opts.Protocol.AllowUndeclared
-	var invalid [4]error
-	c.introduction, invalid[0] = encodeImplementation(&opts.Client)
-	invalid[1] = opts.check()
-	c.offers, invalid[2] = opts.offered()
-	invalid[3] = missing(t)
-	if err := errors.Join(invalid[:]...); err != nil {
-		return nil, err
-	}
-	var sendErr, serveErr error
-	c.caller.sending, sendErr = compose("Options.Middleware", opts.Middleware, innermost)
-	c.answerer.middleware, serveErr = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
-	if err := errors.Join(sendErr, serveErr); err != nil {
-		return nil, err
-	}
+	c.introduction = introduction
+	c.offers = offers
+	c.caller.sending = sending
+	c.answerer.middleware = answering
 	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
 		c.answerer.keepRoots(opts.Roots)
 	}
@@ -67,7 +67,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	return c, nil
 }
 
-// connecting bounds the context of a Connect without a deadline.
+// connecting bounds the context of a Connect, unless it has a deadline.
 func (c *connector) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
 	switch t := c.negotiator.transport.(type) {
@@ -89,7 +89,7 @@ func (l lateConnect) Error() string {
 	return fmt.Sprintf("no connection within %v (give the context of Connect a deadline to wait longer)", time.Duration(l))
 }
 
-// open does everything that precedes the first call.
+// open does everything that precedes the first call. With an error the connection stays open.
 func (c *connector) open(ctx context.Context) error {
 	if err := c.reach(ctx); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,
-		asked:     c.observes() || len(c.opts.Handlers) > 0,
+		observed:  c.observes() || len(c.opts.Handlers) > 0,
 	}
 	conn, err := t.Dial(ctx)
 	switch {
@@ -133,16 +133,15 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 	}
 	l.use(conn, c.handle, c.slots, c.opts.Limits.Retries)
 	c.link.Store(l)
-	if l.exchange == nil {
-		if !c.life.Start(l.read) {
-			_ = conn.Close()
-			return c.life.Cause()
-		}
+	if l.exchange == nil && !c.life.Start(l.read) {
+		_ = conn.Close()
+		return c.life.Cause()
 	}
 	return nil
 }
 
-// begin does what follows the handshake.
+// begin does what follows the handshake: it opens the standalone stream if something reads it, and
+// tells a legacy server the log level.
 func (c *connector) begin(ctx context.Context) error {
 	e := c.current()
 	if c.observes() {

@@ -174,8 +174,11 @@ func (e modernEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil || result.ResultType != "task" {
-		return mcp.TaskState{}, false, err
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return mcp.TaskState{}, false, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
+	}
+	if result.ResultType != "task" {
+		return mcp.TaskState{}, false, nil
 	}
 	task, err := e.polled(raw)
 	return task.state, true, err
@@ -183,10 +186,11 @@ func (e modernEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
 
 func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
-	if err := json.Unmarshal(raw, &task.taskOutcome); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
+	err := json.Unmarshal(raw, &task)
+	if err == nil {
+		err = json.Unmarshal(raw, &task.state)
 	}
-	if err := json.Unmarshal(raw, &task.state); err != nil {
+	if err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	return task, nil

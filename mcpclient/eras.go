@@ -30,12 +30,12 @@ type eras struct {
 	forced   bool // by Options.Protocol.Revision
 	client   sessionClient
 
-	mu    sync.Mutex
-	asked time.Time
+	mu     sync.Mutex
+	probed time.Time // when the last probe began
 }
 
 // resend is called for a request that failed with err. It reports whether to send the request
-// again, because the server now speaks another era.
+// again, because the server now speaks another era, and otherwise returns the error of the call.
 func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
 	if r.spoken == nil { // a subscription, which ends with its era
 		r.spoken = e.era.Load()
@@ -47,8 +47,9 @@ func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _
 		if e.renewals.Within(ctx) || !e.doubts(r, err) {
 			return false, err
 		}
-		if asked := e.renewals.Renew(ctx, func() bool { return e.due(r.spoken) }, e.client.askAgain); asked != nil {
-			return false, fmt.Errorf("%w (and the server did not say what it speaks: %w)", err, asked)
+		probeErr := e.renewals.Renew(ctx, func() bool { return e.due(r.spoken) }, e.client.askAgain)
+		if probeErr != nil {
+			return false, fmt.Errorf("%w (and the server did not say what it speaks: %w)", err, probeErr)
 		}
 	}
 	if now := e.era.Load(); r.spoken == now || r.spoken.has(listenStreams) == now.has(listenStreams) {
@@ -57,14 +58,15 @@ func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _
 	return e.cross(r, err)
 }
 
-// due reports whether to probe a server that was addressed in an era.
+// due reports whether to probe a server that was addressed in an era: not if the era has changed
+// since, nor within eraPause of the last probe. The probe then counts as begun.
 func (e *eras) due(spoken *eraBox) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.era.Load() != spoken || time.Since(e.asked) < eraPause {
+	if e.era.Load() != spoken || time.Since(e.probed) < eraPause {
 		return false
 	}
-	e.asked = time.Now()
+	e.probed = time.Now()
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -11,9 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// handshake learns who the server is. In the legacy era it agrees on a revision.
+// handshake learns who the server is. In the legacy era it agrees on a revision, which may change
+// the era.
 func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
 	if e, ok := n.current().(*legacyEra); ok {
 		return n.initialize(ctx, e.revision)
@@ -21,7 +24,8 @@ func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
 	return n.discover(ctx, n.current())
 }
 
-// initialize introduces the client to a legacy server and requests a revision.
+// initialize introduces the client to a legacy server and requests a revision. The server may choose
+// another, unless the host has forced one.
 func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Server, error) {
 	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), revision...)
 	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
@@ -77,6 +81,34 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 	}
 	g.Server.Revision = revision
 	return g.Server, nil
+}
+
+// doubted adds to the error of a handshake over HTTP that there may be no server.
+func (l *link) doubted(err error) error {
+	if l.exchange == nil {
+		return err
+	}
+	return doubtful(err)
+}
+
+// doubtful adds to an error that what answers at the URL may be a web site or another API, if
+// its response suggests that.
+func doubtful(err error) error {
+	status, refused := errors.AsType[*transport.HTTPError](err)
+	rpc, answered := errors.AsType[*mcp.RPCError](err)
+	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && nothingThere(status.Status)) && !(answered && rpc.Code == 0) {
+		return err
+	}
+	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
+}
+
+// nothingThere reports whether another kind of server may answer a handshake with this status.
+func nothingThere(status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // encodeImplementation returns the JSON of the client's name and version.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -29,7 +28,8 @@ type link struct {
 	life   *lifecycle.Lifecycle
 	log    *slog.Logger
 	async  *lifecycle.SendQueue
-	asked  bool // the host answers the server's requests
+
+	observed bool // something reads what the server sends of its own accord
 
 	texts      redactor
 	warnings   warnings
@@ -89,34 +89,6 @@ type source struct {
 	quoted  bool          // it was found within other text, such as a log
 }
 
-// doubted adds to the error of a handshake over HTTP that there may be no server.
-func (l *link) doubted(err error) error {
-	if l.exchange == nil {
-		return err
-	}
-	return doubtful(err)
-}
-
-// doubtful adds to an error that what answers at the URL may be a web site or another API, if
-// its response suggests that.
-func doubtful(err error) error {
-	status, refused := errors.AsType[*transport.HTTPError](err)
-	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && nothingThere(status.Status)) && !(answered && rpc.Code == 0) {
-		return err
-	}
-	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
-}
-
-// nothingThere reports whether another kind of server may answer a handshake with this status.
-func nothingThere(status int) bool {
-	switch status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
-}
-
 // kill makes the connection end at once.
 func (l *link) kill() {
 	if conn, ok := wire.As[wire.Killer](l.conn); ok {
@@ -124,7 +96,8 @@ func (l *link) kill() {
 	}
 }
 
-// explain adds to the error of an unresponsive server what the connection knows about it.
+// explain adds to the error of an unresponsive server what the connection knows about it. l is nil
+// before the first connection.
 func (l *link) explain(err error) error {
 	if l == nil {
 		return err
@@ -190,7 +163,8 @@ func hungUp(err error) error {
 	return err
 }
 
-// died records that the connection ended by itself, and fails its calls.
+// died records that the connection ended by itself, because of err, and fails its calls. The first
+// error counts.
 func (l *link) died(err error) {
 	err = hungUp(err)
 	l.mu.Lock()
@@ -205,7 +179,8 @@ func (l *link) died(err error) {
 // over returns a channel that is closed when the connection has ended by itself.
 func (l *link) over() <-chan struct{} { return l.gone }
 
-// closedBy returns the error of a connection that ended because of err.
+// closedBy returns the error of calls on a connection that ended because of err: it matches
+// ErrClosed.
 func closedBy(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return err
@@ -213,7 +188,7 @@ func closedBy(err error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, err)
 }
 
-// loseSession implements [sessionHolder].
+// loseSession implements [sessionHolder], only over HTTP.
 func (l *link) loseSession() (restore func()) {
 	lost := l.exchange.Session()
 	if lost != nil {

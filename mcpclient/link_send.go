@@ -18,19 +18,24 @@ func (l *link) postNotification(ctx context.Context, method string, params []byt
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
-// hand passes a message to a connection that is not a [wire.Exchanger].
-func (l *link) hand(ctx context.Context, body []byte, header http.Header) error {
-	if l.headed == nil {
-		return l.conn.Send(ctx, body)
+// hand passes a message to a connection that is not a [wire.Exchanger]. header is ignored unless its
+// messages have headers. number is that of a [wire.Numberer], otherwise 0.
+func (l *link) hand(ctx context.Context, body []byte, header http.Header) (number int64, err error) {
+	switch {
+	case l.headed != nil:
+		return 0, l.headed.SendWithHeader(ctx, body, ownHeader(header))
+	case l.numbered != nil:
+		return l.numbered.SendNumbered(ctx, body)
 	}
-	return l.headed.SendWithHeader(ctx, body, ownHeader(header))
+	return 0, l.conn.Send(ctx, body)
 }
 
 // post sends a message without a response, in the given session, or in the current one if s is
-// nil. The error is [wire.ErrSessionOver] if the session has ended.
+// nil. The error is [wire.ErrSessionOver] if the session has ended; if the connection is ending it
+// says why.
 func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire.Session) error {
 	if l.exchange == nil {
-		err := l.hand(ctx, body, header)
+		_, err := l.hand(ctx, body, header)
 		if err != nil {
 			return cmp.Or(l.client.refused(l), err)
 		}

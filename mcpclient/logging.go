@@ -29,7 +29,7 @@ func (l *logLevels) ask(ctx context.Context, by sender, level mcp.LogLevel) erro
 func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {
-		if level != "" && !l.peer.offered(requirement(method)) {
+		if level != "" && !l.peer.provides(requirement(method)) {
 			return &CapabilityError{Capability: requirement(method)}
 		}
 		l.level.Store(&level)

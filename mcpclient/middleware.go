@@ -124,7 +124,8 @@ func withMiddleware(next sender, c *caller) sender {
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		defer caught(c.log, r.method, errMiddlewarePanicked, &err)
-		q := c.invocation(r, o)
+		c.wire.number(r)
+		q := c.forMiddleware(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 			r, o, err := q.changed(r, o, given) // copies, because middleware may send them more than once

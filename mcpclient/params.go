@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// customRequest returns a request with params. It removes members that the era writes, so that
-// the message has each of them once.
+// customRequest returns a request with params, and options for their _meta. It removes members that
+// the era writes from the params, so that the message has each of them once.
 func customRequest(method string, params any) (*request, []CallOption, error) {
 	encoded, err := jsonrpc.EncodeParams(params)
 	r := &request{method: method, params: encoded}
@@ -46,7 +46,8 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 	return r, opts, nil
 }
 
-// encodeArguments returns the params of a request with a name and arguments.
+// encodeArguments returns the params of a request with a name and arguments, which are left out if
+// they are nil or null.
 func encodeArguments(name string, args any) ([]byte, error) {
 	const names, arguments = `{"name":`, `,"arguments":`
 	raw, isRaw := args.(json.RawMessage)

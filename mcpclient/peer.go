@@ -24,8 +24,10 @@ type peer struct {
 	undeclared   bool   // what the server does not declare counts as declared
 }
 
+// eraBox holds an era, so that a pointer to it can be stored and compared.
 type eraBox struct{ era }
 
+// current returns the era in use.
 func (p *peer) current() era { return p.era.Load().era }
 
 // isReady reports whether Connect has succeeded.
@@ -41,13 +43,14 @@ func (p *peer) knownServer() mcp.Server {
 
 func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
 
+// tolerated warns about a harmless violation of the protocol by the current connection.
 func (p *peer) tolerated(breach string, args ...any) {
 	p.link.Load().warnings.tolerated(breach, args...)
 }
 
-// offered reports whether the server declared a capability of [requirement], or its revision
+// provides reports whether the server declared a capability of [requirement], or its revision
 // cannot declare it. It is always true with Options.Protocol.AllowUndeclared.
-func (p *peer) offered(capability string) bool {
+func (p *peer) provides(capability string) bool {
 	if p.undeclared {
 		return true
 	}
@@ -63,6 +66,7 @@ func (p *peer) taskable(tool *mcp.Tool) error {
 	return p.current().taskable(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
 }
 
+// rpcError decodes the error of a response, without the secrets of the current connection.
 func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().texts.scrub) }
 
 // modern returns the modern era with a revision.

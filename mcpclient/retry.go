@@ -72,7 +72,8 @@ func withRetry(next sender, p retries, sessions resender) sender {
 	}
 }
 
-// again returns nil if a failed request may be resent after a wait.
+// again returns nil if a failed request may be resent, after the wait that it sets, and otherwise the
+// error of the call.
 func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) error {
 	if f.Count >= p.max || !p.safe(r.method, f.Err) {
 		return f.Err
@@ -86,8 +87,9 @@ func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) err
 	return nil
 }
 
-// passing returns the wait after a temporary failure. failed is the number of earlier failures.
-// It returns false for a permanent failure or too long a wait.
+// passing returns the wait after a temporary failure. failed is the number of earlier failures. ok is
+// false for a permanent failure, and if the wait is longer than maxRetryWait or reaches the deadline
+// of ctx.
 func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
 	later := wait
@@ -113,6 +115,18 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 func lost(err error) bool {
 	_, broken := errors.AsType[*transport.BrokenError](err)
 	return broken
+}
+
+// repeatable reports whether a request can be sent twice without harm. It is unknown what a tool or
+// a method of an extension does.
+func repeatable(method string) bool {
+	switch method {
+	case "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read",
+		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete",
+		"logging/setLevel", "tasks/get", "tasks/list", "tasks/result", "skills/list", "skills/get":
+		return true
+	}
+	return false
 }
 
 // safe reports whether a request of a call may be resent.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,9 +24,9 @@ type inFlight struct {
 	ctx      context.Context // the caller's, and that of exchanges over HTTP
 	stop     func()          // ends exchanges over HTTP; nil if the server cannot ask in between
 	request  *request
-	sent     *wire.Message // over HTTP
+	sent     *wire.Message // over HTTP, otherwise nil
 	answered bool          // by the exchange over HTTP
-	asked    atomic.Bool   // the server has sent a request in between
+	asked    atomic.Bool   // the server has sent a request that may belong to the call
 
 	listening *listening // only of subscriptions/listen
 }
@@ -89,12 +90,13 @@ func (w *roundTripper) number(r *request) {
 	}
 }
 
-// start registers a request as awaiting its response.
+// start registers a request as awaiting its response. With an error, that of a closed connection, it
+// has no id.
 func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
 		flight.sent = new(wire.Message)
-		if l.asked && givesCause(r) && l.client.current().answers() {
+		if l.observed && givesCause(r) && l.client.current().answers() {
 			flight.ctx, flight.stop = context.WithCancel(ctx)
 		}
 	}
@@ -128,52 +130,60 @@ var bodies = sync.Pool{New: func() any { return new([]byte) }}
 const keptBody = 16 << 10
 
 // exchange passes a request to the connection and waits for the response. sent means that the
-// server may have received it. Over HTTP, progress may arrive on the standalone stream while
-// the exchange is silent: a caller that asked for progress waits for both.
+// server may have received it.
 func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
-	var number int64 // the connection's number of the message
-	if l.exchange == nil {
-		body := bodies.Get().(*[]byte)
-		*body = e.encode((*body)[:0], flight.ID, flight.request, o)
-		switch {
-		case l.headed != nil:
-			err = l.headed.SendWithHeader(ctx, *body, ownHeader(e.header(flight.request)))
-		case l.numbered != nil:
-			number, err = l.numbered.SendNumbered(ctx, *body)
-		default:
-			err = l.conn.Send(ctx, *body)
-		}
-		if cap(*body) <= keptBody {
-			bodies.Put(body)
-		}
-		if err != nil {
-			return w.unsent(l, flight, err)
-		}
-	} else {
-		m := l.message(e, flight, o)
-		m.Handshake = !w.peer.isReady()
-		if o.heed || o.progress != nil {
-			w.standalone.open(ctx)
-		}
-		deliver := func(data []byte) bool {
-			flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
-			return flight.answered
-		}
-		if o.progress == nil {
-			w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
-			answer, err, _ := flight.Response()
-			return true, answer, err
-		}
-		wait := func(late context.Context) { <-late.Done() } // the caller waits for the answer itself
-		if !w.life.Start(func() { w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), wait) }) {
-			return false, jsonrpc.Response{}, ErrClosed
-		}
+	if l.exchange != nil {
+		return w.exchangeAlone(ctx, l, e, flight, o)
 	}
-	answer, err := flight.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	body := bodies.Get().(*[]byte)
+	*body = e.encode((*body)[:0], flight.ID, flight.request, o)
+	var header http.Header
+	if l.headed != nil {
+		header = e.header(flight.request)
+	}
+	number, err := l.hand(ctx, *body, header)
+	if cap(*body) <= keptBody {
+		bodies.Put(body)
+	}
+	if err != nil {
+		return w.unsent(l, flight, err)
+	}
+	answer, err := flight.wait(ctx, o)
 	if err != nil && l.numbered != nil && l.numbered.Unwritten(number) {
 		return false, answer, &unsentError{err}
 	}
 	return true, answer, err
+}
+
+// exchangeAlone is exchange on a connection where every request has a response channel of its own.
+// Progress may arrive on the standalone stream while the exchange is silent: a caller that asked
+// for progress waits for both.
+func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+	m := l.message(e, flight, o)
+	m.Handshake = !w.peer.isReady()
+	if o.heed || o.progress != nil {
+		w.standalone.open(ctx)
+	}
+	deliver := func(data []byte) bool {
+		flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
+		return flight.answered
+	}
+	if o.progress == nil {
+		w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
+		answer, err, _ := flight.Response()
+		return true, answer, err
+	}
+	wait := func(late context.Context) { <-late.Done() } // the caller waits for the answer itself
+	if !w.life.Start(func() { w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), wait) }) {
+		return false, jsonrpc.Response{}, ErrClosed
+	}
+	answer, err := flight.wait(ctx, o)
+	return true, answer, err
+}
+
+// wait waits for the response, and passes progress to the caller's function.
+func (f *inFlight) wait(ctx context.Context, o *callOptions) (jsonrpc.Response, error) {
+	return f.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
 }
 
 // message returns a request as it is sent over HTTP.
@@ -195,8 +205,8 @@ func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 // violation of the protocol. It may come shortly after the end of the exchange.
 const strayTime = 100 * time.Millisecond
 
-// posted ends a call whose exchange over HTTP has ended. wait waits for an answer that arrives
-// in another way.
+// posted ends a call whose exchange over HTTP has ended with err, unless it has an answer. wait waits
+// for an answer that arrives in another way.
 func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(late context.Context)) {
 	switch {
 	case flight.answered:
@@ -216,20 +226,22 @@ func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(la
 	l.calls.Fail(flight.ID, err)
 }
 
-// unsent handles a request that a connection did not accept.
+// unsent returns the outcome of a request that a connection did not accept because of err. The call
+// may have ended meanwhile, with an answer or an error that has more details.
 func (w *roundTripper) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
-	answer, callErr, ok := flight.Response() // it has more details
-	if refused := l.client.refused(l); refused != nil && (!ok || callErr != nil) {
+	answer, callErr, ended := flight.Response()
+	if refused := l.client.refused(l); refused != nil && (!ended || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
 	}
-	if ok {
+	if ended {
 		return true, answer, callErr
 	}
 	conn, ok := wire.As[wire.Acknowledger](l.conn)
 	return ok && conn.Acknowledged(), jsonrpc.Response{}, err
 }
 
-// finish forgets a call, and ends what is still being answered for it.
+// finish forgets a call, and ends what is still being answered for it. gaveUp means that its caller
+// has stopped waiting.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)
 	flight := call.Value.(*inFlight)
@@ -241,7 +253,7 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	}
 }
 
-// tellCancelled sends notifications/cancelled for a request.
+// tellCancelled queues notifications/cancelled for a request, if its era has that.
 func (w *roundTripper) tellCancelled(l *link, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
 	if !w.peer.current().cancels(flight.request, l.exchange != nil) {

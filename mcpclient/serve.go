@@ -32,24 +32,24 @@ type dispatcher struct {
 
 // serve answers a server's request, on a goroutine of its own if that needs a handler.
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
-	known := d.client.current().answers()
+	allowed := d.client.current().answers()
 	switch {
 	case from.session != nil && from.session.Over():
 		d.log.Debug("ignored a request of the server: its session has ended", "method", d.texts.cut(m.Method))
 	case len(m.ID) > maxServerID:
 		d.warnings.tolerated("ignored a request of the server: its id is too long", "method", d.texts.cut(m.Method), "bytes", len(m.ID))
-	case !known && d.link.exchange != nil:
+	case !allowed && d.link.exchange != nil:
 		d.warnings.tolerated("ignored a request of the server: its revision has none, and no way to answer them", "method", d.texts.cut(m.Method))
 	case m.Method == "ping":
-		if !known {
+		if !allowed {
 			d.warnings.tolerated("answered a ping of the server: its revision has none")
 		}
 		d.link.postAsync(asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
-	case !known:
+	case !allowed:
 		d.warnings.tolerated("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
 		d.refuse(m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
-		d.handled(m, from)
+		d.start(m, from)
 	}
 }
 
@@ -58,9 +58,9 @@ func (d *dispatcher) refuse(m jsonrpc.Message, from source, err error) {
 	d.link.postAsync(asyncPost{session: from.session, what: "refusal of " + d.texts.cut(m.Method), body: responseTo(m.ID, nil, err)})
 }
 
-// handled lets a handler answer a server's request, unless too many are running or one answers
-// a request with the same id.
-func (d *dispatcher) handled(m jsonrpc.Message, from source) {
+// start lets a handler answer a server's request on a goroutine. It refuses the request if too many
+// are running or one answers a request with the same id.
+func (d *dispatcher) start(m jsonrpc.Message, from source) {
 	if !d.slots.TryAcquire() {
 		d.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(d.slots)))
 		return
@@ -96,7 +96,7 @@ func (d *dispatcher) register(r *serverRequest) bool {
 	return true
 }
 
-// answer runs the handler and sends its result.
+// answer runs the handler and sends its result, unless the server wants none or the client is closed.
 func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
 	defer d.slots.Release()
 	result, err := d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
@@ -131,7 +131,8 @@ func (d *dispatcher) unregister(r *serverRequest) (silent bool) {
 	return r.silent
 }
 
-// sendAnswer sends the answer to a request, and logs a failure.
+// sendAnswer sends the answer to a request, and logs a failure. If the server has forgotten the
+// session, the call in whose response it asked fails.
 func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	ctx, cancel := context.WithTimeout(d.life.Context(), answerTimeout)
 	defer cancel()
@@ -183,10 +184,10 @@ func (d *dispatcher) cancelled(s wire.Session, params json.RawMessage) {
 func (d *dispatcher) abandon(s wire.Session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, a := range d.serving {
+	for id, r := range d.serving {
 		if s == nil || id.session == s {
-			a.silent = true
-			a.cancel()
+			r.silent = true
+			r.cancel()
 			delete(d.serving, id)
 		}
 	}
@@ -204,15 +205,15 @@ func (d *dispatcher) busy() bool {
 func (d *dispatcher) callEnded(call *jsonrpc.Call, gaveUp bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, a := range d.serving {
-		if a.call == call && (a.certain || gaveUp) {
-			a.cancel()
+	for _, r := range d.serving {
+		if r.call == call && (r.certain || gaveUp) {
+			r.cancel()
 		}
 	}
 }
 
-// reply sends the answer to a server's request, in the session of the request. It sends it
-// again after a temporary refusal, as the server waits for it.
+// reply sends the answer to a server's request, in the session of the request. After a temporary
+// failure it sends it again, up to Limits.Retries times, as the server waits for it.
 func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return d.link.post(ctx, body, d.client.current().header(nil), s)

@@ -9,18 +9,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func (r *request) info() mcp.CallInfo {
-	if r.call.Method != "" {
-		return r.call
-	}
-	return mcp.CallInfo{ID: r.call.ID, Method: r.method, Name: r.target}
-}
-
-// info describes the call that became the task, without its id, for display.
-func (t *Task) info() mcp.CallInfo {
-	return mcp.CallInfo{ID: t.callID, Method: "tools/call", Name: t.tool}
-}
-
 // serverRequest is a server's request that is being answered.
 type serverRequest struct {
 	id      serverRequestID
@@ -106,6 +94,7 @@ func (d *dispatcher) hold(call *jsonrpc.Call) (resume func()) {
 	}
 }
 
+// info describes the call to which the request belongs, nil if it is unknown.
 func (r *serverRequest) info() *mcp.CallInfo {
 	if r.call == nil {
 		return nil
@@ -124,7 +113,7 @@ func (s *sharedValues) Value(key any) any {
 	var shared any
 	for i, call := range s.calls {
 		v := call.Value.(*inFlight).ctx.Value(key)
-		if i > 0 && !same(v, shared) {
+		if i > 0 && !equal(v, shared) {
 			return nil
 		}
 		shared = v
@@ -132,12 +121,8 @@ func (s *sharedValues) Value(key any) any {
 	return shared
 }
 
-// same reports whether a and b are equal. Values that cannot be compared differ.
-func same(a, b any) (equal bool) {
-	defer func() {
-		if recover() != nil {
-			equal = false
-		}
-	}()
+// equal reports whether a and b are equal. Values that cannot be compared differ.
+func equal(a, b any) (same bool) {
+	defer func() { _ = recover() }() // of a comparison of such values
 	return a == b
 }

@@ -59,15 +59,15 @@ func (s *standaloneStream) end() {
 	}
 }
 
-// open opens the stream, unless it is open or the server has none.
+// open opens the stream, unless it has been opened before or the era has none.
 func (s *standaloneStream) open(ctx context.Context) {
 	if s.peer.current().has(standaloneStreams) && !s.want() {
 		s.read(ctx)
 	}
 }
 
-// read starts to read the stream, if there is one, and returns when it is open: before that,
-// the server drops its messages.
+// read starts to read the stream, if the connection can have one, and returns when it is open, since
+// the server drops earlier messages, when it has ended, or after streamGrace.
 func (s *standaloneStream) read(ctx context.Context) {
 	l := s.peer.link.Load()
 	if l.exchange == nil {
@@ -111,16 +111,4 @@ func (s *standaloneStream) ended(err error) {
 	if !s.sessions.notice(err) || recent {
 		s.log.Warn("the server's standalone stream ended", "error", err)
 	}
-}
-
-// repeatable reports whether a request can be sent twice. What a tool or an unknown method does
-// is not known.
-func repeatable(method string) bool {
-	switch method {
-	case "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read",
-		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete",
-		"logging/setLevel", "tasks/get", "tasks/list", "tasks/result", "skills/list", "skills/get":
-		return true
-	}
-	return false
 }

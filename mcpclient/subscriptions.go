@@ -122,12 +122,24 @@ func (s *Subscription) Filter() mcp.SubscriptionFilter {
 func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error] {
 	return func(yield func(mcp.Change, error) bool) {
 		for {
-			change, err, ok := s.next(ctx)
+			change, ok, over := s.take()
 			switch {
-			case err != nil:
-				yield(mcp.Change{}, err)
+			case ok:
+				if !yield(change, nil) {
+					return
+				}
+				continue
+			case over:
+				if s.err != nil {
+					yield(mcp.Change{}, s.err)
+				}
 				return
-			case !ok || !yield(change, nil):
+			}
+			select {
+			case <-s.wake:
+			case <-s.over:
+			case <-ctx.Done():
+				yield(mcp.Change{}, ended(ctx))
 				return
 			}
 		}
@@ -148,26 +160,8 @@ func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
 	return change, ok, err
 }
 
-// next waits for a change. ok is false when the subscription was closed.
-func (s *Subscription) next(ctx context.Context) (change mcp.Change, err error, ok bool) {
-	for {
-		change, ok, over := s.take()
-		switch {
-		case ok:
-			return change, nil, true
-		case over:
-			return mcp.Change{}, s.err, false
-		}
-		select {
-		case <-s.wake:
-		case <-s.over:
-		case <-ctx.Done():
-			return mcp.Change{}, ended(ctx), false
-		}
-	}
-}
-
-// take returns the oldest change. over means that there is none and none can arrive.
+// take returns the oldest change. over means that there is none and none can arrive; err is final
+// then.
 func (s *Subscription) take() (change mcp.Change, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +176,8 @@ func (s *Subscription) take() (change mcp.Change, ok, over bool) {
 	return change, true, false
 }
 
-// push adds a change for the reader.
+// push adds a change for the reader, unless it waits already or the queue says that all is stale. A
+// change beyond the bound makes all stale.
 func (s *Subscription) push(change mcp.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

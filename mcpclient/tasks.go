@@ -138,7 +138,7 @@ func (c *Client) Task(id, tool string) *Task {
 }
 
 func (s *taskStarter) newTask(id, tool string, call int64) *Task {
-	return &Task{taskParts: s.taskParts, id: id, tool: tool, callID: call}
+	return &Task{taskParts: s.taskParts, id: id, tool: tool, callID: call, answered: map[[sha256.Size]byte]bool{}}
 }
 
 // Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for this client,
@@ -321,12 +321,15 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	return nil
 }
 
+// request returns a request about the task.
 func (t *Task) request(method string) *request {
-	params, err := jsonrpc.EncodeParams(map[string]string{"taskId": t.id})
-	if err != nil {
-		params = nil // a map of strings always marshals
-	}
+	params := append(jsonrpc.AppendString([]byte(`{"taskId":`), t.id), '}')
 	return &request{method: method, target: t.id, params: params, call: t.info(), task: true}
+}
+
+// info describes the call that became the task, without the id of the task, for display.
+func (t *Task) info() mcp.CallInfo {
+	return mcp.CallInfo{ID: t.callID, Method: "tools/call", Name: t.tool}
 }
 
 func (t *Task) decode(raw json.RawMessage) (*mcp.CallToolResult, error) {

@@ -153,7 +153,7 @@ func (t *Task) giveUp(ctx context.Context) {
 
 // sendUnawaited sends a request without waiting for the response.
 func (w *roundTripper) sendUnawaited(ctx context.Context, r *request) {
-	if !w.peer.offered(requirement(r.method)) {
+	if !w.peer.provides(requirement(r.method)) {
 		return
 	}
 	l, e, o := w.peer.link.Load(), w.peer.current(), new(callOptions)

@@ -74,8 +74,8 @@ func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// answer answers the new questions. Each question is answered once, although it stays
-// until the server has seen the answer.
+// answer answers the new questions. Each question is answered once, although it stays until the
+// server has seen the answer. After an error it counts as not answered.
 func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []CallOption) (err error) {
 	input, rounds, err := t.claim(questions)
 	if err != nil || len(input) == 0 {
@@ -106,7 +106,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 // taskInput is the method that answers what a task asks.
 const taskInput = "tasks/update"
 
-// update tells the server answers.
+// update sends answers to the server.
 func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, opts []CallOption) error {
 	raw, err := jsonrpc.Marshal(answers)
 	if err != nil {
@@ -170,17 +170,14 @@ func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answer
 func (t *Task) claimRound(round *mcp.InputRequired) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.answered == nil {
-		t.answered = map[[sha256.Size]byte]bool{}
-	}
 	for key := range round.Requests {
 		t.answered[sha256.Sum256([]byte(key))] = true
 	}
 	t.rounds = max(t.rounds, round.Rounds)
 }
 
-// claim reads the questions without an answer, finished or under way, and counts their
-// round. Then they count as answered.
+// claim returns the questions that have no answer yet, not even one in preparation, and the number
+// of rounds including theirs. From then on they count as answered.
 func (t *Task) claim(questions json.RawMessage) (_ map[string]mcp.InputRequest, rounds int, _ error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,9 +187,6 @@ func (t *Task) claim(questions json.RawMessage) (_ map[string]mcp.InputRequest, 
 		if t.answered[hash] {
 			delete(input, key)
 			continue
-		}
-		if t.answered == nil {
-			t.answered = map[[sha256.Size]byte]bool{}
 		}
 		t.answered[hash] = true
 	}
@@ -214,11 +208,8 @@ func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 // polledTask is a server's answer to a poll.
 type polledTask struct {
 	state mcp.TaskState
-	taskOutcome
-}
 
-// taskOutcome is a task's questions or result, in the answer to a modern poll.
-type taskOutcome struct {
+	// The questions or the outcome of the task, only in the modern era.
 	Input  json.RawMessage `json:"inputRequests"`
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`

@@ -128,8 +128,8 @@ func (o *callOptions) limitsOrDefault() bound.Limits {
 	return l
 }
 
-// within bounds ctx by the limits. bounds is nil if there are none; otherwise its Stop must be
-// called.
+// within bounds ctx by the limits. bounds is nil if there are none; its Stop must be called, also on
+// nil.
 func within(ctx context.Context, l bound.Limits) (_ context.Context, bounds *bound.Context) {
 	if l.None() {
 		return ctx, nil
@@ -157,7 +157,8 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns [context.DeadlineExceeded].
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// ended returns the error of a call whose context ended.
+// ended returns the error of a call whose context ended: a [*TimeoutError] for a limit of the client,
+// otherwise one that matches the context's error and names its cause.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if limit, ok := errors.AsType[*bound.Expired](cause); ok {

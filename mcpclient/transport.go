@@ -204,10 +204,10 @@ func (t *HTTP) Identity() string {
 	return "http " + t.URL
 }
 
-// fallback returns the transport to use if the server answered initialize with err, nil if err
-// is final. A server refuses it as one of 2024-11-05 does: "If it fails with [...] 400 Bad
-// Request, 404 Not Found or 405 Method Not Allowed: Issue a GET request to the server URL",
-// unless the body has an error of the modern era.
+// fallback returns the transport to use if the server answered initialize with err, nil if err is
+// final. A server of 2024-11-05 refuses it with one of three statuses: "If it fails with [...] 400
+// Bad Request, 404 Not Found or 405 Method Not Allowed: Issue a GET request to the server URL". An
+// answer whose body is a JSON-RPC error is no [*transport.HTTPError] if only modern servers send it.
 func (t *HTTP) fallback(err error) *HTTP {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok || t.SSE {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
-// maxWarnings bounds the warnings about one connection.
+// maxWarnings bounds the warnings of each kind about one connection.
 const maxWarnings = 100
 
 // warnings logs what a server does wrong on one connection.
@@ -16,8 +16,9 @@ type warnings struct {
 	life *lifecycle.Lifecycle
 	log  *slog.Logger
 
-	mu                 sync.Mutex
-	breaches, failures int // of the protocol, and of answers to the server
+	mu       sync.Mutex
+	breaches int // of the protocol
+	failures int // to do something for the server
 }
 
 // tolerated warns about a harmless violation of the protocol.
