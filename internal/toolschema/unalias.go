@@ -2,7 +2,6 @@ package toolschema
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
@@ -24,14 +23,18 @@ func (s *Schema) restore(args map[string]any) map[string]any {
 	return restored
 }
 
-// unaliaser replaces the aliases of properties by their names.
+// unaliaser replaces the aliases of properties by their names, until its steps are used up or depth is 0. The rest of
+// the value then keeps its aliases.
 type unaliaser struct {
 	*repair
 	own map[string]string // names by alias
 }
 
-// value replaces the aliases in v whose names a subschema about v mentions.
+// value replaces the aliases in v whose names one of the subschemas about v mentions.
 func (u *unaliaser) value(about []any, v any, depth int) any {
+	if u.left <= 0 || depth < 0 {
+		return v
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		return u.object(u.concerning(about, depth), v, depth)
@@ -39,17 +42,14 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 		all := u.concerning(about, depth)
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = item
-			if u.left > 0 && depth > 0 {
-				out[i] = u.value(u.ofItem(all, i), item, depth-1)
-			}
+			out[i] = u.value(u.ofItem(all, i), item, depth-1)
 		}
 		return out
 	}
 	return v
 }
 
-// object replaces the aliases of an object's members.
+// object replaces the aliases of an object's members. An alias stays if the object has the name, too.
 func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) map[string]any {
 	mentioned := u.mentioned(about)
 	patterns := make([][]string, len(about))
@@ -57,17 +57,13 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 		patterns[i] = u.patternsOf(s)
 	}
 	out := make(map[string]any, len(v))
-	for key, member := range v {
-		name := key
-		if own, ok := u.own[key]; ok && (mentioned[own] || u.allowed(about, own, key)) {
+	for name, member := range v {
+		if own, ok := u.own[name]; ok && mentioned[own] {
 			if _, both := v[own]; !both {
 				name = own
 			}
 		}
-		out[name] = member
-		if u.left > 0 && depth > 0 {
-			out[name] = u.value(u.ofMember(about, patterns, name), member, depth-1)
-		}
+		out[name] = u.value(u.ofMember(about, patterns, name), member, depth-1)
 	}
 	return out
 }
@@ -86,14 +82,6 @@ func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 		})
 	}
 	return out
-}
-
-// allowed reports whether a propertyNames allows a name but not its alias.
-func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
-	return slices.ContainsFunc(about, func(s map[string]any) bool {
-		names, ok := s["propertyNames"]
-		return ok && u.doc.Aliased(names, name, alias)
-	})
 }
 
 // concerning returns subschemas about a value, and the subschemas that they apply to it: targets of
@@ -130,31 +118,12 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name string) []any {
 	var out []any
 	for i, s := range about {
-		if !u.doc.Spend(1 + len(tree.List(s["enum"]))) {
+		if !u.doc.Spend(1) {
 			break
 		}
-		for _, value := range rewrite.Enumerated(s) {
-			if member, ok := tree.Object(value)[name]; ok {
-				out = append(out, map[string]any{"const": member})
-			}
-		}
-		if property, ok := tree.Object(s["properties"])[name]; ok {
-			out = append(out, property)
-			continue
-		}
-		byPattern := tree.Object(s["patternProperties"])
-		for _, pattern := range patterns[i] {
-			if matches, known := u.doc.Matches(pattern, name); matches && known {
-				out = append(out, byPattern[pattern])
-			}
-			if u.doc.Left == 0 {
-				break
-			}
-		}
-		for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
-			if s[keyword] != nil {
-				out = append(out, s[keyword])
-			}
+		out = append(out, u.rulesFor(s, patterns[i], name)...)
+		if rest, ok := s["unevaluatedProperties"]; ok {
+			out = append(out, rest)
 		}
 	}
 	return out
@@ -164,13 +133,8 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 func (u *unaliaser) ofItem(about []map[string]any, i int) []any {
 	var out []any
 	for _, s := range about {
-		if !u.doc.Spend(1 + len(tree.List(s["enum"]))) {
+		if !u.doc.Spend(1) {
 			break
-		}
-		for _, value := range rewrite.Enumerated(s) {
-			if items := tree.List(value); i < len(items) {
-				out = append(out, map[string]any{"const": items[i]})
-			}
 		}
 		for _, item := range []any{itemOf(s, i), s["contains"], s["unevaluatedItems"]} {
 			if item != nil {

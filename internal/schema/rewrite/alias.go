@@ -3,68 +3,62 @@ package rewrite
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxPropertyName is the longest name of a property that Anthropic accepts.
+// maxPropertyName is the longest name of a property that Anthropic accepts, in bytes.
 const maxPropertyName = 64
 
+// plainName is the pattern in the error of Anthropic for the name of a property, at any depth.
 var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
-// Aliases returns an alias for every property whose name some provider refuses, wherever a schema
-// mentions it. The result maps aliases to names. No alias is the name of a property.
+// Aliases returns an alias for the name of every property that Anthropic refuses. The result maps aliases to names;
+// it is nil if all names are accepted. An alias differs from the names that the schema mentions.
 func Aliases(root any) map[string]string {
-	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
+	mentioned, odd := map[string]bool{}, map[string]bool{}
 	for s := range tree.All(root) {
-		eachDescribed(s, func(name string) { c.names[name] = true })
-		for _, value := range Enumerated(s) {
-			c.addValue(value)
-		}
-		for says := range tree.All(s["propertyNames"]) {
-			for _, name := range tree.Strings(Enumerated(says)) {
-				c.taken[name] = true
+		EachName(s, func(name string) { mentioned[name] = true })
+		for name := range tree.Object(s["properties"]) {
+			if !plainName.MatchString(name) {
+				odd[name] = true
 			}
 		}
 	}
-	return c.aliases()
-}
-
-// collector collects the names of properties that a schema mentions, and the names in its
-// enumerated values, which no alias may have.
-type collector struct{ names, taken map[string]bool }
-
-// addValue collects the names in an enumerated value.
-func (c *collector) addValue(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			c.addValue(item)
+	var out map[string]string
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		alias := oddRune.ReplaceAllString(name, "_")
+		if len(alias) > maxPropertyName {
+			alias = alias[:maxPropertyName]
 		}
-	case map[string]any:
-		for name, member := range v {
-			c.taken[name] = true
-			c.addValue(member)
+		taken := func(alias string) bool {
+			_, isAlias := out[alias]
+			return mentioned[alias] || isAlias || alias == ""
 		}
+		sum := sha256.Sum256([]byte(name))
+		for digits := 8; taken(alias) && digits <= 2*len(sum); digits += 8 {
+			suffix := "_" + hex.EncodeToString(sum[:])[:digits]
+			alias = alias[:min(len(alias), max(maxPropertyName-len(suffix), 0))] + suffix
+			alias = alias[:min(len(alias), maxPropertyName)]
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[alias] = name
 	}
+	return out
 }
 
-// Enumerated lists the values of enum and const.
-func Enumerated(s map[string]any) []any {
-	values := tree.List(s["enum"])
-	if v, ok := s["const"]; ok {
-		values = append(slices.Clip(values), v)
-	}
-	return values
-}
-
-// eachDescribed visits the names of properties that the keywords of a subschema mention. It may
-// visit a name more than once.
-func eachDescribed(s map[string]any, visit func(name string)) {
+// EachName visits the names of properties that the keywords of a subschema mention, those of its subschemas left out.
+// It may visit a name more than once.
+func EachName(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
 		for name, says := range tree.Object(s[key]) {
 			visit(name)
@@ -78,46 +72,78 @@ func eachDescribed(s map[string]any, visit func(name string)) {
 	}
 }
 
-// EachName visits the names of properties that a subschema mentions, also in its enumerated values.
-// It may visit a name more than once.
-func EachName(s map[string]any, visit func(name string)) {
-	eachDescribed(s, visit)
-	for _, value := range Enumerated(s) {
-		for name := range tree.Object(value) {
-			visit(name)
+// aliases has the aliases of a schema by the names for which they stand.
+type aliases map[string]string
+
+func aliasesOf(root any) aliases {
+	out := aliases{}
+	for alias, name := range Aliases(root) {
+		out[name] = alias
+	}
+	return out
+}
+
+// write replaces the names that a subschema mentions, those of its subschemas left out. The rules for names that only
+// fit the names of the server are left to validation.
+func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *Report) {
+	var odd []string
+	EachName(out, func(name string) {
+		if _, ok := a[name]; ok {
+			odd = append(odd, name)
 		}
+	})
+	if odd == nil {
+		return
+	}
+	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
+		if named := tree.Object(out[key]); named != nil {
+			out[key] = a.members(named, tree.Join(at, key), r)
+		}
+	}
+	if required := tree.List(out["required"]); required != nil {
+		out["required"] = a.list(required)
+	}
+	matched := slices.ContainsFunc(tree.Keys(tree.Object(out["patternProperties"])), func(pattern string) bool {
+		return slices.ContainsFunc(odd, func(name string) bool {
+			matches, known := doc.Matches(pattern, name)
+			return matches || !known
+		})
+	})
+	if matched {
+		r.Note(at, "patternProperties", profile.Wider, "left to validation for renamed properties")
+	}
+	if _, ok := out["propertyNames"]; ok { // an alias may not fit
+		r.Note(at, "propertyNames", profile.Wider, "left to validation, because properties are renamed")
+		delete(out, "propertyNames")
 	}
 }
 
-// aliases maps aliases to names. No alias is the name of a property or the alias of another name.
-func (c *collector) aliases() map[string]string {
-	var odd []string
-	for name := range c.names {
-		if !plainName.MatchString(name) {
-			odd = append(odd, name)
+// members gives the members of an object their aliases.
+func (a aliases) members(named map[string]any, at string, r *Report) map[string]any {
+	out := make(map[string]any, len(named))
+	for _, name := range tree.Keys(named) {
+		says := named[name]
+		if others, ok := says.([]any); ok {
+			says = a.list(others)
 		}
+		alias, odd := a[name]
+		if odd {
+			r.Note(tree.Join(at, name), "", profile.Same, "the property is called "+strconv.Quote(alias))
+			name = alias
+		}
+		out[name] = says
 	}
-	slices.Sort(odd)
-	var out map[string]string
-	for _, name := range odd {
-		alias := oddRune.ReplaceAllString(name, "_")
-		if len(alias) > maxPropertyName {
-			alias = alias[:maxPropertyName]
+	return out
+}
+
+// list gives the names in a list their aliases.
+func (a aliases) list(all []any) []any {
+	out := slices.Clone(all)
+	for i, name := range out {
+		text, isText := name.(string)
+		if alias, odd := a[text]; odd && isText {
+			out[i] = alias
 		}
-		taken := func(alias string) bool {
-			_, isAlias := out[alias]
-			return c.names[alias] || c.taken[alias] || isAlias || alias == ""
-		}
-		sum := sha256.Sum256([]byte(name))
-		for salt := 8; taken(alias) && salt <= len(sum)*2; salt += 8 {
-			suffix := "_" + hex.EncodeToString(sum[:])[:salt]
-			alias = alias[:min(len(alias), max(maxPropertyName-len(suffix), 0))] + suffix
-			alias = alias[:min(len(alias), maxPropertyName)]
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[alias] = name
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func modernize(root map[string]any, o modernOptions, r *Report) *document {
 		ignoresBesideRefs: ignoresBesideRefs(root),
 	}
 	if o.plainNames {
-		m.names = newNames(m.original)
+		m.aliases = aliasesOf(root)
 	}
 	m.out.Root = tree.Object(m.schema(root, ""))
 	return m.out
@@ -47,7 +47,7 @@ type modernizer struct {
 	modernOptions
 	original          *tree.Document
 	out               *document
-	names             *names
+	aliases           aliases
 	ignoresBesideRefs bool // draft-07 or older: other keywords beside $ref are ignored
 	foreign           bool // inside a subschema with its own $id
 }
@@ -76,9 +76,7 @@ func (m modernizer) schema(v any, at string) any {
 	if m.addItems && out["items"] == nil && slices.Contains(tree.Types(out), "array") {
 		m.writeItems(out, at)
 	}
-	if m.names != nil {
-		m.names.write(out, at, m.Report)
-	}
+	m.aliases.write(out, at, m.original, m.Report)
 	m.out.places[tree.Address(out)] = at
 	return out
 }
@@ -150,7 +148,7 @@ func (m *modernizer) updated(ref string) string {
 		name := tree.Unescape(rest[0]) // or an index
 		rest = rest[1:]
 		v = member(v, name)
-		if alias, ok := m.names.alias(name); ok && keyword != "patternProperties" && a.Kind != tree.Definitions {
+		if alias, ok := m.aliases[name]; ok && keyword != "patternProperties" && a.Kind != tree.Definitions {
 			name, changed = alias, true
 		}
 		path = append(path, name)

@@ -10,15 +10,6 @@ import (
 // maxNesting bounds the nesting of subschemas in a propertyNames.
 const maxNesting = 16
 
-// Aliased reports whether a propertyNames allows a name but not its alias, so that the alias must
-// mean the name. An unknown answer counts as allowed for the name, and as not allowed for the
-// alias.
-func (d *Document) Aliased(says any, name, alias string) bool {
-	fits, known := d.Named(says, name)
-	also, sure := d.Named(says, alias)
-	return (fits || !known) && !(also && sure)
-}
-
 // Named reports whether a propertyNames allows a name. known is false if a keyword is too complex
 // to tell.
 func (d *Document) Named(says any, name string) (fits, known bool) {
