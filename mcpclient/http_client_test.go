@@ -185,7 +185,7 @@ func TestNotificationsShareConnections(t *testing.T) {
 	}
 }
 
-// A tool call uses no connection that the server is about to close; a list may, as it can be sent
+// A tool call uses no connection that the server may be about to close; a list may, as it can be sent
 // again.
 func TestConnectionsAboutToClose(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -194,14 +194,16 @@ func TestConnectionsAboutToClose(t *testing.T) {
 		call  string
 		dials int32
 	}{
-		"about to close":       {"timeout=5, max=100", 4 * time.Second, "tools/call", 2},
-		"in two fields":        {"max=100, Timeout=5", time.Minute, "tools/call", 2},
-		"not yet":              {"timeout=5", 3900 * time.Millisecond, "tools/call", 1},
-		"kept for a second":    {"timeout=1", 400 * time.Millisecond, "tools/call", 1},
-		"kept for no time":     {"timeout=0", time.Minute, "tools/call", 1},
-		"a list":               {"timeout=5", time.Minute, "tools/list", 1},
-		"the server says none": {"", time.Minute, "tools/call", 1},
-		"not a number":         {"timeout=soon", time.Minute, "tools/call", 1},
+		"about to close":    {"timeout=5, max=100", 4 * time.Second, "tools/call", 2},
+		"in two fields":     {"max=100, Timeout=5", time.Minute, "tools/call", 2},
+		"not yet":           {"timeout=5", 3900 * time.Millisecond, "tools/call", 1},
+		"kept for long":     {"timeout=65", time.Minute, "tools/call", 1},
+		"kept for a second": {"timeout=1", 400 * time.Millisecond, "tools/call", 1},
+		"kept for no time":  {"timeout=0", 3 * time.Second, "tools/call", 1},
+		"not a number":      {"timeout=soon", 4 * time.Second, "tools/call", 2},
+		"not said":          {"", 4 * time.Second, "tools/call", 2},
+		"not said, yet":     {"", 3900 * time.Millisecond, "tools/call", 1},
+		"a list":            {"timeout=5", time.Minute, "tools/list", 1},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {

@@ -173,10 +173,10 @@ type Limits struct {
 	// Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that clients do
 	// not return together. If net/http finds an idle connection closed it uses another by itself.
 	//
-	// Tool calls and custom requests are never sent again. They use no idle connection whose end is
-	// less than 1 s away by the Keep-Alive field of the server. initialize and server/discover are
-	// sent again only after 408, 429 and 503. Retries also bounds how often the answer to a server's
-	// request is sent. Default 3; negative: none.
+	// Tool calls and custom requests are never sent again. Over HTTP/1.1 they use no connection
+	// that was idle for 4 s, or until 1 s before the end that the server states in Keep-Alive.
+	// initialize and server/discover are sent again only after 408, 429 and 503. Retries also
+	// bounds how often the answer to a server's request is sent. Default 3; negative: none.
 	Retries int
 
 	// ServerRequests bounds the server's concurrent requests. Further ones are refused with

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -12,14 +13,13 @@ import (
 	"time"
 )
 
-// A server may close an idle connection while a request is on its way. If the request only reads,
-// net/http sends it again (see [replayable]); nobody knows whether a tool call has run. Many servers
-// say how long they keep a connection (Node.js: 5 s), so other requests can avoid those that are
-// about to end.
-
-// keepAliveMargin is how long before its end a connection is no longer used, at most half of the
-// time that the server keeps it.
-const keepAliveMargin = time.Second
+// A server may close an idle connection of HTTP/1.1 while a request is on its way. If the request only
+// reads, net/http sends it again (see [replayable]); nobody knows whether a tool call has run. So other
+// requests avoid connections that the server may be about to close.
+const (
+	usualKeepAlive  = 5 * time.Second // of Node.js, which says so in its responses, and of uvicorn, which does not
+	keepAliveMargin = time.Second     // before the end, at most half of the time
+)
 
 // keepAlive is the time in nanoseconds after which the server closes an idle connection; 0 if it
 // did not say so.
@@ -38,21 +38,17 @@ func (k *keepAlive) learn(resp *http.Response) {
 	}
 }
 
-// avoid returns a context in which a request uses no connection that is about to be closed.
+// avoid returns a context in which a request uses no connection that may be about to be closed.
 func (k *keepAlive) avoid(ctx context.Context) context.Context {
-	kept := time.Duration(k.Load())
-	if kept == 0 {
-		return ctx
-	}
-	usable := kept - min(kept/2, keepAliveMargin)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		if got.IdleTime >= usable && !shared(got.Conn) {
+		kept := cmp.Or(time.Duration(k.Load()), usualKeepAlive)
+		if got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !shared(got.Conn) {
 			_ = got.Conn.Close() // net/http takes another one, as nothing was written
 		}
 	}})
 }
 
-// shared reports whether other requests may be using the connection: whether it is one of HTTP/2.
+// shared reports whether other requests may be using the connection, because it is one of HTTP/2.
 func shared(conn net.Conn) bool {
 	c, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
