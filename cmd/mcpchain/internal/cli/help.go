@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // Columns of the help.
@@ -32,15 +33,11 @@ func (c *Command) Help(out io.Writer) {
 	fmt.Fprintf(out, "\nThe guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md\n")
 }
 
-// describe returns the help for a flag. The default is added unless the usage mentions it.
+// describe returns the help for a flag. The default is added unless it is zero, or the usage mentions one.
 func describe(f *flag.Flag) string {
 	name, text := flag.UnquoteUsage(f)
-	switch f.DefValue {
-	case "", "0", "0s", "false", "{}", "map[]":
-	default:
-		if !strings.Contains(text, "default") {
-			text += fmt.Sprintf("; default %s", f.DefValue)
-		}
+	if standard := defaultText(f); standard != "" && !strings.Contains(text, "default") {
+		text += "; default " + standard
 	}
 	gap := strings.Repeat(" ", flagWidth+3)
 	head := strings.TrimSpace("-" + f.Name + " " + name)
@@ -50,6 +47,28 @@ func describe(f *flag.Flag) string {
 		head += "\n" + gap
 	}
 	return "  " + head + strings.Join(fold(text, lineWidth-len(gap)), "\n"+gap) + "\n"
+}
+
+// defaultText returns the default of a flag as it is typed, "" for zero: 5m instead of 5m0s.
+func defaultText(f *flag.Flag) string {
+	switch f.DefValue {
+	case "", "0", "0s", "false", "{}", "map[]":
+		return ""
+	}
+	getter, ok := f.Value.(flag.Getter)
+	if !ok {
+		return f.DefValue
+	}
+	text := f.DefValue
+	if _, ok := getter.Get().(time.Duration); ok {
+		if minutes, whole := strings.CutSuffix(text, "m0s"); whole {
+			text = minutes + "m"
+		}
+		if hours, whole := strings.CutSuffix(text, "h0m"); whole {
+			text = hours + "h"
+		}
+	}
+	return text
 }
 
 // fold breaks a text into lines at its spaces only, so that flags such as -base-url stay whole.

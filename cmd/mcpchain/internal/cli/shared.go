@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
@@ -22,13 +21,15 @@ const (
 	GroupUsers   = "Users and addresses"
 	GroupStore   = "Storage"
 	GroupBounds  = "Limits"
+	GroupLog     = "Log"
 )
 
-// Model declares the flags of a model.
-func (c *Command) Model(getenv func(string) string) (f *models.Flags) {
+// ModelFlags declares the flags of a model. Their defaults may come from the environment.
+func (c *Command) ModelFlags(getenv func(string) string) (f *models.Flags) {
 	c.Group(GroupModel, func(set *flag.FlagSet) { f = models.Declare(set, getenv) })
+	// The help must not show these values of the environment: a URL may have a password.
 	for _, name := range []string{"base-url", "model"} {
-		c.Lookup(name).DefValue = "" // the help does not show the environment, where a URL may have a password
+		c.Lookup(name).DefValue = ""
 	}
 	return f
 }
@@ -36,62 +37,81 @@ func (c *Command) Model(getenv func(string) string) (f *models.Flags) {
 // NoServers is the value of -config for no servers.
 const NoServers = "none"
 
-// Config declares -config. otherwise says what is used without it.
-func (c *Command) Config(file *string, otherwise string) {
+// ConfigFlag declares -config. otherwise says what is used without it.
+func (c *Command) ConfigFlag(file *string, otherwise string) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
 		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program, or none; default: "+otherwise)
 	})
 }
 
 // Timeouts are the timeouts of servers.
-type Timeouts struct{ Connect, Idle, Call time.Duration }
+type Timeouts struct {
+	Connect time.Duration // for connecting, and for listing what the server offers
+	Idle    time.Duration // of a call without an answer or progress
+	Call    time.Duration // of a call in all
+}
 
-// Timeouts declares -connect-timeout, -idle-timeout and -call-timeout.
-func (c *Command) Timeouts(t *Timeouts) {
+// TimeoutFlags declares -connect-timeout, -idle-timeout and -call-timeout.
+func (c *Command) TimeoutFlags(t *Timeouts) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second, "`time` limit for connecting to a server and listing what it offers; default 30s")
-		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress after which a call to a server ends; default 5m")
-		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` limit for a call to a server; default 1h")
+		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second, "`time` limit for connecting to a server and listing what it offers")
+		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress after which a call to a server ends")
+		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` limit for a call to a server")
 	})
 }
 
-// Positive returns an error for the first of these flags that is not above 0. Their values are times or numbers.
+// Positive returns an error for the first of these flags that is not above 0. Each of them is a time or a number.
 func (c *Command) Positive(names ...string) error {
 	for _, name := range names {
-		if text := c.Lookup(name).Value.String(); text == "0" || text == "0s" || strings.HasPrefix(text, "-") {
+		var above bool
+		switch v := c.Lookup(name).Value.(flag.Getter).Get().(type) {
+		case time.Duration:
+			above = v > 0
+		case int:
+			above = v > 0
+		case int64:
+			above = v > 0
+		case float64:
+			above = v > 0
+		default:
+			panic(fmt.Sprintf("cli: -%s is neither a time nor a number", name))
+		}
+		if !above {
 			return c.Wrong("-%s has to be above 0", name)
 		}
 	}
 	return nil
 }
 
-// The kinds of places where runs can be kept, for [Command.Store].
+// The kinds of places where runs can be kept, for [Command.StoreFlag]. They are texts of the help, which takes the word in
+// backquotes as the name of the value.
 const (
 	StoreFile     = "a SQLite `file`"
 	StoreDatabase = "a SQLite `file`, or the URL of a Postgres database"
 	StoreAny      = "a SQLite `file`, a folder/ of files, or the URL of a Postgres database"
 )
 
-// Store declares -store, which says where something is kept. kinds are the kinds of places, and file is the default.
-func (c *Command) Store(place *string, what, kinds, file string) {
+// StoreFlag declares -store, which says where something is kept. kinds are the kinds of places, and file is the default, in
+// the configuration folder. An empty place means that default.
+func (c *Command) StoreFlag(place *string, what, kinds, file string) {
 	c.Group(GroupStore, func(set *flag.FlagSet) {
 		set.StringVar(place, "store", "", fmt.Sprintf("where %s are stored: %s; default %s in your configuration folder", what, kinds, file))
 	})
 }
 
-// Hosting are the flags of commands that serve several people.
+// Hosting are the settings of commands that serve several people.
 type Hosting struct {
-	Listen    string
-	Users     string // file with users and their tokens; "": users of the demo
-	Proxies   bounded.Addresses
-	Processes int    // of each stdio server; 0: one for all users
-	Header    string // that names the user to servers over HTTP; "": none
-	Log       slog.Level
-	LogJSON   bool
+	Listen     string            // address of the page or the service
+	Users      string            // file with users and their tokens; "": users of the demo
+	Proxies    bounded.Addresses // whose headers are trusted; nil: no proxy
+	Processes  int               // of each stdio server; 0: one for all users
+	UserHeader string            // that names the user to servers over HTTP; "": none
+	Log        slog.Level        // the lowest that is logged
+	LogJSON    bool              // the log has an object on each line
 }
 
-// Hosting declares the flags of [Hosting].
-func (c *Command) Hosting(h *Hosting) {
+// HostingFlags declares the flags for h.
+func (c *Command) HostingFlags(h *Hosting) {
 	c.Group(GroupUsers, func(set *flag.FlagSet) {
 		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 selects a free one")
 		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, the token of at least 16 bytes, read again at SIGHUP; default: demo users")
@@ -102,15 +122,15 @@ func (c *Command) Hosting(h *Hosting) {
 	})
 	c.Group(GroupServers, func(set *flag.FlagSet) {
 		set.IntVar(&h.Processes, "processes", 10, "maximum `number` of processes of each server over standard input and output, each for one user at a time; 0: one process for all users")
-		set.StringVar(&h.Header, "user-header", "", "`header`, such as X-User, in which servers over HTTP get the name of the user; default: none")
+		set.StringVar(&h.UserHeader, "user-header", "", "`header`, such as X-User, in which servers over HTTP get the name of the user; default: none")
 	})
-	c.Group("Log", func(set *flag.FlagSet) {
+	c.Group(GroupLog, func(set *flag.FlagSet) {
 		set.TextVar(&h.Log, "log", slog.LevelInfo, "minimum `level` of log messages on standard error: debug, info, warn or error; default info")
 		set.BoolVar(&h.LogJSON, "log-json", false, "write the log as JSON, one object per line")
 	})
 }
 
-// Check returns an error if a value makes no sense.
+// Check returns an error if the address or the number of processes makes no sense. The parser of flags checks the rest.
 func (h *Hosting) Check() error {
 	if h.Processes < 0 {
 		return errors.New("-processes is below 0")
@@ -121,7 +141,8 @@ func (h *Hosting) Check() error {
 	return nil
 }
 
-// IsLocal reports whether the address to listen on is on the loopback interface.
+// IsLocal reports whether the address to listen on is on the loopback interface, as far as its text says so: localhost, or
+// an IP address.
 func (h *Hosting) IsLocal() bool {
 	host, _, err := net.SplitHostPort(h.Listen)
 	ip := net.ParseIP(host)
@@ -152,5 +173,5 @@ ANTHROPIC_BASE_URL
 
 // Files returns the section on files in the configuration folder.
 func Files(text string) Section {
-	return Section{"Files, in mcpchain of your configuration folder (~/.config on Linux)", text}
+	return Section{"Files, in mcpchain of your configuration folder (by default ~/.config on Linux)", text}
 }

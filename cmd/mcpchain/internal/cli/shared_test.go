@@ -21,7 +21,7 @@ func TestLogger(t *testing.T) {
 	} {
 		var h Hosting
 		c := New("serve", "")
-		c.Hosting(&h)
+		c.HostingFlags(&h)
 		var out bytes.Buffer
 		if err := c.NoWords(tt.args, &out); err != nil {
 			t.Fatal(err)

@@ -76,14 +76,14 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		set.DurationVar(&o.Patience, "patience", 0, "minimum `time` limit of a trial, for slow machines; default: the task's, or else 1m, or 10m with a model")
 		set.BoolVar(&o.Keep, "keep-folders", false, "keep the folders of trials, and print their paths")
 	})
-	o.model = c.Model(getenv)
+	o.model = c.ModelFlags(getenv)
 	c.Group(cli.GroupModel, func(set *flag.FlagSet) {
 		set.BoolVar(&o.scripted, "scripted", false, "use the replies in the tasks instead of a model")
 		set.StringVar(&o.record, "record", "", "record what the model and the servers say in this `folder`")
 		set.StringVar(&o.play, "play", "", "play the model's replies from this `folder` of -record")
 		set.BoolVar(&o.Model.Servers, "play-servers", false, "play the servers' answers as well, without starting servers")
 	})
-	c.Config(&o.config, "the demo server; used by suites that name no servers")
+	c.ConfigFlag(&o.config, "the demo server; used by suites that name no servers")
 	c.Group("Results", func(set *flag.FlagSet) {
 		set.StringVar(&o.results, "results", "", "store the results in this `file` of JSON lines, and skip trials that are in it")
 		set.BoolVar(&o.Again, "again", false, "repeat the trials that are in -results")

@@ -83,8 +83,8 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 	shared := new(config.Config)
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
-		if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.Header != "" && s.OAuth == nil {
-			s.Transport = CarryUser(t, h.Header)
+		if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.UserHeader != "" && s.OAuth == nil {
+			s.Transport = CarryUser(t, h.UserHeader)
 		}
 		if s.Err == nil && !s.Disabled {
 			e.File = append(e.File, s)

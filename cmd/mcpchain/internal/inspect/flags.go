@@ -67,10 +67,10 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers take more `tokens` than this in each request to a model; default: no limit")
 		flags.StringVar(&o.profile, "profile", "", "show the definitions of tools for one `provider`, or for all: all, "+profileNames())
 	})
-	o.model = c.Model(getenv)
+	o.model = c.ModelFlags(getenv)
 	c.Lookup("model").Usage = "`name` of a model, or of an entry in -models: show the definitions of tools as they are sent to it; default: none"
-	c.Config(&o.file, "the first argument, or mcp.json in your configuration folder")
-	c.Timeouts(&o.timeouts)
+	c.ConfigFlag(&o.file, "the first argument, or mcp.json in your configuration folder")
+	c.TimeoutFlags(&o.timeouts)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
 		flags.StringVar(&o.tokens, "tokens", "", "`folder` for the tokens of sign-ins; default tokens in your configuration folder")

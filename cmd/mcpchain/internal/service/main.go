@@ -109,13 +109,13 @@ func declare() (*cli.Command, *options) {
 	o := new(options)
 	c := cli.New("serve -api", "serve agents to many users over HTTP")
 	c.Synopsis, c.About = []string{"serve -api [flags]"}, about
-	o.model = c.Model(os.Getenv)
-	c.Config(&o.config, "demo servers")
-	c.Timeouts(&o.timeouts)
-	c.Hosting(&o.Hosting)
-	c.Store(&o.store, "runs", cli.StoreDatabase, "service.db")
+	o.model = c.ModelFlags(os.Getenv)
+	c.ConfigFlag(&o.config, "demo servers")
+	c.TimeoutFlags(&o.timeouts)
+	c.HostingFlags(&o.Hosting)
+	c.StoreFlag(&o.store, "runs", cli.StoreDatabase, "service.db")
 	c.Group(cli.GroupStore, func(f *flag.FlagSet) {
-		f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "delete an ended run after this `time`; default 720h")
+		f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "delete an ended run after this `time`")
 		f.IntVar(&o.stored, "stored", 10_000, "maximum number of stored `runs` of a user")
 	})
 	c.Group("Several machines", func(f *flag.FlagSet) {

@@ -108,7 +108,7 @@ func declareRuns() (*cli.Command, *operator) {
 		f.DurationVar(&o.older, "older", 0, "only runs whose last change was at least this `time` ago")
 		f.IntVar(&o.query.Limit, "limit", 0, "maximum `number` of runs; 0: all")
 	})
-	c.Store(&o.place, "runs", cli.StoreAny, "service.db")
+	c.StoreFlag(&o.place, "runs", cli.StoreAny, "service.db")
 	c.Sections = []cli.Section{
 		cli.Files("service.db\n    runs, unless -store names another place"),
 		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},

@@ -79,15 +79,15 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{}
 	c := cli.New("serve", "serve a web page for several people, or with -api an HTTP service")
 	c.Synopsis, c.About = []string{"serve [flags]", "serve -api [flags]"}, about
-	o.model = c.Model(getenv)
-	c.Config(&o.config, "demo servers")
-	c.Timeouts(&o.timeouts)
-	c.Hosting(&o.Hosting)
+	o.model = c.ModelFlags(getenv)
+	c.ConfigFlag(&o.config, "demo servers")
+	c.TimeoutFlags(&o.timeouts)
+	c.HostingFlags(&o.Hosting)
 	c.Group(cli.GroupUsers, func(flags *flag.FlagSet) {
 		flags.Func("origin", "public `URL` of the page behind a proxy, such as https://agent.example.com", o.setOrigin)
 		flags.StringVar(&o.addressHeader, "address-header", "", "`header` whose last element is the browser's address, set by a proxy of -trusted-proxy; default: none")
 		flags.StringVar(&o.userFrom, "user-from", "", "`header` with the user that a proxy of -trusted-proxy has signed in")
-		flags.StringVar(&o.demo, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas; default Ada,Grace,Linus")
+		flags.StringVar(&o.demo, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas")
 		flags.BoolVar(&o.demoSignIn, "demo-sign-in", false, "let everybody take any name of -demo-users, even with -origin and on addresses other than the loopback interface")
 	})
 	c.Group("Views of tools", func(flags *flag.FlagSet) {
@@ -95,14 +95,14 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.StringVar(&o.viewsFrom, "views-origin", "", "public `origin` of the sandbox; default: its address")
 		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views use addresses of this machine and of private networks that their servers declare")
 	})
-	c.Store(&o.store, "conversations and sessions", cli.StoreFile, "web/web.db")
+	c.StoreFlag(&o.store, "conversations and sessions", cli.StoreFile, "web/web.db")
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
-		flags.IntVar(&o.stored, "stored", 1000, "maximum number of `conversations` of a user; default 1000")
+		flags.IntVar(&o.stored, "stored", 1000, "maximum number of `conversations` of a user")
 		flags.Int64Var(&o.bytes, "bytes", 256<<20, "maximum number of `bytes` of a user's conversations; default 256 MiB")
 		flags.DurationVar(&o.kept, "keep", 0, "delete a conversation this `time` after its last turn, such as 2160h; default: its user deletes it")
 	})
 	c.Group(cli.GroupBounds, func(flags *flag.FlagSet) {
-		flags.IntVar(&o.rate, "rate", 120, "maximum number of `requests` of a user that change something, per minute, 30 at once; default 120")
+		flags.IntVar(&o.rate, "rate", 120, "maximum number of `requests` of a user that change something, per minute, 30 at once")
 		flags.IntVar(&o.tokens, "turn-tokens", 500_000, "maximum number of `tokens` for the answer to a question, including tools and sub-agents; default 500,000")
 	})
 	c.Sections = []cli.Section{cli.Files(files), cli.Environment(""), cli.Statuses(nil), {Title: "Examples", Text: examples}}
