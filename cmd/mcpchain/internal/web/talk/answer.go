@@ -160,8 +160,9 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	return v, nil
 }
 
-// deliver passes an answer to the run that waits for it in this process, and reports whether one does.
-func (s *Service) deliver(key run.Key, a run.Reply) bool {
+// deliver passes an answer to the run that this process drives, and reports whether the run waits for it. The first answer
+// to a question counts.
+func (s *Service) deliver(key run.Key, a run.Reply) (awaited bool) {
 	s.mu.Lock()
 	t := s.topics[key]
 	s.mu.Unlock()
@@ -173,68 +174,55 @@ func (s *Service) deliver(key run.Key, a run.Reply) bool {
 	if t.given == nil {
 		return false // nothing drives it
 	}
-	c := t.asked[a.Question]
 	if _, twice := t.given[a.Question]; !twice {
 		t.given[a.Question] = a
 		t.changed.fire()
-		if c != nil {
-			close(c)
-		}
 	}
-	return c != nil
+	return t.asked[a.Question]
 }
 
-// grace is how long a question waits after the last window was closed: a reload opens another
-// one.
+// grace is how long a question waits after the last window was closed: a reload opens another one.
 const grace = 30 * time.Second
 
-// replyAtWindow waits for the answer to a question while a window shows the conversation. Without a window
-// the question is stored, and its answer resumes the run.
+// replyAtWindow waits for the answer to a question while a window shows the conversation, and for grace afterwards. Then it
+// returns no answer: the question stays stored, and its answer resumes the run.
 func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {
 		return run.Reply{}, nil
 	}
+	var late <-chan time.Time // nil while a window is open
 	for {
-		answer, given, left := t.waitFor(q.ID)
+		changed := t.changed.next()
+		answer, given, watched := t.await(q.ID)
+		switch {
+		case given:
+			return answer, nil
+		case watched:
+			late = nil
+		case late == nil:
+			late = time.After(grace)
+		}
 		select {
-		case <-given:
-			return answer(), nil
+		case <-changed:
 		case <-ctx.Done():
 			return run.Reply{}, context.Cause(ctx)
-		case <-left:
-		}
-		late := time.NewTimer(grace)
-		select {
-		case <-given:
-		case <-ctx.Done():
-		case <-late.C:
+		case <-late:
 			if t.giveUp(q.ID) {
 				return run.Reply{}, nil
 			}
 		}
-		late.Stop()
 	}
 }
 
-// waitFor returns two channels: given is closed when a question has its answer, left when the
-// last window is gone. answer returns the answer after that.
-func (t *topic) waitFor(ask string) (answer func() run.Reply, given, left <-chan struct{}) {
+// await records that the run waits for the answer to a question, and returns the answer if it is given. watched reports
+// whether a window is open.
+func (t *topic) await(ask string) (answer run.Reply, given, watched bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.asked[ask]
-	if c == nil {
-		c = make(chan struct{})
-		t.asked[ask] = c
-		if _, ok := t.given[ask]; ok {
-			close(c)
-		}
-	}
-	return func() run.Reply {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return t.given[ask]
-	}, c, t.left
+	t.asked[ask] = true
+	answer, given = t.given[ask]
+	return answer, given, t.windows > 0
 }
 
 // giveUp ends the wait for an answer, unless there is one or a window is open.

@@ -1,7 +1,9 @@
 package talk
 
 import (
+	"context"
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +52,39 @@ func TestSignedInOfAnOldConversation(t *testing.T) {
 		state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})
 		if err != nil || state.Status != run.StatusFinished {
 			t.Errorf("got %+v, %v, want an answer after the sign-in", state, err)
+		}
+	})
+}
+
+// TestGrace waits for an answer while a window is open, and for the time of a reload without one.
+func TestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shown := &topic{given: map[string]run.Reply{}, asked: map[string]bool{}}
+		ctx := context.WithValue(t.Context(), topicKey{}, shown)
+		replied := make(chan run.Reply, 1)
+		go func() {
+			reply, err := new(Service).replyAtWindow(ctx, &run.Question{ID: "q"})
+			if err != nil {
+				t.Error(err)
+			}
+			replied <- reply
+		}()
+		begun := time.Now()
+		for _, step := range []struct {
+			windows int
+			wait    time.Duration
+		}{{1, time.Hour}, {-1, grace - time.Second}, {1, time.Hour}, {-1, 0}} {
+			shown.show(step.windows)
+			time.Sleep(step.wait)
+		}
+		if got, want := <-replied, (run.Reply{}); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, want no answer", got)
+		}
+		if got, want := time.Since(begun), 2*time.Hour+grace-time.Second+grace; got != want { // by the clock of the bubble
+			t.Errorf("the wait took %v, want %v", got, want)
+		}
+		if shown.asked["q"] {
+			t.Error("the question is awaited after the end of the wait")
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -48,7 +49,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 		return false
 	}
 	t.working, t.again, t.idle = true, false, make(chan struct{})
-	t.given, t.asked = map[string]run.Reply{}, map[string]chan struct{}{}
+	t.given, t.asked = map[string]run.Reply{}, map[string]bool{}
 	if !counted && !isViewCall(key) {
 		s.count(key.Tenant, 1)
 	}
@@ -151,10 +152,10 @@ func (s *Service) showEvent(t *topic, e agent.Event) {
 		t.setProgress(e)
 		return
 	}
-	view, kind := s.viewOf(t.key, e)
+	entry := s.entryOf(t.key, e)
 	t.clearFinished(e)
-	if s.append(t, placedOf(kind, e.Position(), view)) && (kind == "asked" || kind == "answered" || kind == "ended") {
-		s.Changed(t.key.Tenant)
+	if s.append(t, entry) && slices.Contains([]string{"asked", "answered", "ended"}, entry.kind) {
+		s.Changed(t.key.Tenant) // the list shows the state of the conversation
 	}
 }
 
@@ -213,9 +214,9 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	if err != nil {
 		return goneError(err)
 	}
-	events, err := s.historyIn(ctx, t.key, log, at)
-	for _, p := range events {
-		s.append(t, p)
+	entries, err := s.historyIn(ctx, t.key, log, at)
+	for _, e := range entries {
+		s.append(t, e)
 	}
 	if err != nil {
 		return err

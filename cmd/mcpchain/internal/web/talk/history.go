@@ -12,10 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// history returns what the store has after a position: the events of the agent, and questions
-// and early ends of turns, which have no event there. If windows get nothing for the last
-// record, an event without a type takes its place.
-func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]placed, error) {
+// history returns what the store has after a position: the events of the agent, and what the user has said and early ends of
+// turns, which have no event there. If windows get nothing for the last record, an entry without a kind takes its place.
+func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]entry, error) {
 	log, err := s.o.Store.Load(ctx, key)
 	if err != nil {
 		return nil, goneError(err)
@@ -26,24 +25,25 @@ func (s *Service) history(ctx context.Context, key run.Key, after agent.Position
 // items is history for the feed.
 func (s *Service) items(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[feed.Item, error] {
 	return func(yield func(feed.Item, error) bool) {
-		events, err := s.history(ctx, key, after)
+		entries, err := s.history(ctx, key, after)
 		if err != nil {
 			yield(feed.Item{}, err)
 			return
 		}
-		for _, p := range events {
-			if !yield(p.item(), nil) {
+		for _, e := range entries {
+			if !yield(e.item(), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, after agent.Position) ([]placed, error) {
+// historyIn is history for a log that the caller has loaded.
+func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, after agent.Position) ([]entry, error) {
 	if log.Head.Seq <= after.Seq && after.More == 0 {
 		return nil, nil
 	}
-	var out []placed
+	var out []entry
 	for _, r := range log.Records {
 		if r.Seq >= after.Seq {
 			out = append(out, saidIn(key, r)...)
@@ -53,11 +53,10 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 		if err != nil {
 			return nil, err
 		}
-		view, kind := s.viewOf(key, e)
-		out = append(out, placedOf(kind, e.Position(), view))
+		out = append(out, s.entryOf(key, e))
 	}
-	out = slices.DeleteFunc(out, func(p placed) bool { return !after.Before(p.at) })
-	slices.SortStableFunc(out, func(a, b placed) int {
+	out = slices.DeleteFunc(out, func(e entry) bool { return !after.Before(e.at) })
+	slices.SortStableFunc(out, func(a, b entry) int {
 		switch {
 		case a.at.Before(b.at):
 			return -1
@@ -69,36 +68,32 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 	return out, nil
 }
 
-// saidIn returns the events of a record that the agent has no events for.
-func saidIn(key run.Key, r run.Record) (out []placed) {
+// saidIn returns the entries of a record that the agent has no events for.
+func saidIn(key run.Key, r run.Record) (out []entry) {
 	change := ledger.ChangeOf(r)
 	if end, ok := change.(*ledger.Ended); ok && end.Status != run.StatusFinished {
-		return []placed{placedOf("ended", agent.Position{Seq: r.Seq}, ended{Status: string(end.Status), Error: ShownError(end.Error)})}
+		return []entry{{agent.Position{Seq: r.Seq}, "ended", ended{Status: string(end.Status), Error: ShownError(end.Error)}}}
 	}
-	var views []any
-	var kinds []string
+	_, isLater := change.(*ledger.Said)
 	calls := map[string]agent.Call{}
 	for i, m := range inputOf(change) {
-		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
-		if _, more := change.(*ledger.Said); more && m.Role != run.RoleUser {
+		if isLater && m.Role != run.RoleUser {
 			continue // text of the program for the model, before the question
 		}
-		views, kinds = append(views, v...), append(kinds, kind...)
+		out = append(out, messageEntries(key, kept{r.Seq, i}, m, calls)...)
 	}
-	for i := range views {
-		out = append(out, placedOf(kinds[i], agent.Position{Seq: r.Seq, More: len(views) - 1 - i}, views[i]))
+	for i := range out {
+		out[i].at = agent.Position{Seq: r.Seq, More: len(out) - 1 - i}
 	}
 	return out
 }
 
-// messageViews returns the views of an input's message: the last message is a question, and
-// those before belong to the conversation that was edited. calls are the calls without a
-// result, by id.
-func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (views []any, kinds []string) {
-	add := func(v any, kind string) { views, kinds = append(views, v), append(kinds, kind) }
+// messageEntries returns the entries of an input's message, without positions: the last message is a question, and those
+// before belong to the conversation that was edited. calls has the calls without a result, by id; it is updated.
+func messageEntries(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (out []entry) {
 	switch m.Role {
 	case run.RoleUser:
-		add(said{Seq: at.seq, Index: at.index, Text: shownText(m.Text(), maxMessage)}, "said")
+		return []entry{{kind: "said", view: said{Seq: at.seq, Index: at.index, Text: shownText(m.Text(), maxMessage)}}}
 	case run.RoleAssistant:
 		reasoning := ""
 		for _, p := range m.Parts {
@@ -109,20 +104,21 @@ func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Ca
 				calls[p.ID] = agent.Call{ID: p.ID, Name: p.Name, Arguments: p.Arguments}
 			}
 		}
-		add(replyOf(m.Text(), reasoning, m.Model), "reply")
+		return []entry{{kind: "reply", view: replyOf(m.Text(), reasoning, m.Model)}}
 	case run.RoleTool:
 		for _, p := range m.Parts {
-			if p.Type == run.PartResult {
-				call, known := calls[p.ID]
-				if !known {
-					call = agent.Call{ID: p.ID, Name: p.Name}
-				}
-				delete(calls, p.ID)
-				add(resultOf(key, at, &agent.ToolEnd{Call: call, Part: p}), "result")
+			if p.Type != run.PartResult {
+				continue
 			}
+			call, known := calls[p.ID]
+			if !known {
+				call = agent.Call{ID: p.ID, Name: p.Name}
+			}
+			delete(calls, p.ID)
+			out = append(out, entry{kind: "result", view: resultOf(key, at, &agent.ToolEnd{Call: call, Part: p})})
 		}
 	}
-	return views, kinds
+	return out
 }
 
 // Media returns a picture or sound of a tool's result, the nth of the call. The result's event

@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Event is a server-sent event for a window. Without an ID it is transient: the next one of its
-// type replaces it.
+// Event is a server-sent event for a window. Without an ID it is transient: the next one of its type replaces it.
 type Event struct {
 	Type string
 	ID   string // the position, see [agent.ParsePosition]
@@ -30,7 +29,7 @@ type topic struct {
 
 	mu      sync.Mutex // guards the fields below
 	changed signal
-	at      agent.Position // of the last event
+	at      agent.Position // of the last entry
 
 	window     *filled   // in the last model call of this process, or nil
 	spent      run.Spent // by the conversation, with sub-agents and sampling
@@ -45,15 +44,8 @@ type topic struct {
 	cancel  context.CancelCauseFunc
 	idle    chan struct{} // closed when it is no longer driven
 
-	left  chan struct{}        // closed when the last window is gone
-	given map[string]run.Reply // while the run is driven
-	asked map[string]chan struct{}
-}
-
-// placed is an event with its place.
-type placed struct {
-	at agent.Position
-	Event
+	given map[string]run.Reply // the answers of the user that have arrived, by question; nil unless the run is driven
+	asked map[string]bool      // questions whose answers the run waits for
 }
 
 // acquire returns the topic of a conversation. The caller releases it.
@@ -81,7 +73,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	t := s.topics[key]
 	if t == nil {
 		at := agent.Position{Seq: log.Head.Seq}
-		t = &topic{key: key, at: at, spent: state.Spent, left: closed(), idle: closed()}
+		t = &topic{key: key, at: at, spent: state.Spent, idle: closed()}
 		s.topics[key] = t
 	}
 	t.refs++
@@ -103,29 +95,28 @@ func (s *Service) release(t *topic) {
 	}
 }
 
-// append adds an event, unless the topic has it, and sends it to the windows. It reports
-// whether it was added.
-func (s *Service) append(t *topic, p placed) bool {
+// append adds an entry, unless the topic has it, and sends it to the windows. It reports whether it was added.
+func (s *Service) append(t *topic, e entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.at.Before(p.at) {
+	if !t.at.Before(e.at) {
 		return false
 	}
-	t.at = p.at
-	s.feed.Put(t.key, p.item())
+	t.at = e.at
+	s.feed.Put(t.key, e.item())
 	t.changed.fire()
 	return true
 }
 
-// item converts an event for the feed: its type, and its data on the next line.
-func (p placed) item() feed.Item {
-	if p.Type == "" {
-		return feed.Item{At: p.at}
+// item converts an entry for the feed: its kind, and its view on the next line.
+func (e entry) item() feed.Item {
+	if e.kind == "" {
+		return feed.Item{At: e.at}
 	}
-	return feed.Item{At: p.at, Data: append([]byte(p.Type+"\n"), p.Data...)}
+	return feed.Item{At: e.at, Data: append([]byte(e.kind+"\n"), encode(e.view)...)}
 }
 
-// eventOf converts an event of the feed.
+// eventOf converts an event of the feed: it reverses [entry.item].
 func eventOf(e feed.Event) Event {
 	kind, data, _ := bytes.Cut(e.Data, []byte("\n"))
 	return Event{Type: string(kind), ID: e.ID, Data: data}

@@ -76,42 +76,53 @@ type (
 	}
 )
 
-// viewOf returns what windows get of an event. kind is "" if they get nothing.
-func (s *Service) viewOf(key run.Key, e agent.Event) (view any, kind string) {
-	// The result of a sub-agent is that of its call, and its other events are not shown.
-	outermost := func(m agent.Meta, view any, kind string) (any, string) {
-		if len(m.Path) > 0 {
-			return nil, ""
-		}
-		return view, kind
-	}
+// entry is what windows get of an event or a record: a view, which is encoded as JSON, with its place in the run. Windows get
+// nothing of an entry without a kind.
+type entry struct {
+	at   agent.Position
+	kind string
+	view any
+}
+
+// entryOf returns the entry of an event. Of sub-agents, windows get only questions, answers and notes: their result is that of
+// a call.
+func (s *Service) entryOf(key run.Key, e agent.Event) entry {
+	out := entry{at: e.Position()}
+	var path []string
 	switch e := e.(type) {
 	case *agent.Asked:
-		return askOf(e.Question), "asked"
+		out.kind, out.view = "asked", askOf(e.Question)
 	case *agent.Replied:
-		return answeredOf(e), "answered"
+		out.kind, out.view = "answered", answeredOf(e)
+	case *agent.Compacted:
+		out.kind, out.view = "note", note{"Older messages were shortened for the model."}
 	case *agent.ModelEnd:
-		return outermost(e.Meta, replyOf(e.Text, e.Reasoning, e.Model), "reply")
+		path = e.Path
+		out.kind, out.view = "reply", replyOf(e.Text, e.Reasoning, e.Model)
 	case *agent.ToolStart:
+		path = e.Path
 		c := callOf(e.Call)
 		c.View = s.viewURI(e.Server, e.Tool)
-		return outermost(e.Meta, c, "call")
+		out.kind, out.view = "call", c
 	case *agent.ToolEnd:
+		path = e.Path
 		r := resultOf(key, kept{seq: e.Seq}, e)
 		if !r.Error {
 			r.View = s.viewURI(e.Server, e.Tool)
 		}
-		return outermost(e.Meta, r, "result")
-	case *agent.Compacted:
-		return note{"Older messages were shortened for the model."}, "note"
+		out.kind, out.view = "result", r
 	case *agent.Output:
+		path = e.Path
 		end := ended{Status: string(run.StatusFinished)}
 		if e.StopReason != agent.StopOutput {
 			end.Stop = hosttext.Line(string(e.StopReason), 100)
 		}
-		return outermost(e.Meta, end, "ended")
+		out.kind, out.view = "ended", end
 	}
-	return nil, ""
+	if len(path) > 0 {
+		return entry{at: out.at}
+	}
+	return out
 }
 
 // viewURI returns the URI of the view of a server's tool, "" if there is none.

@@ -2,7 +2,6 @@ package talk
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -14,21 +13,21 @@ import (
 // viewed is an event of a call that a view makes. Its run is "" for a call that no person was asked
 // about: it has no record.
 type viewed struct {
-	Run    string          `json:"run,omitempty"`
-	Turn   int             `json:"turn"` // and the call whose result the view shows
-	Call   string          `json:"call"`
-	Server string          `json:"server"`
-	Kind   string          `json:"kind"`
-	Event  json.RawMessage `json:"event"`
+	Run    string `json:"run,omitempty"`
+	Turn   int    `json:"turn"` // and the call whose result the view shows
+	Call   string `json:"call"`
+	Server string `json:"server"`
+	Kind   string `json:"kind"`  // of the event, as of the conversation's own
+	Event  any    `json:"event"` // the view of an entry
 }
 
 // ViewedEvent tells windows of a call of a view that no person was asked about, and what came of it.
 func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event {
-	event := momentary("", result{
-		call: call{ID: c.Tool, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Tool, 200), Arguments: shownJSON(string(c.Arguments), maxArguments)},
+	event := result{
+		call: callOf(agent.Call{ID: c.Tool, Server: c.Server, Name: c.Tool, Arguments: string(c.Arguments)}),
 		Text: shownText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
-	})
-	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: hosttext.Line(c.Server, 100), Kind: "result", Event: event.Data})
+	}
+	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: event.Server, Kind: "result", Event: event})
 }
 
 // WatchViews sends the events of the calls that views of a conversation make, all and then each new one, until
@@ -78,18 +77,15 @@ func (s *Service) viewedSince(ctx context.Context, key run.Key, at agent.Positio
 	if err != nil {
 		return nil, at, err
 	}
-	events, err := s.history(ctx, key, at)
+	entries, err := s.history(ctx, key, at)
 	if err != nil {
 		return nil, at, err
 	}
-	for _, p := range events {
-		at = p.at
-		if !slices.Contains([]string{"asked", "answered", "call", "result", "ended"}, p.Type) {
-			continue
+	for _, e := range entries {
+		at = e.at
+		if slices.Contains([]string{"asked", "answered", "call", "result", "ended"}, e.kind) {
+			out = append(out, momentary("viewed", viewed{key.ID, c.Turn, c.Call, hosttext.Line(c.Server, 100), e.kind, e.view}))
 		}
-		out = append(out, momentary("viewed", viewed{
-			Run: key.ID, Turn: c.Turn, Call: c.Call, Server: hosttext.Line(c.Server, 100), Kind: p.Type, Event: p.Data,
-		}))
 	}
 	return out, at, nil
 }

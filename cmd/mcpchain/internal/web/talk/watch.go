@@ -140,12 +140,12 @@ func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Posit
 		s.release(t)
 		return nil, goneError(err)
 	}
-	t.open()
+	t.show(1)
 	return &window{topic: t, reader: reader}, nil
 }
 
 func (s *Service) closeWindow(w *window) {
-	w.topic.close()
+	w.topic.show(-1)
 	w.reader.Close()
 	s.release(w.topic)
 }
@@ -237,38 +237,22 @@ func (t *topic) now(w *window) Event {
 	return momentary("now", n)
 }
 
-// open counts a window; close ends that.
-func (t *topic) open() {
+// show counts the windows that show the conversation: n is 1 for another one, and -1 for one that is closed.
+func (t *topic) show(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.windows++; t.windows == 1 {
-		t.left = make(chan struct{})
-	}
-}
-
-func (t *topic) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.windows--; t.windows == 0 {
-		close(t.left)
-	}
+	t.windows += n
+	t.changed.fire()
 }
 
 // momentary returns an event without a position.
-func momentary(kind string, v any) Event {
-	data, err := json.Marshal(v)
-	if err != nil { // its values always marshal
-		data = []byte("null")
-	}
-	return Event{Type: kind, Data: data}
-}
+func momentary(kind string, view any) Event { return Event{Type: kind, Data: encode(view)} }
 
-// placedOf returns an event with a position. Windows do not get events without a kind.
-func placedOf(kind string, at agent.Position, v any) placed {
-	if kind == "" {
-		return placed{at: at}
+// encode returns a view as JSON, null if it has none, which would be a mistake of this package.
+func encode(view any) []byte {
+	data, err := json.Marshal(view)
+	if err != nil {
+		return []byte("null")
 	}
-	e := momentary(kind, v)
-	e.ID = at.String()
-	return placed{at, e}
+	return data
 }
