@@ -64,7 +64,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	return nil
 }
 
-// SignedIn continues the calls of a user that wait for the sign-in to a server.
+// SignedIn continues the calls of a user that wait for the sign-in to a server. It goes on after an error of a conversation.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
@@ -89,7 +89,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	return errors.Join(errs...)
 }
 
-// reply converts the answer for the run.
+// reply converts the answer for the run. The error matches ErrUnfit or is a *FormError.
 func (a Answer) reply(q *run.Question) (run.Reply, error) {
 	answer := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
 	switch {
@@ -116,7 +116,8 @@ func (a Answer) reply(q *run.Question) (run.Reply, error) {
 	return answer, nil
 }
 
-// values returns the values of a form, each converted to the kind of its field.
+// values returns the values of a form, each converted to the kind of its field. A form with a field that the server does not
+// ask for is refused, so that nothing is sent that the user did not see.
 func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 	fields, err := forms.Read(params)
 	if err != nil {

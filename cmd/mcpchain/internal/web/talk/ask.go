@@ -16,11 +16,11 @@ import (
 // request of a sampling review. Larger ones can only be refused.
 const maxWhole = 256 << 10
 
-// ask is a question to the user.
+// ask is the view of a question to the user.
 type ask struct {
 	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`
-	Call    string    `json:"call,omitempty"`
+	Kind    string    `json:"kind"`           // a [run.QuestionKind]
+	Call    string    `json:"call,omitempty"` // the id of the call that it belongs to
 	Server  string    `json:"server,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
 	Path    []string  `json:"path,omitempty"` // names of the sub-agents that ask
@@ -59,6 +59,7 @@ type field struct {
 	Default     any      `json:"default,omitempty"`
 }
 
+// option is a value of a field to choose.
 type option struct {
 	Value string `json:"value"`
 	Title string `json:"title"`
@@ -81,6 +82,7 @@ type sampled struct {
 	Whole     string `json:"whole"` // the request as JSON
 }
 
+// askOf returns the view of a question. What cannot be shown in full can only be refused: Wrong says why.
 func askOf(q *run.Question) ask {
 	a := ask{
 		ID: q.ID, Kind: string(q.Kind), Call: q.Call, Server: hosttext.Line(q.Server, 100), Tool: hosttext.Line(q.Tool, 200),
@@ -91,7 +93,9 @@ func askOf(q *run.Question) ask {
 	}
 	if len(q.Arguments) > 0 {
 		a.Arguments = shownJSON(string(q.Arguments), maxWhole)
-		a.Wrong = tooLong(len(q.Arguments), q.Kind == run.QuestionApproval)
+		if q.Kind == run.QuestionApproval {
+			a.Wrong = tooLong(len(q.Arguments))
+		}
 	}
 	if q.Definition != nil {
 		a.Description = exactText(q.Definition.Description, 4000)
@@ -110,14 +114,15 @@ func askOf(q *run.Question) ask {
 	return a
 }
 
-// tooLong returns why n bytes cannot be allowed, "" if they can.
-func tooLong(n int, isAllowed bool) string {
-	if !isAllowed || n <= maxWhole {
+// tooLong returns why the user cannot allow so many bytes, "" if they can be allowed.
+func tooLong(size int) string {
+	if size <= maxWhole {
 		return ""
 	}
-	return fmt.Sprintf("This has %d bytes. Not all of it is shown, so it can only be refused.", n)
+	return fmt.Sprintf("This has %d bytes. Not all of it is shown, so it can only be refused.", size)
 }
 
+// fieldsOf returns the fields of a form, or why it cannot be shown.
 func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	fields, err := forms.Read(params)
 	if err != nil {
@@ -138,6 +143,7 @@ func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	return out, ""
 }
 
+// samplingOf returns what a server wants to ask the model, and why that cannot be allowed, if so.
 func samplingOf(q *run.Question) (s *sampled, wrong string) {
 	s = &sampled{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
 	data, err := json.Marshal(q.Sampling)
@@ -145,7 +151,7 @@ func samplingOf(q *run.Question) (s *sampled, wrong string) {
 		return s, "The request cannot be shown: " + ShownError(err.Error())
 	}
 	s.Whole = shownJSON(string(data), maxWhole)
-	return s, tooLong(len(data), true)
+	return s, tooLong(len(data))
 }
 
 // subject returns the subject of a question in a few words.

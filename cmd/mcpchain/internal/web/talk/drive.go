@@ -28,13 +28,14 @@ const (
 	retryAfter = 10 * time.Second
 )
 
+// topicKey is the context key of the topic whose run is driven.
 type topicKey struct{}
 
 // startDriving starts a goroutine that drives a conversation until its run ends or waits.
 func (s *Service) startDriving(key run.Key) { s.start(key, false) }
 
-// start is startDriving, and reports whether it started a goroutine. counted means that
-// reserveWork has counted the work.
+// start is startDriving, and reports whether it started a goroutine. If another drives the run already, that looks once more
+// before it ends. counted means that reserveWork has counted the work.
 func (s *Service) start(key run.Key, counted bool) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {
@@ -66,6 +67,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 	return true
 }
 
+// count adds n to the number of a user's conversations at work.
 func (s *Service) count(user string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,8 @@ func (s *Service) count(user string, n int) {
 	}
 }
 
-// drive resumes the run as long as there is something to do.
+// drive resumes the run as long as there is something to do. Its errors are only logged: windows get the end of a turn from
+// the store.
 func (s *Service) drive(t *topic) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
@@ -116,7 +119,8 @@ func (t *topic) clearLocked() {
 	t.generation++
 }
 
-// resumeRun resumes the run until it ends or waits.
+// resumeRun resumes the run until it ends or waits. Before and after, also after an error, windows get what the store has of
+// other processes.
 func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -144,7 +148,7 @@ func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 func (s *Service) showEvent(t *topic, e agent.Event) {
 	switch e := e.(type) {
 	case *agent.TextDelta:
-		if len(e.Path) == 0 {
+		if len(e.Path) == 0 { // the text of a sub-agent is not shown
 			t.addDraft(e.Text)
 		}
 		return
@@ -167,7 +171,7 @@ func (t *topic) addDraft(text string) {
 	t.changed.fire()
 }
 
-// setProgress sets the progress of a call.
+// setProgress sets the progress of a call. A progress that has no JSON, such as NaN, is dropped.
 func (t *topic) setProgress(e *agent.ToolProgress) {
 	data, err := json.Marshal(progress{
 		Done: e.Progress.Progress, Total: e.Progress.Total, Message: hosttext.Line(e.Progress.Message, 200),
@@ -184,7 +188,7 @@ func (t *topic) setProgress(e *agent.ToolProgress) {
 	t.changed.fire()
 }
 
-// clearFinished drops the draft or the progress that an event completes.
+// clearFinished drops the draft or the progress that an event completes, and counts the usage that the event reports.
 func (t *topic) clearFinished(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,7 +199,7 @@ func (t *topic) clearFinished(e agent.Event) {
 		t.clearLocked()
 		t.spent.Add(e.Usage)
 		if e.Window != nil && len(e.Path) == 0 {
-			t.window = filledBy(e.Window)
+			t.use = windowUseOf(e.Window)
 		}
 	case *agent.SamplingEnd:
 		t.spent.Add(e.Usage)

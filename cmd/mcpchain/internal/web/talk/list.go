@@ -22,7 +22,7 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 }
 
-// List returns the latest conversations of a user, maxListed at most.
+// List returns the latest conversations of a user, maxListed at most. It leaves out those that cannot be read.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
 	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
@@ -34,8 +34,8 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	return out, nil
 }
 
-// Older returns the next page of the list: maxListed conversations after one that was last
-// changed at a given time. more reports whether others follow.
+// Older returns the next page of the list: at most maxListed conversations after one that was last changed at a given time.
+// more reports whether others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
 	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
@@ -57,7 +57,8 @@ func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	}
 }
 
-// title returns the beginning of the first question.
+// title returns the beginning of the first question, or a text that says that the conversation cannot be read. Titles are
+// remembered, as they do not change.
 func (s *Service) title(ctx context.Context, key run.Key) string {
 	s.mu.Lock()
 	title, ok := s.titles[key]
@@ -83,10 +84,10 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	return title
 }
 
-// listed is the signal of a user's list, and the number of waiters.
+// listed is the signal of a user's list.
 type listed struct {
 	signal
-	windows int
+	windows int // uses, see [Service.list]; guarded by Service.mu
 }
 
 // list returns the signal of a user's list, until forget.
@@ -102,13 +103,14 @@ func (s *Service) list(user string) *listed {
 	return l
 }
 
+// forget ends a use of a user's list.
 func (s *Service) forget(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lists[user]; l != nil {
-		if l.windows--; l.windows == 0 {
-			delete(s.lists, user)
-		}
+	if l := s.lists[user]; l.windows > 1 {
+		l.windows--
+	} else {
+		delete(s.lists, user)
 	}
 }
 

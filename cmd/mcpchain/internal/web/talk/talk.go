@@ -27,7 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// agentName is the name of the agent in the store.
+// agentName is the name of the agent of conversations in the store.
 const agentName = "web"
 
 // leaseTTL is how long a killed process still holds its conversations.
@@ -76,7 +76,7 @@ type Options struct {
 // Service runs the conversations of all users.
 type Service struct {
 	o     Options
-	agent *agent.Agent  // without the tools of a user
+	agent *agent.Agent  // of conversations, without the tools of a user
 	opts  agent.Options // of agent
 	calls *agent.Agent  // makes the calls of views
 	feed  *feed.Feed
@@ -85,11 +85,11 @@ type Service struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex // guards the following fields
-	topics map[run.Key]*topic
-	atWork map[string]int // by user
-	lists  map[string]*listed
-	titles map[run.Key]string
+	mu     sync.Mutex         // guards the following fields
+	topics map[run.Key]*topic // in use
+	atWork map[string]int     // number of a user's conversations that are driven here
+	lists  map[string]*listed // by user, in use
+	titles map[run.Key]string // at most maxTitles
 	viewing
 }
 
@@ -106,8 +106,7 @@ var (
 	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")
 )
 
-// New returns a service. It also continues the conversations that an earlier process has left.
-// The caller closes it.
+// New returns a service. It also continues the conversations that an earlier process has left. The caller closes it.
 func New(o Options) (*Service, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Service{
@@ -146,17 +145,20 @@ func (s *Service) agentFor(user string) *agent.Agent {
 	return a
 }
 
-// Close stops the work and waits for it. Unfinished runs continue in the next process.
+// Close stops the work and waits for it. Unfinished runs continue in the next process. Windows are not closed: the contexts of
+// Watch end them.
 func (s *Service) Close() {
 	s.stop()
 	s.running.Wait()
 }
 
-// Begin starts a conversation with a question, and returns its id.
+// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for an empty or too long text,
+// ErrFull if there is no room, or ErrTooMany.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
 
+// begin starts a conversation with messages, the last of which is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
 	return s.work(ctx, user, messages[len(messages)-1].Text(), true, func() (string, error) {
 		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.ForTenant(user))
@@ -167,7 +169,8 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 	})
 }
 
-// Say asks another question in a conversation. before are texts of the program that come before it.
+// Say asks another question in a conversation. before are texts of the program that come before it. The error matches ErrBusy,
+// ErrWaiting or ErrElsewhere if the conversation is not over, and one of those of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
 	_, err := s.work(ctx, user, text, false, func() (string, error) {
 		key := run.Key{Tenant: user, ID: id}
@@ -180,7 +183,7 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 }
 
 // work has a user's question recorded, if the user may ask now, and starts to work on it. begins says that record begins a
-// conversation.
+// conversation. After an error nothing is recorded or counted.
 func (s *Service) work(ctx context.Context, user, text string, begins bool, record func() (id string, err error)) (id string, err error) {
 	if err := s.reserveWork(ctx, user, text, begins); err != nil {
 		return "", err
@@ -252,8 +255,8 @@ func (s *Service) reserveWork(ctx context.Context, user, text string, begins boo
 	return nil
 }
 
-// Edit replaces a question: it starts a new conversation with the messages before the question and the new text. The old
-// question is message index of record seq.
+// Edit replaces a question: it starts a new conversation with the messages before the question and the new text, and returns
+// its id. The old question is message index of record seq; the error matches ErrGone if that is not a question.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
 	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
@@ -274,10 +277,11 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {
 		return "", ErrGone
 	}
-	return s.begin(ctx, user, append(append(before[:len(before):len(before)], said[:index]...), run.Text(run.RoleUser, text))...)
+	question := run.Text(run.RoleUser, text)
+	return s.begin(ctx, user, slices.Concat(before, said[:index], []run.Message{question})...)
 }
 
-// inputOf returns the messages that a record adds as input.
+// inputOf returns the messages that a record adds as input, nil if it adds none.
 func inputOf(c ledger.Change) []run.Message {
 	switch c := c.(type) {
 	case *ledger.Begun:
@@ -288,7 +292,8 @@ func inputOf(c ledger.Change) []run.Message {
 	return nil
 }
 
-// Stop cancels the turn of a conversation and the calls of its views.
+// Stop cancels the turn of a conversation and the calls of its views. A conversation that has ended stays as it is. The error
+// matches ErrElsewhere if another process does not let go of the conversation.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	if _, err := s.load(ctx, key); err != nil {
@@ -310,7 +315,7 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 	return errors.Join(s.catchUp(ctx, t), s.stopViews(ctx, key))
 }
 
-// cancel cancels a run.
+// cancel cancels a run, also one that a killed process holds.
 func (s *Service) cancel(ctx context.Context, key run.Key) error {
 	return s.retryWhileHeld(ctx, func() error {
 		if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
@@ -321,7 +326,7 @@ func (s *Service) cancel(ctx context.Context, key run.Key) error {
 }
 
 // retryWhileHeld calls do again while another process holds the run. A killed process holds a run until its lease ends:
-// retryWhileHeld waits that long, and then returns ErrElsewhere.
+// retryWhileHeld waits a second longer, and then returns ErrElsewhere.
 func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
 	for end := time.Now().Add(leaseTTL + time.Second); ; {
 		err := do()
@@ -337,7 +342,7 @@ func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
 	}
 }
 
-// Delete stops and deletes a conversation.
+// Delete stops and deletes a conversation, and first the calls of its views. After an error it can be called again.
 func (s *Service) Delete(ctx context.Context, user, id string) error {
 	if err := s.Stop(ctx, user, id); err != nil {
 		return err
@@ -356,6 +361,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 	return nil
 }
 
+// load returns the state of a run. The error is ErrGone if there is none.
 func (s *Service) load(ctx context.Context, key run.Key) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, s.o.Store, key)
 	if err != nil {

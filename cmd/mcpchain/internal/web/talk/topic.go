@@ -22,7 +22,7 @@ type Event struct {
 	Data []byte // JSON
 }
 
-// topic is a conversation that this process works on or a window shows.
+// topic is a conversation, or a call of a view, that this process works on or a window shows.
 type topic struct {
 	key  run.Key
 	refs int // guarded by Service.mu
@@ -31,24 +31,25 @@ type topic struct {
 	changed signal
 	at      agent.Position // of the last entry
 
-	window     *filled   // in the last model call of this process, or nil
-	spent      run.Spent // by the conversation, with sub-agents and sampling
-	generation int       // of the draft
-	draft      prose.Draft
+	use        *windowUse                 // of the model's window, in the last model call of this process; nil before
+	spent      run.Spent                  // by the conversation, with sub-agents and sampling
+	draft      prose.Draft                // the text that the model is writing
+	generation int                        // of the draft: another one begins with each step
 	progress   map[string]json.RawMessage // by call
-	windows    int
+	windows    int                        // that show the conversation
 
-	working bool // a goroutine drives the run
-	again   bool // and has to look once more
-	barred  int  // number of callers that keep it from being driven
-	cancel  context.CancelCauseFunc
-	idle    chan struct{} // closed when it is no longer driven
+	working bool                    // a goroutine drives the run
+	again   bool                    // and has to look once more
+	barred  int                     // number of callers that keep it from being driven
+	cancel  context.CancelCauseFunc // ends the present attempt; nil unless the run is driven
+	idle    chan struct{}           // closed when the run is no longer driven
 
 	given map[string]run.Reply // the answers of the user that have arrived, by question; nil unless the run is driven
 	asked map[string]bool      // questions whose answers the run waits for
 }
 
-// acquire returns the topic of a conversation. The caller releases it.
+// acquire returns the topic of a conversation, or of a call of a view. The caller releases it. The error matches ErrGone if
+// the run does not exist, or belongs to another agent.
 func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	s.mu.Lock()
 	if t := s.topics[key]; t != nil {
@@ -72,20 +73,15 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	defer s.mu.Unlock()
 	t := s.topics[key]
 	if t == nil {
-		at := agent.Position{Seq: log.Head.Seq}
-		t = &topic{key: key, at: at, spent: state.Spent, idle: closed()}
+		t = &topic{key: key, at: agent.Position{Seq: log.Head.Seq}, spent: state.Spent, idle: make(chan struct{})}
+		close(t.idle)
 		s.topics[key] = t
 	}
 	t.refs++
 	return t, nil
 }
 
-func closed() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}
-
+// release ends a use of a topic. The last one forgets it.
 func (s *Service) release(t *topic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,6 +118,7 @@ func eventOf(e feed.Event) Event {
 	return Event{Type: string(kind), ID: e.ID, Data: data}
 }
 
+// The causes for which the context of a turn ends.
 var (
 	errStopped = errors.New("the user stopped the turn")
 	errEnded   = errors.New("the turn has ended")
@@ -151,7 +148,7 @@ func (t *topic) wait(ctx context.Context) error {
 	}
 }
 
-// interrupt ends the work on the conversation, and prevents more until resume.
+// interrupt ends the work on the conversation, and prevents more until resume. After an error there is nothing to resume.
 func (t *topic) interrupt(ctx context.Context) error {
 	t.mu.Lock()
 	t.barred++
@@ -166,6 +163,7 @@ func (t *topic) interrupt(ctx context.Context) error {
 	return err
 }
 
+// resume takes back an interrupt. It does not begin work.
 func (t *topic) resume() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,7 +176,7 @@ type signal struct {
 	c  chan struct{}
 }
 
-// next returns a channel that is closed by the next fire.
+// next returns a channel that is closed by the next fire. A waiter calls it before it looks at what may change.
 func (s *signal) next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,6 +186,7 @@ func (s *signal) next() <-chan struct{} {
 	return s.c
 }
 
+// fire wakes all waiters.
 func (s *signal) fire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,22 +22,21 @@ const (
 	maxError     = 2000
 )
 
-// What windows get of events. Invisible characters in texts of servers and models are escaped;
-// the page shows them as text.
+// The views of entries. Invisible characters in texts of servers and models are escaped; the page shows them as text.
 type (
-	said struct {
-		Seq   uint64 `json:"seq"`
-		Index int    `json:"index"`
+	said struct { // a question of the user
+		Seq   uint64 `json:"seq"`   // of its record, for [Service.Edit]
+		Index int    `json:"index"` // of its message in the record
 		Text  string `json:"text"`
 	}
-	reply struct {
+	reply struct { // of the model
 		Text      []prose.Node `json:"text,omitempty"`
 		Reasoning string       `json:"reasoning,omitempty"`
 		Model     string       `json:"model,omitempty"`
 	}
 	call struct {
 		ID        string `json:"id"`
-		Turn      int    `json:"turn,omitempty"`
+		Turn      int    `json:"turn,omitempty"` // 0 before an edit
 		Server    string `json:"server,omitempty"`
 		View      string `json:"view,omitempty"` // the view that shows the result, if any
 		Name      string `json:"name"`
@@ -48,7 +47,7 @@ type (
 		Text  string  `json:"text"`
 		Error bool    `json:"error,omitempty"`
 		Media []media `json:"media,omitempty"`
-		Took  int64   `json:"took_ms,omitempty"`
+		Took  int64   `json:"took_ms,omitempty"` // 0: unknown
 	}
 	media struct {
 		URL  string `json:"url"`
@@ -59,11 +58,11 @@ type (
 		Total   *float64 `json:"total,omitempty"`
 		Message string   `json:"message,omitempty"`
 	}
-	answered struct {
+	answered struct { // an answer of the user
 		Ask    string `json:"ask"`
 		Action string `json:"action"`
 		Reason string `json:"reason,omitempty"`
-		What   string `json:"what"`
+		What   string `json:"what"`           // was asked, in a few words
 		Link   *link  `json:"link,omitempty"` // the page that the user wants to visit
 	}
 	ended struct {
@@ -133,6 +132,7 @@ func (s *Service) viewURI(server, tool string) string {
 	return s.o.View(server, tool)
 }
 
+// answeredOf returns the view of an answer. A page that the user agrees to visit comes with it, unless its address is refused.
 func answeredOf(e *agent.Replied) answered {
 	a := answered{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: shownText(e.Reply.Reason, maxError), What: subject(e.Question)}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
@@ -141,6 +141,7 @@ func answeredOf(e *agent.Replied) answered {
 	return a
 }
 
+// replyOf returns the view of the model's reply.
 func replyOf(text, reasoning, model string) reply {
 	r := reply{Reasoning: shownText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
 	if strings.TrimSpace(text) != "" {
@@ -149,17 +150,18 @@ func replyOf(text, reasoning, model string) reply {
 	return r
 }
 
+// callOf returns the view of a call, without the URI of its view.
 func callOf(c agent.Call) call {
 	return call{ID: c.ID, Turn: c.Turn, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
 }
 
-// kept says where a result is stored: in a record, or in a message of it. Records do not
-// change, unlike the model's history.
+// kept says where a result is stored: in a record, or in a message of it. Records do not change, unlike the model's history.
 type kept struct {
 	seq   uint64
 	index int
 }
 
+// resultOf returns the view of a result. The page loads pictures and sound by their URLs, see [Service.Media].
 func resultOf(key run.Key, at kept, e *agent.ToolEnd) result {
 	r := result{call: callOf(e.Call), Text: shownText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
 	for i, p := range e.Part.Media {
@@ -184,29 +186,30 @@ var shownTypes = map[string]bool{
 
 func isShown(p run.Part) bool { return shownTypes[p.MIMEType] && len(p.Data) > 0 }
 
-// shownText returns text that a person only reads, cut to n bytes.
-func shownText(s string, n int) string { return cut(s, n, hosttext.Prose) }
+// shownText returns text that a person only reads, cut to most bytes before escaping.
+func shownText(text string, most int) string { return cut(text, most, hosttext.Prose) }
 
-// exactText returns text that a person decides on, cut to n bytes.
-func exactText(s string, n int) string { return cut(s, n, hosttext.Exact) }
+// exactText returns text that a person decides on, cut to most bytes before escaping.
+func exactText(text string, most int) string { return cut(text, most, hosttext.Exact) }
 
-func cut(s string, n int, shown func(string) string) string {
-	more := ""
-	if len(s) > n {
-		s, more = s[:n], fmt.Sprintf("\n… (%d bytes more)", len(s)-n)
+// cut returns text as shown returns it, with a note of how many bytes are missing.
+func cut(text string, most int, shown func(string) string) string {
+	note := ""
+	if more := len(text) - most; more > 0 {
+		text, note = text[:most], fmt.Sprintf("\n… (%d bytes more)", more)
 	}
-	return shown(strings.ToValidUTF8(s, "\ufffd")) + more
+	return shown(strings.ToValidUTF8(text, "\ufffd")) + note
 }
 
-// shownJSON returns indented JSON with invisible characters escaped, cut to n bytes before
-// escaping.
-func shownJSON(text string, n int) string {
-	if len(text) > n || isNested(text) {
-		return exactText(text, n)
+// shownJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is longer than most bytes, or would
+// be mostly indentation, is returned as by exactText.
+func shownJSON(text string, most int) string {
+	if len(text) > most || isNested(text) {
+		return exactText(text, most)
 	}
 	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(text), "", "  "); err != nil || b.Len() > 4*n {
-		return exactText(text, n)
+	if err := json.Indent(&b, []byte(text), "", "  "); err != nil || b.Len() > 4*most {
+		return exactText(text, most)
 	}
 	return hosttext.EscapeJSON(b.String())
 }
@@ -231,5 +234,5 @@ func isNested(text string) bool {
 	return deepest > 32
 }
 
-// ShownError returns the text of an error as the page shows it.
+// ShownError returns the text of an error as the page shows it: on one line, cut to maxError characters.
 func ShownError(text string) string { return hosttext.Line(text, maxError) }

@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"strings"
 	"time"
 
@@ -30,7 +32,8 @@ const viewAgentName = "web-view"
 const (
 	maxViewCalls = 8                // open calls of a conversation
 	maxShownRuns = 50               // calls in the transcript of a conversation; older ones are dropped
-	keptFor      = 10 * time.Minute // how long a result that no view has fetched is kept
+	maxMissed    = 10_000           // results that no view has fetched
+	keptFor      = 10 * time.Minute // how long a view can fetch such a result
 )
 
 // ViewCall is a call made by a view.
@@ -44,32 +47,32 @@ type ViewCall struct {
 	Arguments    json.RawMessage `json:"arguments"`
 }
 
-// same reports whether two calls are the same, so that o repeats c.
-func (c *ViewCall) same(o *ViewCall) bool {
-	return c.Conversation == o.Conversation && c.Turn == o.Turn && c.Call == o.Call && c.URI == o.URI && c.Server == o.Server &&
-		c.Tool == o.Tool && canonical(c.Arguments) == canonical(o.Arguments)
+// isSame reports whether two calls are the same, so that one may be the other's repetition.
+func (c ViewCall) isSame(other ViewCall) bool {
+	c.Arguments, other.Arguments = canonical(c.Arguments), canonical(other.Arguments)
+	return reflect.DeepEqual(c, other)
 }
 
-// canonical returns JSON with sorted members, to compare values.
-func canonical(raw json.RawMessage) string {
+// canonical returns JSON with sorted members, to compare values. Text that is not JSON stays as it is.
+func canonical(raw json.RawMessage) json.RawMessage {
 	var v any
-	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return string(raw)
+		return raw
 	}
-	text, err := jsonrpc.Marshal(v)
+	sorted, err := jsonrpc.Marshal(v)
 	if err != nil {
-		return string(raw)
+		return raw
 	}
-	return string(text)
+	return sorted
 }
 
 // viewing has the state of the calls of views. Service.mu guards it.
 type viewing struct {
 	awaited  map[run.Key]int     // number of views that wait for a call
-	reserved map[run.Key]int     // calls that are about to begin, by conversation
-	ended    map[run.Key]viewEnd // calls that have ended
+	reserved map[run.Key]int     // number of calls that are about to begin, by conversation
+	ended    map[run.Key]viewEnd // calls that have ended in this process, for keptFor
 }
 
 // viewEnd is the end of a call of a view.
@@ -82,6 +85,7 @@ func newViewing() viewing {
 	return viewing{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, ended: map[run.Key]viewEnd{}}
 }
 
+// viewPrefix begins the ids of runs that are calls of views.
 const viewPrefix = "view-"
 
 // isViewCall reports whether a run is a call of a view.
@@ -120,6 +124,7 @@ func (m oneCall) Generate(_ context.Context, r *model.Request) iter.Seq2[model.D
 	}
 }
 
+// next returns the reply to the messages of a run: the call, or the end if the call has an outcome.
 func (m oneCall) next(messages []run.Message) (run.Message, error) {
 	if len(messages) != 1 || messages[0].Role != run.RoleUser {
 		return run.Text(run.RoleAssistant, "The call has ended."), nil
@@ -136,6 +141,7 @@ func (m oneCall) next(messages []run.Message) (run.Message, error) {
 	return run.Message{Role: run.RoleAssistant, Parts: []run.Part{call}}, nil
 }
 
+// agentOf returns the agent that made a run.
 func (s *Service) agentOf(key run.Key) *agent.Agent {
 	if isViewCall(key) {
 		return s.calls
@@ -181,12 +187,11 @@ func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger
 	return c, state, nil
 }
 
-// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx
-// ends first it remains a run of its own: a view that makes the same call again, even after a
-// restart, joins it. If the cause is context.Canceled, because the view cancelled the call, the
-// run ends unless the call was sent.
+// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends first, the call remains a
+// run of its own: a view that makes the same call again, even after a restart, joins it. If the cause is context.Canceled,
+// because the view cancelled the call, the run ends unless the call was sent.
 //
-// The error matches ErrTooMany if the conversation has too many calls.
+// The error matches ErrTooMany if the conversation has too many calls, and apps.ErrDenied if the user has refused.
 func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mcp.CallToolResult, error) {
 	conversation := run.Key{Tenant: user, ID: c.Conversation}
 	key, leave, err := s.beginViewCall(ctx, conversation, c)
@@ -220,7 +225,8 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	}
 }
 
-// beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it.
+// beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it. It also deletes runs that no window
+// shows any more.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
 	beginning, done := s.reserve(conversation)
 	defer done()
@@ -230,7 +236,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	}
 	open := 0
 	for i, head := range runs {
-		if leave := s.join(ctx, head, &c); leave != nil {
+		if leave := s.join(ctx, head, c); leave != nil {
 			return head.Key, leave, nil
 		}
 		if !head.Status.Ended() {
@@ -281,6 +287,7 @@ func (s *Service) await(key run.Key) (leave func()) {
 	return s.awaitLocked(key)
 }
 
+// awaitLocked is await; leave locks again.
 func (s *Service) awaitLocked(key run.Key) (leave func()) {
 	s.awaited[key]++
 	return func() {
@@ -292,9 +299,9 @@ func (s *Service) awaitLocked(key run.Key) (leave func()) {
 	}
 }
 
-// join waits for a run of an earlier session with the view, if it makes the same call and its
-// result is still to come, or came while no view was there. Otherwise it returns nil.
-func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave func()) {
+// join counts a view that waits for a run of an earlier session, until leave is called, if the run makes the same call, no
+// other view waits for it, and its result is still to come or came while no view was there. Otherwise leave is nil.
+func (s *Service) join(ctx context.Context, head run.Head, c ViewCall) (leave func()) {
 	s.mu.Lock()
 	end, known := s.ended[head.Key]
 	missed := known && !end.told && time.Since(end.at) < keptFor
@@ -307,19 +314,19 @@ func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave f
 		return nil
 	}
 	was, _, err := s.viewCall(ctx, head.Key)
-	if err != nil || !was.same(c) {
+	if err != nil || !was.isSame(c) {
 		leave()
 		return nil
 	}
 	return leave
 }
 
-// viewEnded records that a run has ended without a view that waits for it.
+// viewEnded records that a run has ended, if no view waits for it. It forgets the ends that are too old to matter.
 func (s *Service) viewEnded(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.ended, func(_ run.Key, end viewEnd) bool { return time.Since(end.at) >= keptFor })
-	if !s.ended[key].told && s.awaited[key] == 0 && len(s.ended) < maxTitles {
+	if !s.ended[key].told && s.awaited[key] == 0 && len(s.ended) < maxMissed {
 		s.ended[key] = viewEnd{at: time.Now()}
 	}
 }
@@ -373,10 +380,12 @@ func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
 	})
 }
 
+// deleteViews deletes the calls of a conversation's views.
 func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
 	return s.eachView(ctx, conversation, func(head run.Head) error { return s.o.Store.Delete(ctx, head.Key) })
 }
 
+// eachView calls do for each call of a conversation's views, also after an error. A call that is gone is no error.
 func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
 	if isViewCall(conversation) {
 		return nil

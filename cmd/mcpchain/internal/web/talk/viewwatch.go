@@ -30,8 +30,8 @@ func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event
 	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: event.Server, Kind: "result", Event: event})
 }
 
-// WatchViews sends the events of the calls that views of a conversation make, all and then each new one, until
-// the context ends or send fails.
+// WatchViews sends the events of the calls that views of a conversation make, those of the latest maxShownRuns and then each
+// new one, until the context ends or send fails: only the second is an error.
 func (s *Service) WatchViews(ctx context.Context, user, id string, send func([]Event) error) error {
 	conversation := run.Key{Tenant: user, ID: id}
 	list := s.list(user)
@@ -71,7 +71,7 @@ func (s *Service) WatchViews(ctx context.Context, user, id string, send func([]E
 	}
 }
 
-// viewedSince are the events of a run after a position, and the last position.
+// viewedSince returns the events of a call of a view after a position, and the last position.
 func (s *Service) viewedSince(ctx context.Context, key run.Key, at agent.Position) (out []Event, _ agent.Position, err error) {
 	c, _, err := s.viewCall(ctx, key)
 	if err != nil {

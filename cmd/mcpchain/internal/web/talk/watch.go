@@ -22,8 +22,8 @@ const (
 	beat = 15 * time.Second
 )
 
-// now is the transient state of a conversation.
-type now struct {
+// live is the state of a conversation without a record, as a window gets it.
+type live struct {
 	Working  bool                       `json:"working"`
 	From     int                        `json:"from"`   // number of blocks of the draft to keep
 	Blocks   []([]prose.Node)           `json:"blocks"` // complete blocks that follow
@@ -33,28 +33,29 @@ type now struct {
 	Spent    spent                      `json:"spent"`
 }
 
-// filled says what fills the window of the model.
-type filled struct {
-	Size      int64  `json:"size,omitempty"`
+// windowUse says what fills the window of the model, in tokens.
+type windowUse struct {
+	Size      int64  `json:"size,omitempty"` // 0: unknown
 	Input     int64  `json:"input"`
 	Cached    int64  `json:"cached,omitempty"`
 	Estimated bool   `json:"estimated,omitempty"`
 	Parts     []part `json:"parts"`
 }
 
+// part is a part of the window of the model.
 type part struct {
 	What   string `json:"what"`
 	Tokens int64  `json:"tokens"`
 }
 
-// filledBy converts a WindowUse for people.
-func filledBy(u *agent.WindowUse) *filled {
-	f := &filled{Size: u.Size, Input: u.Input, Cached: u.Cached, Estimated: u.Estimated, Parts: []part{{"instructions", u.Instructions}}}
+// windowUseOf converts a WindowUse for people.
+func windowUseOf(u *agent.WindowUse) *windowUse {
+	out := &windowUse{Size: u.Size, Input: u.Input, Cached: u.Cached, Estimated: u.Estimated, Parts: []part{{"instructions", u.Instructions}}}
 	for _, s := range u.Servers {
-		f.Parts = append(f.Parts, part{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
+		out.Parts = append(out.Parts, part{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
 	}
-	f.Parts = append(f.Parts, part{"messages", u.History}, part{"results of tools", u.Results})
-	return f
+	out.Parts = append(out.Parts, part{"messages", u.History}, part{"results of tools", u.Results})
+	return out
 }
 
 // spent is the usage of a conversation.
@@ -68,14 +69,15 @@ type spent struct {
 type window struct {
 	topic      *topic
 	reader     *feed.Reader
-	generation int
-	blocks     int
-	last       string // of now
-	filled     *filled
+	generation int        // of the draft
+	blocks     int        // of the draft
+	live       string     // JSON of the last event
+	use        *windowUse // as it was last sent
 }
 
-// Watch sends the events of a conversation after a position, and the list of the user's
-// conversations, until the context ends or send fails. Without an id it sends only the list.
+// Watch sends the events of a conversation after a position, and the list of the user's conversations, until the context ends
+// or send fails: only the second is an error. Without an id it sends only the list. An empty batch keeps a quiet connection
+// alive. The error matches ErrGone if there is no such conversation, or it is deleted meanwhile.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
 	var w *window // nil: only the list
 	if id != "" {
@@ -129,7 +131,7 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 	}
 }
 
-// openWindow opens a window of a conversation, which has the events up to a position.
+// openWindow opens a window on a conversation, which has the events up to a position. The caller calls closeWindow.
 func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Position) (*window, error) {
 	t, err := s.acquire(ctx, key)
 	if err != nil {
@@ -179,6 +181,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// sleep waits for a time, or until the context ends: that is its error.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -190,7 +193,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// read returns the events that the window lacks.
+// read returns the events that the window lacks: those that have a position, and then the state without a record.
 func (w *window) read(ctx context.Context) (out []Event, err error) {
 	for {
 		events, err := w.reader.Ready(ctx)
@@ -206,35 +209,31 @@ func (w *window) read(ctx context.Context) (out []Event, err error) {
 			}
 		}
 	}
-	if f := w.topic.filled(); f != w.filled {
-		w.filled = f
-		out = append(out, momentary("window", f))
-	}
-	e := w.topic.now(w)
-	if string(e.Data) != w.last {
-		w.last = string(e.Data)
-		out = append(out, e)
-	}
-	return out, nil
+	return append(out, w.readLive()...), nil
 }
 
-func (t *topic) filled() *filled {
+// readLive returns the state without a record, as far as the window lacks it.
+func (w *window) readLive() (out []Event) {
+	t := w.topic
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.window
-}
-
-// now returns the transient state that a window lacks.
-func (t *topic) now(w *window) Event {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if t.use != w.use {
+		w.use = t.use
+		out = append(out, momentary("window", t.use))
+	}
 	if w.generation != t.generation {
 		w.generation, w.blocks = t.generation, 0
 	}
-	n := now{Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress, Taken: slices.Sorted(maps.Keys(t.given))}
-	n.Spent = spent{t.spent.Input, t.spent.Output, t.spent.Cost}
+	now := momentary("now", live{
+		Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress,
+		Taken: slices.Sorted(maps.Keys(t.given)), Spent: spent{t.spent.Input, t.spent.Output, t.spent.Cost},
+	})
 	w.blocks = len(t.draft.Blocks)
-	return momentary("now", n)
+	if string(now.Data) != w.live {
+		w.live = string(now.Data)
+		out = append(out, now)
+	}
+	return out
 }
 
 // show counts the windows that show the conversation: n is 1 for another one, and -1 for one that is closed.
