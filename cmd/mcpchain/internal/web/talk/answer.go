@@ -64,7 +64,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	return nil
 }
 
-// SignedIn continues the calls of a user that wait for the sign-in to a server. It goes on after an error of a conversation.
+// SignedIn continues the calls of a user that wait for the sign-in to a server. An error of one conversation does not keep the others from continuing.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {

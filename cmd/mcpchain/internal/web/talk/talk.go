@@ -158,7 +158,7 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
 
-// begin starts a conversation with messages, the last of which is the question.
+// begin starts a conversation with messages. The last one is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
 	return s.work(ctx, user, messages[len(messages)-1].Text(), true, func() (string, error) {
 		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.ForTenant(user))
