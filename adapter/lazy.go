@@ -53,11 +53,12 @@ func (s *server) keepList(defs []*mcp.Tool) {
 	}
 }
 
-// wake returns the present version of a tool, and connects its server if it is idle.
-func (c *connector) wake(ctx context.Context, tool *Tool) (*Tool, error) {
-	s := c.roster.of(tool.policy)
-	if s == nil {
-		return c.calls.reachable(tool)
+// wake connects a server that is idle. Its tools may be others then. It does nothing if the server is
+// connected or was removed.
+func (c *connector) wake(ctx context.Context, p *policy) error {
+	s := c.roster.of(p)
+	if s == nil || s.client != nil {
+		return nil
 	}
 	err := c.changeServer(ctx, s, func() (*Event, error) {
 		e, err := c.reconnect(ctx, s)
@@ -68,9 +69,9 @@ func (c *connector) wake(ctx context.Context, tool *Tool) (*Tool, error) {
 		return e, nil
 	})
 	if err != nil {
-		return nil, &unsentError{err}
+		return &unsentError{err}
 	}
-	return c.calls.reachable(tool)
+	return nil
 }
 
 // dozeLocked disconnects a lazy server, unless it is used again meanwhile.

@@ -62,8 +62,8 @@ func TestLazyServers(t *testing.T) {
 			var servers []Server
 			ways = nil
 			for n := range 25 {
-				l := newListener(t, fmt.Sprint("tool", n))
-				way := serving(fmt.Sprint("server ", n), l)
+				tool := fmt.Sprint("tool", n)
+				way := serving(fmt.Sprint("server ", n), newListener(t, tool), newListener(t, tool))
 				if dial := way.next; n == 7 {
 					way.next = func(ctx context.Context, n int) (mcpclient.Conn, error) {
 						time.Sleep(8 * time.Second)
@@ -106,6 +106,16 @@ func TestLazyServers(t *testing.T) {
 		synctest.Wait()
 		if s := next.Servers()[3]; s.Client != nil || s.Err != nil || len(s.Tools) != 1 {
 			t.Errorf("after %v without calls: got %+v, want that it rests", idleStop, s)
+		}
+		read := check.Err(next.ViewAccess("s3", "ui://v").ReadResource(t.Context(), "data://1"))
+		if _, unable := errors.AsType[*mcpclient.CapabilityError](read); !unable || next.Servers()[3].Client == nil {
+			t.Errorf("a view reads from a server that rests: got %v, want its answer over a connection", read)
+		}
+		synctest.Wait()
+		time.Sleep(idleStop + time.Second)
+		synctest.Wait()
+		if s := next.Servers()[3]; s.Client != nil {
+			t.Errorf("after the read: got %+v, want that it rests again", s)
 		}
 	})
 }

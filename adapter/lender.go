@@ -20,7 +20,7 @@ type lender struct {
 
 	// Provided by the connector.
 	newServer func(*Server, *policy) *server
-	awake     func(context.Context, *Tool) (*Tool, error)
+	awake     func(context.Context, *policy) error // connects a server that is idle
 	doze      func(*server) // disconnects a lazy server; called with the lock held
 }
 
@@ -38,7 +38,7 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 		return l.holdFor(ctx, now)
 	}
 	if now.client == nil {
-		if now, err = l.awake(ctx, now); err != nil {
+		if err := l.awake(ctx, now.policy); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -47,12 +47,37 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 	if now, err = l.reachable(now); err != nil { // with the server's present connection
 		return nil, nil, err
 	}
-	if now.client == nil { // it became idle again
-		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", now.policy.label, errResting)}
+	s, err := l.useSharedLocked(ctx, now.policy)
+	if err != nil {
+		return nil, nil, err
 	}
-	s := l.roster.ofLocked(now.policy)
-	s.useLocked(callerOf(ctx))
 	return now, s, nil
+}
+
+// conn returns a connection to a server for a request without a tool, which the caller releases.
+func (l *lender) conn(ctx context.Context, p *policy) (*server, error) {
+	if p.perUser > 0 {
+		return l.userConn(ctx, p)
+	}
+	if err := l.awake(ctx, p); err != nil {
+		return nil, err
+	}
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	return l.useSharedLocked(ctx, p)
+}
+
+// useSharedLocked counts a call on the connection that all users of a server share, and returns it.
+func (l *lender) useSharedLocked(ctx context.Context, p *policy) (*server, error) {
+	s := l.roster.ofLocked(p)
+	switch {
+	case s == nil:
+		return nil, &unsentError{fmt.Errorf("server %q was removed", p.label)}
+	case s.client == nil: // it became idle again
+		return nil, &unsentError{fmt.Errorf("server %q: %w", p.label, errResting)}
+	}
+	s.useLocked(callerOf(ctx))
+	return s, nil
 }
 
 // holdFor is hold for a server with a connection per user.
@@ -65,7 +90,7 @@ func (l *lender) holdFor(ctx context.Context, tool *Tool) (*Tool, lease, error) 
 	if err != nil {
 		s.release(callerOf(ctx))
 		if tool.client == nil { // the stored list is outdated
-			_, _ = l.awake(ctx, tool) // the next catalog gets the present list
+			_ = l.awake(ctx, tool.policy) // the next catalog gets the present list
 		}
 		return nil, nil, err
 	}

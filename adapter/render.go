@@ -90,22 +90,21 @@ func (r *rendering) add(c mcp.Content) {
 	case *mcp.EmbeddedResource:
 		r.resource(&c.Resource)
 	case *mcp.UnknownContent:
-		r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", excerpt.Limit(c.Type, 100), c.Raw))
-	default:
-		r.raw(c)
+		r.raw(c.Type, c.Raw)
+	case nil:
+	default: // a block that belongs in a sampling message
+		written, err := jsonrpc.Marshal(c)
+		if err != nil {
+			written = []byte(err.Error())
+		}
+		kind, _ := jsonrpc.String(jsonrpc.Lookup(written, "type"))
+		r.raw(kind, written)
 	}
 }
 
-// raw renders a block of an unexpected type as JSON.
-func (r *rendering) raw(c mcp.Content) {
-	if c == nil {
-		return
-	}
-	b, err := jsonrpc.Marshal(c)
-	if err != nil {
-		b = []byte(err.Error())
-	}
-	r.parts = append(r.parts, fmt.Sprintf("[%T: %s]", c, b))
+// raw renders a block as its JSON.
+func (r *rendering) raw(kind string, block []byte) {
+	r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", excerpt.Limit(kind, 100), block))
 }
 
 // attach adds an image or audio to the media, and a note about it to the text.

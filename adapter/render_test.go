@@ -64,7 +64,7 @@ func TestRender(t *testing.T) {
 			Type: "video", Raw: json.RawMessage(`{"type":"video","x":1}`),
 		}}}, `[content of type "video": {"type":"video","x":1}]`, nil},
 		{"tool use", mcp.CallToolResult{Content: []mcp.Content{&mcp.ToolUseContent{ID: "1", Name: "n"}}},
-			`[*mcp.ToolUseContent: {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
+			`[content of type "tool_use": {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
 		{"no block", mcp.CallToolResult{Content: []mcp.Content{nil}}, "(the tool returned no content)", nil},
 	}
 	for _, tt := range tests {

@@ -162,12 +162,10 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 		}
 	}
 	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
-	if s.policy.perUser > 0 {
-		var err error
-		if s, err = a.toolset.lender.userConn(ctx, s.policy); err != nil {
-			return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
-		}
-		defer s.release(callerOf(ctx))
+	conn, err := a.toolset.lender.conn(ctx, s.policy)
+	if err != nil {
+		return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
 	}
-	return s.client.ReadResource(ctx, uri, opts...)
+	defer conn.release(callerOf(ctx))
+	return conn.client.ReadResource(ctx, uri, opts...)
 }

@@ -99,13 +99,8 @@ func checkBlock(c mcp.Content) error {
 
 // typeOf returns the type of content in the protocol.
 func typeOf(c mcp.Content) string {
-	var head struct {
-		Type string `json:"type"`
-	}
-	if raw, err := json.Marshal(c); err == nil {
-		_ = json.Unmarshal(raw, &head) // our own JSON
-	}
-	return head.Type
+	kind, _ := jsonrpc.String(jsonrpc.Lookup(encoded(c), "type"))
+	return kind
 }
 
 // notEmpty returns an error for an image or a sound without data. kind names it.
