@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -25,28 +26,19 @@ func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	var scratch [rig.Copied + 256]byte
-	out := scratch[:0]
+	var scratch [256]byte
+	head := scratch[:0]
 	if stream {
 		w.Header()["Content-Type"] = []string{"text/event-stream"}
-		out = append(out, "event: message\ndata: "...)
+		head = append(head, "event: message\ndata: "...)
 	} else {
 		w.Header()["Content-Type"] = []string{"application/json"}
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(rig.Head) + len(id) + len(rest))}
 	}
-	out = append(append(out, rig.Head...), id...)
-	if len(rest) > rig.Copied {
-		_, _ = w.Write(out) // the client sees a failure, too
-		out = scratch[:0]
-		_, _ = w.Write(rest)
-	} else {
-		out = append(out, rest...)
-	}
+	_, _ = w.Write(append(append(head, rig.Head...), id...)) // the client sees a failure, too
+	_, _ = w.Write(rest)
 	if stream {
-		out = append(out, '\n') // after the newline of the data
-	}
-	_, _ = w.Write(out)
-	if stream {
+		_, _ = io.WriteString(w, "\n") // after the newline of the data
 		_ = http.NewResponseController(w).Flush()
 	}
 }

@@ -63,34 +63,42 @@ func find(ctx context.Context, transport *http.Transport, address, model string)
 	return s, errors.Join(err, s.probe(ctx))
 }
 
-// probe asks for each fact.
+// probe checks that the server has the model, and asks for each fact.
 func (s *server) probe(ctx context.Context) error {
-	const schema = `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`
-	const tool = `"tools":[{"type":"function","function":{"name":"%s","description":"A probe.","parameters":` + schema + `}}]`
-	post := func(path, content, more string) (status int, message any, err error) {
-		body := fmt.Sprintf(`{"model":%q,"max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, s.model, content, more)
-		if path == "/v1/responses" {
-			body = fmt.Sprintf(`{"model":%q,"input":%q}`, s.model, content)
-		}
-		status, answer, err := s.ask(ctx, path, json.RawMessage(body))
-		return status, element(answer, "choices", 0, "message"), err
+	const chat, schema = "/v1/chat/completions", `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`
+	chatOf := func(text, more string) string {
+		return fmt.Sprintf(`{"model":%q,"max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, s.model, text, more)
 	}
-	const chat = "/v1/chat/completions"
-	status, m, err := post(chat, "Hi", "")
-	if text := at(m, "content"); err != nil || text != tiny.Greeting {
+	tool := func(name string) string {
+		return fmt.Sprintf(`,"tools":[{"type":"function","function":{"name":%q,"description":"A probe.","parameters":%s}}]`, name, schema)
+	}
+	status, answer, err := s.ask(ctx, chat, json.RawMessage(chatOf("Hi", "")))
+	if text := at(answer, "choices", 0, "message", "content"); err != nil || text != tiny.Greeting {
 		return errors.Join(fmt.Errorf("model %q says %q (HTTP %d), want %q: serve the file that -make writes", s.model, text, status, tiny.Greeting), err)
 	}
-	_, m, err1 := post(chat, "Hi", `,"tool_choice":"required",`+fmt.Sprintf(tool, "probe"))
-	s.has[grammar] = at(m, "tool_calls", 0, "function", "name") == "probe"
-	_, m, err2 := post(chat, "Hi", `,"response_format":{"type":"json_schema","json_schema":{"name":"probe","schema":`+schema+`}}`)
-	s.has[formats] = strings.HasPrefix(at(m, "content"), "{")
-	_, m, err3 := post(chat, tiny.Think, ","+fmt.Sprintf(tool, tiny.Weather))
-	s.has[thoughts] = at(m, "reasoning_content")+at(m, "reasoning") != ""
-	status, _, err4 := post(chat, tooLong(), "")
-	s.has[refusals] = status != http.StatusOK
-	status, _, err5 := post("/v1/responses", "Hi", "")
-	s.has[responses] = status == http.StatusOK
-	return errors.Join(err1, err2, err3, err4, err5)
+	var failed []error
+	for _, probe := range []struct {
+		fact       fact
+		path, body string
+		holds      func(status int, message any) bool
+	}{
+		{grammar, chat, chatOf("Hi", `,"tool_choice":"required"`+tool("probe")), func(_ int, message any) bool {
+			return at(message, "tool_calls", 0, "function", "name") == "probe"
+		}},
+		{formats, chat, chatOf("Hi", `,"response_format":{"type":"json_schema","json_schema":{"name":"probe","schema":`+schema+`}}`), func(_ int, message any) bool {
+			return strings.HasPrefix(at(message, "content"), "{")
+		}},
+		{thoughts, chat, chatOf(tiny.Think, tool(tiny.Weather)), func(_ int, message any) bool {
+			return at(message, "reasoning_content")+at(message, "reasoning") != ""
+		}},
+		{refusals, chat, chatOf(tooLong(), ""), func(status int, _ any) bool { return status != http.StatusOK }},
+		{responses, "/v1/responses", fmt.Sprintf(`{"model":%q,"input":"Hi"}`, s.model), func(status int, _ any) bool { return status == http.StatusOK }},
+	} {
+		status, answer, err := s.ask(ctx, probe.path, json.RawMessage(probe.body))
+		s.has[probe.fact] = probe.holds(status, element(answer, "choices", 0, "message"))
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
 // tooLong returns a text of four windows.

@@ -8,7 +8,7 @@
 //
 // It is a module of its own: programs with our agent do not need the other frameworks.
 //
-// # Who is compared
+// # Frameworks
 //
 // This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), and langchaingo's executor with its agent for
 // functions (langchaingo). go.mod has the versions. Each has an instant model of its own type, which builds the same
@@ -30,12 +30,12 @@
 //   - history: a run of ten turns, one native call in each, behind so many messages: text, calls and results in turn.
 //   - answer: a run that is one model call behind so many messages.
 //
-// # What is counted
+// # Figures
 //
 // The figure is CPU time for a turn, measured as in evals/bench, so tools and servers are part of it. A turn is a tenth
 // of a run, with a tenth of its last model call, and of its beginning and end. With answer it is the whole run.
 //
-// # What is not the same
+// # Differences
 //
 // The frameworks do different things in a turn, and each has its own defaults:
 //

@@ -28,17 +28,21 @@ func main() {
 	tools := flag.String("tools", "", "`file` of the tools of LiveMCPBench")
 	tasks := flag.String("tasks", "", "`file` of its annotated tasks")
 	flag.Parse()
+	if flag.NArg() > 0 || *tools == "" || *tasks == "" {
+		fmt.Fprintln(os.Stderr, "retrieval: want -tools FILE and -tasks FILE")
+		os.Exit(2)
+	}
 	if err := measure(*tools, *tasks, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "retrieval:", err)
 		os.Exit(1)
 	}
 }
 
-// count is how often the tool of a step was among the first, and the sum of 1/rank.
+// count says how well the tools of steps were found.
 type count struct {
 	steps      int
-	within     [11]float64 // by rank
-	reciprocal float64
+	within     [11]float64 // by rank: how many tools had that rank or a better one
+	reciprocal float64     // the sum of 1/rank
 }
 
 // add adds a step whose tool has a rank; 0: it is not among the first ten.
@@ -58,7 +62,7 @@ func (c *count) String() string {
 	return fmt.Sprintf("%d steps: @1 %.3f, @3 %.3f, @5 %.3f, @10 %.3f, MRR@10 %.3f", c.steps, at[1]/n, at[3]/n, at[5]/n, at[10]/n, c.reciprocal/n)
 }
 
-// measure searches for the tool of each step.
+// measure searches for the tool of each step, and prints how well the odd and the even tasks did.
 func measure(toolsFile, tasksFile string, out io.Writer) error {
 	catalog, err := catalogOf(toolsFile)
 	if err != nil {
@@ -80,14 +84,14 @@ func measure(toolsFile, tasksFile string, out io.Writer) error {
 		if len(steps) != len(tools) {
 			continue
 		}
-		of := &odd // the first one is 1
+		counted := &odd // the first one is 1
 		if i%2 == 1 {
-			of = &even
+			counted = &even
 		}
 		for j, step := range steps {
 			if known[tools[j]] {
 				found := catalog.Search(step, 10)
-				of.add(1 + slices.IndexFunc(found, func(t *adapter.Tool) bool { return t.Definition().Name == tools[j] }))
+				counted.add(1 + slices.IndexFunc(found, func(t *adapter.Tool) bool { return t.Definition().Name == tools[j] }))
 			}
 		}
 	}
@@ -95,7 +99,7 @@ func measure(toolsFile, tasksFile string, out io.Writer) error {
 	return err
 }
 
-// catalogOf reads the tools of all servers.
+// catalogOf reads the tools of all servers. Their calls do nothing.
 func catalogOf(file string) (*adapter.Catalog, error) {
 	var servers []struct {
 		Tools map[string]struct{ Tools []*mcp.Tool }
@@ -124,6 +128,7 @@ func catalogOf(file string) (*adapter.Catalog, error) {
 
 func nothing(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }
 
+// read decodes the JSON of a file.
 func read(file string, to any) error {
 	data, err := os.ReadFile(file)
 	if err == nil {

@@ -44,9 +44,9 @@ type Settings struct {
 	Cells    *regexp.Regexp
 	Subjects []string
 
-	most         int // samples while the verdict would be chance
-	quick, check bool
-	cpuProfile   string
+	most       int // samples while the verdict would be chance
+	check      bool
+	cpuProfile string
 }
 
 const (
@@ -97,10 +97,15 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 	return nil
 }
 
+// parse reads the flags. -samples and -time after -quick change what it means.
 func (c *Comparison) parse(args []string) (*Settings, error) {
 	s := &Settings{Cells: regexp.MustCompile(""), Subjects: c.Subjects}
+	times := longest
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
-	flags.BoolVar(&s.quick, "quick", false, "3 samples of 20ms: a first look")
+	flags.BoolFunc("quick", "3 samples of 20ms, and no more where a verdict would be chance: a first look", func(string) error {
+		s.Samples, s.Length, times = 3, 20*time.Millisecond, 1
+		return nil
+	})
 	flags.IntVar(&s.Samples, "samples", 15, "samples of each subject in each cell, up to four times as many where a verdict would be chance")
 	flags.DurationVar(&s.Length, "time", 50*time.Millisecond, "length of a sample, which has at least one operation")
 	flags.BoolVar(&s.check, "check", false, "fail if a target is missed")
@@ -121,10 +126,7 @@ func (c *Comparison) parse(args []string) (*Settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	s.most = longest * s.Samples
-	if s.quick {
-		s.Samples, s.most, s.Length = 3, 3, 20*time.Millisecond
-	}
+	s.most = times * s.Samples
 	if flags.NArg() > 0 || s.Samples < 1 || s.Length <= 0 {
 		return nil, errors.New("want flags only, and a positive number for -samples and -time")
 	}
