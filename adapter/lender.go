@@ -21,7 +21,7 @@ type lender struct {
 	// Provided by the connector.
 	newServer func(*Server, *policy) *server
 	awake     func(context.Context, *policy) error // connects a server that is idle
-	doze      func(*server) // disconnects a lazy server; called with the lock held
+	doze      func(*server)                        // disconnects a lazy server; called with the lock held
 }
 
 // hold returns the present version of a tool, and a connection for a call of it, which the
