@@ -45,8 +45,7 @@ func (r *repair) read(sub map[string]any) bool {
 	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(tree.Object(sub["properties"])))
 }
 
-// value repairs v by the subschema s: by its own keywords, by the subschemas that it applies to the
-// same value, and by its rules for unevaluated parts.
+// value repairs v by the subschema s: by its own keywords, and by the subschemas that it applies to the same value.
 func (r *repair) value(s, v any) any {
 	sub, ok := r.enter(s)
 	if !ok {
@@ -64,7 +63,7 @@ func (r *repair) value(s, v any) any {
 	case string:
 		v = r.enumerated(tree.List(sub["enum"]), w)
 	}
-	return r.unevaluated(sub, r.applied(sub, v))
+	return r.applied(sub, v)
 }
 
 // applied repairs v by the subschemas that sub applies to the same value.

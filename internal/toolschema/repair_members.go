@@ -11,8 +11,8 @@ import (
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties := tree.Object(sub["properties"])
 	required := tree.Strings(sub["required"])
-	_, describesRest := sub["additionalProperties"]
-	describesNone := len(properties) == 0 && sub["patternProperties"] == nil && !describesRest
+	rest, keyword := tree.Rest(sub)
+	describesNone := len(properties) == 0 && sub["patternProperties"] == nil && keyword == ""
 	if describesNone || !r.doc.Spend(len(v)) {
 		return v
 	}
@@ -23,6 +23,9 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 		_, described := properties[name]
 		if member == nil && described && r.doc.Spend(len(required)) && !slices.Contains(required, name) && !r.fitsAll(rules, nil) {
 			continue
+		}
+		if len(rules) == 0 && keyword == "unevaluatedProperties" && !r.describedBelow(sub, name) {
+			rules = []any{rest}
 		}
 		for _, s := range rules {
 			member = r.value(s, member)
@@ -68,39 +71,24 @@ func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []
 	return out
 }
 
-// array repairs the items of an array. If no item fits contains, or if the schema has
-// unevaluatedItems, it repairs items without other rules by the schema of contains.
+// array repairs the items of an array.
 func (r *repair) array(sub map[string]any, v []any) []any {
 	if !r.doc.Spend(len(v)) {
 		return v
 	}
 	out := make([]any, len(v))
 	for i, item := range v {
-		out[i] = r.value(itemOf(sub, i), item)
-	}
-	if contains, ok := sub["contains"]; ok {
-		_, closed := sub["unevaluatedItems"]
-		if closed || !slices.ContainsFunc(out, func(item any) bool { return r.fits(contains, item) }) {
-			r.repairContained(sub, contains, out)
+		rule := itemOf(sub, i)
+		if rule == nil {
+			rule = sub["unevaluatedItems"]
 		}
+		out[i] = r.value(rule, item)
 	}
 	if sub["uniqueItems"] == true { // a list of unique items is a set
 		seen := tree.Set{}
 		out = slices.DeleteFunc(out, func(item any) bool { return !seen.Add(item) })
 	}
 	return out
-}
-
-// repairContained repairs items without other rules by the schema of contains, if they then fit it.
-func (r *repair) repairContained(sub map[string]any, contains any, items []any) {
-	for i, item := range items {
-		if itemOf(sub, i) != nil {
-			continue
-		}
-		if w := r.value(contains, item); r.fits(contains, w) {
-			items[i] = w
-		}
-	}
 }
 
 // itemOf returns the subschema of the item at an index, or nil.
@@ -115,79 +103,21 @@ func itemOf(sub map[string]any, i int) any {
 	return items
 }
 
-// unevaluated repairs the members and items that no other rule of sub describes.
-func (r *repair) unevaluated(sub map[string]any, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		rest, ok := sub["unevaluatedProperties"].(map[string]any)
-		if !ok || !r.doc.Spend(len(v)) {
-			return v
+// describedBelow reports whether a subschema that sub applies to the same object has a rule for the member with this
+// name. It does not ask whether the object fits the subschema.
+func (r *repair) describedBelow(sub map[string]any, name string) bool {
+	parts := []any{r.target(sub)}
+	for place, part := range tree.Each(sub) {
+		if place.Kind == tree.InPlace {
+			parts = append(parts, part)
 		}
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			describes := func(s map[string]any) bool { return len(r.rulesFor(s, r.patternsOf(s), name)) > 0 }
-			if !r.evaluates(sub, v, "unevaluatedProperties", describes) {
-				member = r.value(rest, member)
-			}
-			out[name] = member
-		}
-		return out
-	case []any:
-		rest, ok := sub["unevaluatedItems"].(map[string]any)
-		if !ok || !r.doc.Spend(len(v)) {
-			return v
-		}
-		out := make([]any, len(v))
-		for i, item := range v {
-			describes := func(s map[string]any) bool {
-				contains, ok := s["contains"]
-				return itemOf(s, i) != nil || ok && r.fits(contains, item)
-			}
-			if !r.evaluates(sub, v, "unevaluatedItems", describes) {
-				item = r.value(rest, item)
-			}
-			out[i] = item
-		}
-		return out
 	}
-	return v
-}
-
-// evaluates reports whether sub, or a subschema that it applies to v, evaluates a part of v:
-// describes returns true for it, or it has the keyword itself.
-func (r *repair) evaluates(sub map[string]any, v any, keyword string, describes func(map[string]any) bool) bool {
-	if describes(sub) {
-		return true
-	}
-	return slices.ContainsFunc(r.holding(sub, v), func(s any) bool {
+	return slices.ContainsFunc(parts, func(s any) bool {
 		part, ok := r.enter(s)
 		if !ok {
 			return false
 		}
 		defer r.leave()
-		_, all := part[keyword]
-		return all || r.evaluates(part, v, keyword, describes)
+		return len(r.rulesFor(part, r.patternsOf(part), name)) > 0 || r.describedBelow(part, name)
 	})
-}
-
-// holding returns the subschemas that sub applies to v and that v fits.
-func (r *repair) holding(sub map[string]any, v any) []any {
-	out := slices.Concat([]any{r.target(sub)}, tree.List(sub["allOf"]))
-	for _, keyword := range []string{"anyOf", "oneOf"} {
-		for _, b := range tree.List(sub[keyword]) {
-			if r.fits(b, v) {
-				out = append(out, b)
-			}
-		}
-	}
-	if condition, ok := sub["if"]; ok {
-		key := r.outcome(condition, v)
-		if out = append(out, sub[key]); key == "then" {
-			out = append(out, condition)
-		}
-	}
-	if object, ok := v.(map[string]any); ok {
-		out = append(out, r.dependents(sub, object)...)
-	}
-	return out
 }

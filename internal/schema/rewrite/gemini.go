@@ -157,9 +157,9 @@ func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]an
 		default:
 			return s, via, true
 		}
-		seen := map[string]any{} // these apply to the properties and items of all parts
-		tree.CopyKeys(seen, s, "unevaluatedProperties", "unevaluatedItems")
-		s = tree.Without(s, "unevaluatedProperties", "unevaluatedItems")
+		rest := map[string]any{} // applies to the properties of all parts
+		tree.CopyKeys(rest, s, "unevaluatedProperties")
+		s = tree.Without(s, "unevaluatedProperties")
 		for _, p := range parts {
 			if tree.Never(p) {
 				return tree.Nothing, via, true
@@ -176,7 +176,7 @@ func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]an
 			}
 			s = g.mergeNoting(s, part, at)
 		}
-		maps.Copy(s, seen)
+		maps.Copy(s, rest)
 	}
 }
 

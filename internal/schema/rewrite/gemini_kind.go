@@ -21,7 +21,7 @@ var geminiKinds = []geminiKind{
 	{"object", strings.Fields("minProperties maxProperties"), strings.Fields("dependentRequired dependentSchemas"),
 		strings.Fields("properties required additionalProperties patternProperties propertyNames minProperties maxProperties")},
 	{"array", strings.Fields("minItems maxItems"), strings.Fields("contains"),
-		strings.Fields("items prefixItems unevaluatedItems minItems maxItems contains uniqueItems")},
+		strings.Fields("items prefixItems minItems maxItems contains uniqueItems")},
 	{"string", strings.Fields("pattern minLength maxLength"), nil, strings.Fields("pattern minLength maxLength format not if")},
 	{"number", strings.Fields("minimum maximum"), nil, strings.Fields("minimum maximum multipleOf exclusiveMinimum exclusiveMaximum")},
 	{"integer", strings.Fields("minimum maximum"), nil, nil},
@@ -92,7 +92,6 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 			}
 		}
 	case "array":
-		s = g.contained(out, s, at)
 		ok = g.array(out, s, at, via)
 		g.tellUnwritable(out, s, at, "uniqueItems")
 	case "string":
@@ -123,7 +122,10 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 
 // array writes the items of a list. It returns false if no list that is allowed can be written.
 func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
-	items, path := g.otherItems(s, at)
+	items, described := s["items"]
+	if !described {
+		items = true
+	}
 	tuple := tree.List(s["prefixItems"])
 	var all []any
 	seen := tree.Set{}
@@ -143,7 +145,7 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	}
 	kinds := len(all)
 	if !closed && (len(tuple) == 0 || len(tree.Object(items)) > 0) {
-		closed = !add(items, path)
+		closed = !add(items, tree.Join(at, "items"))
 	}
 	switch {
 	case closed && !g.limitItems(out, s, len(tuple), at):
@@ -168,21 +170,6 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	return true
 }
 
-// contained writes contains as items if all items must match it.
-func (g *gemini) contained(out, s map[string]any, at string) map[string]any {
-	contains, ok := s["contains"]
-	if !ok || !tree.Never(s["unevaluatedItems"]) || tree.HasAny(s, []string{"items", "prefixItems", "minContains", "maxContains"}) {
-		return s
-	}
-	s = tree.Without(s, "contains", "unevaluatedItems")
-	s["items"] = contains
-	if least, _ := limitOf(s["minItems"]); least == 0 {
-		out["minItems"] = number(1)
-	}
-	g.Note(at, "contains", profile.Same, "written as items, because there are no others")
-	return s
-}
-
 // limitItems bounds a list to n items. It returns false if the list must be longer, or is empty and
 // GoogleAI cannot express that.
 func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
@@ -196,24 +183,4 @@ func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
 		g.Note(at, "items", profile.Wider, "told in the description")
 	}
 	return true
-}
-
-// otherItems returns the subschema of the items after prefixItems, and its path.
-func (g *gemini) otherItems(s map[string]any, at string) (items any, path string) {
-	items, ok := s["items"]
-	unevaluated, also := s["unevaluatedItems"]
-	switch {
-	case ok && also:
-		g.Note(at, "unevaluatedItems", profile.Same, "left out, because items covers all items")
-	case also:
-		effect := profile.Same
-		if s["contains"] != nil { // it evaluates items, too
-			effect = profile.Narrower
-		}
-		g.Note(at, "unevaluatedItems", effect, "written as items")
-		return unevaluated, tree.Join(at, "unevaluatedItems")
-	case !ok:
-		items = true
-	}
-	return items, tree.Join(at, "items")
 }

@@ -41,7 +41,7 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 // alternatives lists the alternatives that allow some value, and reports whether null is another
 // one.
 func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
-	base := tree.Without(s, key, "unevaluatedProperties", "unevaluatedItems")
+	base := tree.Without(s, key, "unevaluatedProperties")
 	for i, b := range tree.List(s[key]) {
 		from := tree.Object(b)
 		path := g.path(from, tree.Join(at, key, strconv.Itoa(i)), via)
@@ -62,7 +62,7 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 		for _, key := range lost {
 			g.Note(at, key, profile.Wider, "one of two demands is left to validation")
 		}
-		tree.CopyKeys(merged, s, "unevaluatedProperties", "unevaluatedItems")
+		tree.CopyKeys(merged, s, "unevaluatedProperties")
 		all = append(all, alternative{merged, path, from, inner})
 	}
 	return all, nullable

@@ -15,7 +15,7 @@ import (
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = map[string]any{}
 	maps.Copy(out, a)
-	places := tree.HasAny(a, itemKeywords) && tree.HasAny(b, itemKeywords) && (tree.HasAny(a, positional) || tree.HasAny(b, positional))
+	places := tree.HasAny(a, itemKeywords) && tree.HasAny(b, itemKeywords) && (a["prefixItems"] != nil || b["prefixItems"] != nil)
 	for _, key := range tree.Keys(b) {
 		old, both := a[key]
 		switch {
@@ -39,11 +39,8 @@ func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	return out, append(lost, closeMerged(out, a, b)...)
 }
 
-// The keywords about items, and the ones among them that depend on places.
-var (
-	itemKeywords = []string{"prefixItems", "items", "unevaluatedItems", "contains"}
-	positional   = []string{"prefixItems", "unevaluatedItems"}
-)
+// itemKeywords are the keywords about items. Beside prefixItems, those of two subschemas cannot be merged.
+var itemKeywords = []string{"prefixItems", "items", "contains"}
 
 // singular are the keywords whose two values may be impossible to merge.
 var singular = []string{"type", "enum", "const", "pattern", "multipleOf", "anyOf", "oneOf", "not", "if"}

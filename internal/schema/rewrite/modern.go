@@ -73,9 +73,7 @@ func (m modernizer) schema(v any, at string) any {
 	})
 	m.updateReference(out)
 	m.upgradeKeywords(out, at)
-	if m.addItems && out["items"] == nil && slices.Contains(tree.Types(out), "array") {
-		m.writeItems(out, at)
-	}
+	m.writeItems(out, at)
 	m.aliases.write(out, at, m.original, m.Report)
 	m.out.places[tree.Address(out)] = at
 	return out
@@ -265,23 +263,35 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 	m.Note(at, "dependencies", profile.Same, "written as dependentRequired and dependentSchemas")
 }
 
-// itemApplicators are the keywords beside prefixItems that evaluate items.
+// itemApplicators are the keywords whose subschemas may evaluate items.
 var itemApplicators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// writeItems gives an array the items that its unevaluatedItems describe; without them, items of
-// any kind.
+// writeItems writes unevaluatedItems as items for a provider that needs items or lacks the keyword. Without either, it
+// gives arrays items of any kind if the provider needs items. Beside contains, which evaluates items, too, a provider that
+// lacks both keywords is not held to unevaluatedItems.
 func (m *modernizer) writeItems(s map[string]any, at string) {
-	unevaluated, ok := s["unevaluatedItems"]
-	if !ok {
+	_, described := s["items"]
+	_, contains := s["contains"]
+	unevaluated, closed := s["unevaluatedItems"]
+	isArray := slices.Contains(tree.Types(s), "array")
+	switch {
+	case closed && !described && (m.addItems && isArray || m.inline && !contains):
+		effect := profile.Same
+		if tree.HasAny(s, itemApplicators) {
+			effect = profile.Narrower
+		}
+		s["items"] = unevaluated
+		delete(s, "unevaluatedItems")
+		m.Note(at, "unevaluatedItems", effect, "written as items")
+	case closed && m.inline:
+		effect := profile.Same // items describes all of them
+		if !described {
+			effect = profile.Wider
+		}
+		delete(s, "unevaluatedItems")
+		m.Note(at, "unevaluatedItems", effect, "left to validation")
+	case m.addItems && isArray && !described:
 		s["items"] = map[string]any{}
 		m.Note(at, "items", profile.Same, "items of any kind are allowed explicitly")
-		return
 	}
-	effect := profile.Same
-	if tree.HasAny(s, itemApplicators) {
-		effect = profile.Narrower
-	}
-	s["items"] = unevaluated
-	delete(s, "unevaluatedItems")
-	m.Note(at, "unevaluatedItems", effect, "written as items")
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
-	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // The path of a change is that of the subschema in the original, with the keywords of its draft.
@@ -42,14 +40,6 @@ func TestPlacesOfChanges(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A list that may contain only one kind of items is written with items, also beside alternatives.
-func TestContainsInAnAlternative(t *testing.T) {
-	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
-	out := For(profile.Gemini, decode(t, in), nil).Root
-	want := `{"items":{"enum":["x"],"format":"enum","type":"string"},"minItems":1,"nullable":true,"type":"array"}`
-	check.Equal(t, "", tree.Show(tree.Object(out["properties"])["a"]), want)
 }
 
 // A change in every alternative is listed once.

@@ -3,7 +3,6 @@ package rewrite
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -69,9 +68,7 @@ func wrapped(name string, says map[string]any) map[string]any {
 // wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and
 // definitions of the document stay at the root.
 func wrapRoot(root map[string]any, name string) map[string]any {
-	m := mover{to: tree.Join("", "properties", name)}
-	m.id = m.resolve(tree.Text(root["$id"]))
-	inner := tree.Object(m.schema(root))
+	inner := tree.Object(moved(root, &tree.Document{Root: root}, tree.Join("", "properties", name)))
 	out := wrapped(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
@@ -115,70 +112,41 @@ const maxCopied = 5_000
 // large.
 func uncopyable(s map[string]any) bool {
 	n := 0
-	for sub := range tree.All(s) { // s itself first
+	for sub := range tree.All(s) {
 		n++
-		isRoot := n == 1
-		if n > maxCopied || tree.HasAny(sub, []string{"$dynamicAnchor", "$recursiveAnchor"}) {
-			return true
-		}
-		if !isRoot && tree.HasAny(sub, []string{"$id", "$anchor"}) {
+		own := tree.Same(sub, s) // its anchor and a local $id are left out of the copy
+		if n > maxCopied || tree.HasAny(sub, []string{"$dynamicAnchor", "$recursiveAnchor"}) || !own && tree.HasAny(sub, []string{"$id", "$anchor"}) {
 			return true
 		}
 	}
 	return strings.Trim(tree.Text(s["$id"]), "#") != ""
 }
 
-// mover copies a document whose root moves, and adapts the references to it.
-type mover struct {
-	id   string // URI of the document
-	base string // URI against which the references of a subschema are resolved
-	to   string // JSON pointer to the new place of the root
-}
-
-// schema copies a subschema. One with an $id of its own is another document,
-// whose references may lead back to this one.
-func (m mover) schema(v any) any {
+// moved copies a subschema of a document whose root moves to the place to, and adapts its references to the document:
+// those without a URI, and those with the URI of the root. A subschema with an $id of its own is another document and
+// stays as it is.
+func moved(v any, doc *tree.Document, to string) any {
 	s, ok := v.(map[string]any)
-	if !ok {
+	if !ok || doc.MovesBase(s) {
 		return v
 	}
-	m.base = m.resolve(tree.Text(s["$id"]))
-	out := tree.Map(s, func(_ tree.Place, sub any) any { return m.schema(sub) })
+	out := tree.Map(s, func(_ tree.Place, sub any) any { return moved(sub, doc, to) })
+	uri := strings.TrimSuffix(tree.Text(doc.Root["$id"]), "#")
 	for _, key := range []string{"$ref", "$dynamicRef"} {
-		if ref := tree.Text(out[key]); ref != "" {
-			out[key] = m.reference(ref)
+		ref := tree.Text(out[key])
+		if local := strings.TrimPrefix(ref, uri); strings.HasPrefix(local, "#") {
+			out[key] = movedReference(local, to)
 		}
 	}
 	return out
 }
 
-// resolve returns the URI of the document that a reference leads to, without the fragment.
-func (m mover) resolve(ref string) string {
-	ref, _, _ = strings.Cut(ref, "#")
-	base, err := url.Parse(m.base)
-	if err != nil || ref == "" {
-		return m.base
-	}
-	resolved, err := base.Parse(ref)
-	if err != nil {
+// movedReference returns a reference to the same place after the root has moved. Anchors and definitions do not move.
+func movedReference(ref, to string) string {
+	pointer, _ := tree.Fragment(ref)
+	stays := pointer != "" && pointer[0] != '/' || strings.HasPrefix(pointer, "/$defs/") || strings.HasPrefix(pointer, "/definitions/")
+	if stays {
 		return ref
 	}
-	return resolved.String()
-}
-
-// reference returns a reference as it must be after the move.
-func (m mover) reference(ref string) string {
-	if m.resolve(ref) != m.id {
-		return ref
-	}
-	_, place, _ := strings.Cut(ref, "#")
-	decoded, _ := tree.Fragment("#" + place)
-	if place == "" || strings.HasPrefix(decoded, "/") &&
-		!strings.HasPrefix(decoded, "/$defs/") && !strings.HasPrefix(decoded, "/definitions/") {
-		place = m.to + place
-	}
-	if m.base != m.id { // in another document
-		return m.id + "#" + place
-	}
-	return "#" + place
+	return "#" + to + ref[1:]
 }
