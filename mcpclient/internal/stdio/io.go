@@ -24,7 +24,9 @@ type IO struct {
 	Dialed *atomic.Bool // whether it was dialed; nil: not checked
 }
 
-// Dial starts reading.
+// Dial makes a connection over the reader and the writer. Only a reader whose Read does not end
+// when it is closed is read from now on, ahead of Recv and by a goroutine. If Dialed is set, later
+// calls fail.
 func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.IO)")
@@ -53,6 +55,7 @@ type supplied struct {
 	writer io.Writer
 }
 
+// cause returns io.EOF, the regular end, unchanged.
 func (s supplied) cause(op string, err error) error {
 	if err == io.EOF {
 		return err
@@ -86,26 +89,18 @@ func closeEndsRead(r io.Reader) bool {
 	return false
 }
 
-// closeIfCloser closes v, and gives its Close a moment to return: on Windows, a file's Close
-// can wait for a Read that begins at the same time. It is not an error if v is closed already.
+// closeIfCloser closes v, and gives its Close a moment to return. It is not an error if v is closed
+// already, or cannot be closed.
 func closeIfCloser(v any) error {
 	c, ok := v.(io.Closer)
 	if !ok {
 		return nil
 	}
-	closed := make(chan error, 1)
-	go func() { closed <- c.Close() }()
-	late := time.NewTimer(closingTime)
-	defer late.Stop()
-	select {
-	case err := <-closed:
-		if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		return err
-	case <-late.C:
+	_, err := await.Close(c, closingTime)
+	if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}
+	return err
 }
 
 // pump is a reader whose Read returns when it is closed, even if the reader behind it blocks.

@@ -24,7 +24,7 @@ var byteOrderMark = []byte("\uFEFF")
 // answer in them.
 type lineReader struct {
 	src       io.Reader
-	max       int    // bytes of a line
+	max       int    // bytes of a line, and of a message
 	buffer    []byte // of readBuffer bytes; nil before the first read
 	data      []byte // read but not returned: part of the buffer, or the rest of a long line
 	discard   bool   // the next line is the rest of one that is too long
@@ -34,7 +34,8 @@ type lineReader struct {
 	skipped   skippedLines
 }
 
-// next returns the next message, in memory of its own.
+// next returns the next message, in memory of its own. After a [*transport.MessageError] there may
+// be further messages; any other error is the end of the input.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		line, owned, err := l.line()
@@ -77,8 +78,9 @@ func (l *lineReader) next() ([]byte, error) {
 
 func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
 
-// line returns the next line without its newline. Unless owned is true it is valid until the
-// next call.
+// line returns the next line without its newline. Unless owned is true it is valid until the next
+// call. The error for a line over the bound comes as soon as that is known; the rest of the line is
+// skipped.
 func (l *lineReader) line() (line []byte, owned bool, err error) {
 	if l.held != nil {
 		line, l.held = l.held, nil

@@ -2,9 +2,10 @@ package stdio
 
 import (
 	"errors"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"io"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // multiline is a message on several lines: some servers indent their JSON, in violation of the
@@ -64,8 +65,9 @@ func (l *lineReader) extend(line []byte) (message []byte, err error) {
 	return message, err
 }
 
-// interrupted returns the error for the current message when reading a line failed; nil if its
-// reader was told before.
+// interrupted returns the error to report when reading a line failed, in view of the current
+// message: it is cut off at the end of the input, and over the bound if the line was one of it. It
+// is nil if the message was reported before.
 func (l *lineReader) interrupted(err error) error {
 	s := &l.multiline
 	long, isLong := errors.AsType[*transport.MessageError](err)

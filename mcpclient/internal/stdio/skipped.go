@@ -13,6 +13,7 @@ type skippedLines struct {
 	onSkip func(line string) // nil for none
 }
 
+// add remembers a line, cut to 1 KiB.
 func (s *skippedLines) add(line []byte) {
 	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
 	s.mu.Lock()
@@ -24,6 +25,7 @@ func (s *skippedLines) add(line []byte) {
 	}
 }
 
+// observe sets what is called with each line from now on, and calls it with the latest one.
 func (s *skippedLines) observe(onSkip func(line string)) {
 	s.mu.Lock()
 	s.onSkip = onSkip
@@ -34,7 +36,7 @@ func (s *skippedLines) observe(onSkip func(line string)) {
 	}
 }
 
-// last is the latest of them, "" for none.
+// last returns the latest line, "" for none.
 func (s *skippedLines) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

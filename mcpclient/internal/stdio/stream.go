@@ -41,7 +41,8 @@ type carrier interface {
 	name() string                     // of the server, for errors; "" if it has none
 }
 
-// newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
+// newStream makes a stream over a carrier, whose messages come from r and go to w. They have at
+// most maxMessage bytes, by default 32 MiB.
 func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
 	s.lines.src = r
@@ -68,6 +69,8 @@ func (s *stream) SendNumbered(ctx context.Context, message []byte) (number int64
 // Unwritten implements [wire.Numberer].
 func (s *stream) Unwritten(number int64) bool { return s.out.unwritten(number) }
 
+// Recv returns the next message. After a [*transport.MessageError] there may be others; another
+// error is why the connection ended, the same for every later call.
 func (s *stream) Recv() ([]byte, error) {
 	message, err := s.lines.next()
 	if ended := s.Err(); ended != nil && errors.Is(ended, transport.ErrClosed) {
@@ -79,7 +82,8 @@ func (s *stream) Recv() ([]byte, error) {
 	return nil, s.end("read", err)
 }
 
-// Close gives what is queued a moment to be written.
+// Close gives what is queued a moment to be written, and then ends what the stream runs over. Every
+// call returns the error of the first.
 func (s *stream) Close() error {
 	s.closing.Do(func() {
 		s.fail(transport.ErrClosed)
@@ -90,7 +94,8 @@ func (s *stream) Close() error {
 	return s.closeErr
 }
 
-// end records and returns why the connection ended.
+// end records why the connection ended, when reading or writing (op) has failed with err, and
+// returns it. The first reason stays.
 func (s *stream) end(op string, err error) error {
 	if ended := s.Err(); ended != nil {
 		return ended

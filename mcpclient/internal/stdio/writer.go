@@ -45,7 +45,8 @@ type waiter struct {
 	done    chan error // gets one value: nil when the message is queued
 }
 
-// send queues a message and returns its number.
+// send queues a message and returns its number. It waits for room until ctx ends; then the message
+// is not sent. The error after refuse is that of refuse.
 func (w *writer) send(ctx context.Context, message []byte) (number int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("send: %w", err)
@@ -166,7 +167,8 @@ func messagesIn(written []byte) int64 {
 	return int64(n)
 }
 
-// stop is called when only so many messages could be written.
+// stop is called when dst failed, after so many messages had been written, in part at least. Those
+// that are queued are dropped.
 func (w *writer) stop(begun int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +176,7 @@ func (w *writer) stop(begun int64) {
 	w.stopped = true
 }
 
-// drop lets nothing be written any more but what is being written.
+// drop drops what is queued. What is being written is finished.
 func (w *writer) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +203,7 @@ func (w *writer) refuse(err error) {
 	w.waiting = nil
 }
 
-// wait waits until nothing is written any more, but not longer than d.
+// wait waits until nothing is being written or queued, but not longer than d.
 func (w *writer) wait(d time.Duration) {
 	w.mu.Lock()
 	if w.running && w.idle == nil {

@@ -40,14 +40,14 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// older reports whether a server of 2024-11-05, which has no Streamable HTTP, answers initialize with
-// this status.
+// older reports whether a server of 2024-11-05, which has no Streamable HTTP, answers initialize
+// with this status.
 func (e *statusError) older() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
-// noStream reports whether the server says that it has no standalone stream. A 404 says so, too, unless
-// the stream wasOpen before in a session, which the server has forgotten then.
+// noStream reports whether the server says that it has no standalone stream. A 404 says so, too,
+// unless the stream wasOpen before in a session, which the server has forgotten then.
 func (e *statusError) noStream(wasOpen bool) bool {
 	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }

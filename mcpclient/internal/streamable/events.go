@@ -48,9 +48,9 @@ var errEnded = errors.New("the event stream ended")
 var errNoStream = errors.New("the response is not an event stream")
 
 // exchange reads the response to a request until deliver is satisfied, and has x drain the rest. A
-// legacy stream that ends before that, but after an event with an id, is taken up again where it ended,
-// until maxResumes attempts in a row have brought nothing. The error begins with how the last
-// connection ended.
+// legacy stream that ends before that, but after an event with an id, is taken up again where it
+// ended, until maxResumes attempts in a row have brought nothing. The error begins with how the
+// last connection ended.
 func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	var lost error // of the last connection
@@ -95,8 +95,8 @@ func (s *eventStream) answered(x *exchange, body io.ReadCloser, deliver func([]b
 }
 
 // keep calls read with the connections of the stream, first with body if there is one, until read
-// succeeds or ctx ends. After a failure to open or to read one, final decides: keep returns its error, or
-// opens the next connection after a wait if it is nil.
+// succeeds or ctx ends. After a failure to open or to read one, final decides: keep returns its
+// error, or opens the next connection after a wait if it is nil.
 func (s *eventStream) keep(ctx context.Context, body io.ReadCloser, read func(io.ReadCloser) error, final func(error) error) error {
 	return backoff.Loop(ctx, backoff.Policy{}, func() (err error) {
 		if body == nil {
@@ -127,9 +127,9 @@ func (s *eventStream) connection(body io.Reader, deliver func([]byte) bool) (sat
 	return satisfied, r.AtEnd(), err
 }
 
-// read gives the messages of one connection to deliver until it is satisfied or the connection ends,
-// and keeps what the next connection needs: the last id and the retry time. The error is nil at a
-// regular end.
+// read gives the messages of one connection to deliver until it is satisfied or the connection
+// ends, and keeps what the next connection needs: the last id and the retry time. The error is nil
+// at a regular end.
 func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied bool, err error) {
 	for {
 		event, err := r.Next()
@@ -244,8 +244,8 @@ func permanent(err error) bool {
 }
 
 // Listen implements [wire.Exchanger]. The stream is opened again whenever it ends, ever more slowly
-// while it ends at once. Listen returns nil when ctx or the connection ends, and if the server has no
-// such stream.
+// while it ends at once. Listen returns nil when ctx or the connection ends, and if the server has
+// no such stream.
 func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed bool), deliver func([]byte)) error {
 	m := newMessage(sent)
 	c.join(m)

@@ -38,8 +38,8 @@ func (a *accept) init(own []string) {
 	}
 }
 
-// next advances beyond a level that failed, and reports whether there is another. Otherwise it goes back
-// to the first one.
+// next advances beyond a level that failed, and reports whether there is another. Otherwise it goes
+// back to the first one.
 func (a *accept) next(level int32) bool {
 	if int(level) == len(a.values)-1 {
 		a.level.Store(0) // Accept was not the reason
@@ -49,9 +49,9 @@ func (a *accept) next(level int32) bool {
 	return true
 }
 
-// do makes an HTTP request. It repeats a POST while the server answers 406 and there is another value
-// of Accept, and any request once with another token after 401 or 403: in either case the server has
-// refused to look at the message. The caller closes the body of the response.
+// do makes an HTTP request. It repeats a POST while the server answers 406 and there is another
+// value of Accept, and any request once with another token after 401 or 403: in either case the
+// server has refused to look at the message. The caller closes the body of the response.
 func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *transport.Token
 	for asked := false; ; {
@@ -177,8 +177,8 @@ func canonical(h http.Header) http.Header {
 	return own
 }
 
-// header makes the header of a request. What is for this request wins over what is for all, and what
-// the transport demands over both.
+// header makes the header of a request. What is for this request wins over what is for all, and
+// what the transport demands over both.
 func (c *conn) header(method string, m *message, accept []string) http.Header {
 	s := m.session
 	size := len(c.own) + len(m.header) + 3 // User-Agent, Content-Type and Accept

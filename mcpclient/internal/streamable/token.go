@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// ask gets a token from the source, and has errors and logs hide it. The time that the source takes does
-// not count as silence of the server.
+// ask gets a token from the source, and has errors and logs hide it. The time that the source takes
+// does not count as silence of the server.
 func (c *conn) ask(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
 	defer bound.From(ctx).Hold()() // a person may sign in
 	t, err := c.source.Token(ctx, refused)

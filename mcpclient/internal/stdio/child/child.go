@@ -185,8 +185,9 @@ func (p *Process) Stop() error {
 		<-p.done
 	}
 	p.closeOnce.Do(func() {
-		out, err := closeSoon(p.stdout.file), closeSoon(p.stderr.file)
-		p.left = !out || !err
+		outClosed, _ := await.Close(p.stdout.file, drainTimeout)
+		errClosed, _ := await.Close(p.stderr.file, drainTimeout)
+		p.left = !outClosed || !errClosed
 	})
 	if p.left {
 		return p.stopErr
@@ -196,18 +197,6 @@ func (p *Process) Stop() error {
 		p.wg.Wait()
 	}
 	return p.stopErr
-}
-
-// closeSoon closes our end of a pipe, and reports whether that returned within
-// drainTimeout: on Windows, Close waits for a Read or Write that begins at the same
-// time, and this for the process or a descendant.
-func closeSoon(end io.Closer) bool {
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_ = end.Close()
-	}()
-	return await.Closed(over, drainTimeout)
 }
 
 // Kill makes Stop go straight to SIGKILL, and does not wait.

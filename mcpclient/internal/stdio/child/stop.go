@@ -3,6 +3,8 @@ package child
 import (
 	"fmt"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // groupPoll is the interval of looking at a group without its head.
@@ -16,11 +18,11 @@ func (p *Process) End() {
 	}
 }
 
-// terminate ends the process, step by step.
+// terminate ends the process and its group, step by step: see [Process.Stop].
 func (p *Process) terminate() {
 	defer close(p.stopped)
 	defer p.group.release()
-	closeSoon(p.stdin)
+	_, _ = await.Close(p.stdin, drainTimeout)
 	if p.awaitGroup(p.stopTimeout, drainTimeout, p.noWait) {
 		return
 	}
@@ -34,7 +36,8 @@ func (p *Process) terminate() {
 	}
 }
 
-// awaitEnd waits for the end of a killed process, then of the rest of its group.
+// awaitEnd waits for the end of a killed process, then of the rest of its group, together for at
+// most killTimeout.
 func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 	timer := time.NewTimer(killTimeout)
 	defer timer.Stop()

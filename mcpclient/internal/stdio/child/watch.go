@@ -24,6 +24,7 @@ func (p *Process) watch(stderr io.Writer, file *os.File) {
 	p.watchApart(stderr)
 }
 
+// watchTogether reads the standard error and awaits the exit on one goroutine.
 func (p *Process) watchTogether(w *exitWatch) {
 	ended, err := w.await(p.readOnce)
 	if err != nil {
@@ -37,6 +38,7 @@ func (p *Process) watchTogether(w *exitWatch) {
 	close(p.done)
 }
 
+// watchApart reads the standard error on one goroutine and awaits the exit on another.
 func (p *Process) watchApart(stderr io.Writer) {
 	drained := make(chan struct{})
 	p.wg.Go(func() { p.drain(stderr, drained) })
@@ -55,7 +57,8 @@ func awaitExit(p *os.Process) {
 	}
 }
 
-// reap waits for the process, and then ends the rest of its group.
+// reap waits for the process and sets its status. Then it bounds the reading of the output, and
+// begins to end the rest of the group.
 func (p *Process) reap() {
 	if state, err := p.process.Wait(); err == nil {
 		p.status = state.String()
