@@ -8,19 +8,19 @@ import (
 	"runtime"
 )
 
-// OpenBrowser opens a URL, https or on this machine, in the person's browser.
-// It runs the system's own opener, without a shell, and does not wait for its end. The
-// error matches [ErrUntrusted] for any other URL.
+// OpenBrowser opens a URL, https or on this machine, in the person's browser. It runs the system's
+// own opener, without a shell, and does not wait for its end, so a failure of the opener is not
+// reported. The error matches [ErrUntrusted] for any other URL.
 func OpenBrowser(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil || !confidential(u) {
 		return untrusted("%s is not a URL that a browser should open", safeURL(rawURL))
 	}
-	name, args := opener(runtime.GOOS, u.String())
-	cmd := exec.Command(name, args...)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	name, args := opener(runtime.GOOS, u.String())
+	cmd := exec.Command(name, args...)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("open the browser: %w", err)
 	}
@@ -28,6 +28,7 @@ func OpenBrowser(ctx context.Context, rawURL string) error {
 	return nil
 }
 
+// opener returns the program that opens a URL, with its arguments.
 func opener(system, url string) (name string, args []string) {
 	switch system {
 	case "windows":

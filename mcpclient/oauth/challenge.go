@@ -12,9 +12,9 @@ type challenge struct {
 }
 
 const (
-	maxChallengeHeader = 16 << 10
+	maxChallengeHeader = 16 << 10 // bytes of all fields
 	maxChallenges      = 16
-	maxChallengeParams = 32
+	maxChallengeParams = 32 // of one challenge
 )
 
 // parseChallenges reads the WWW-Authenticate fields of a response. A field may hold several
@@ -40,7 +40,8 @@ type challengeParser struct {
 }
 
 // next reads one challenge: a scheme, then either a token68 or parameters. A comma separates
-// parameters and also challenges; the next part is a parameter if it has a "=".
+// parameters and also challenges; the next part is a parameter if it has a "=". It is false if
+// there is no further challenge. A malformed parameter ends the field.
 func (p *challengeParser) next() bool {
 	p.skip(", \t")
 	scheme := p.token()
@@ -54,7 +55,7 @@ func (p *challengeParser) next() bool {
 	if p.rest[0] != ' ' && p.rest[0] != '\t' {
 		return false
 	}
-	for n := 0; ; n++ {
+	for read := 0; ; read++ {
 		before := p.rest
 		p.skip(", \t")
 		name := p.token()
@@ -63,7 +64,7 @@ func (p *challengeParser) next() bool {
 		case name == "" && p.rest == "":
 			return true
 		case name == "" || !strings.HasPrefix(p.rest, "="):
-			if n == 0 && p.token68(before) {
+			if read == 0 && p.token68(before) {
 				continue
 			}
 			p.rest = before // the next challenge, or a malformed part
@@ -74,20 +75,21 @@ func (p *challengeParser) next() bool {
 		p.skip(" \t")
 		value, ok := p.value()
 		if !ok {
-			if p.rest = afterName; n == 0 && p.token68(before) {
+			if p.rest = afterName; read == 0 && p.token68(before) {
 				continue
 			}
 			p.rest = ""
 			return true
 		}
 		name = strings.ToLower(name)
-		if _, twice := p.challenge.params[name]; !twice && n < maxChallengeParams {
+		if _, twice := p.challenge.params[name]; !twice && read < maxChallengeParams {
 			p.challenge.params[name] = value
 		}
 	}
 }
 
-// token68 skips the single argument of schemes such as Basic or Negotiate.
+// token68 skips the single argument of schemes such as Negotiate, and reports whether text begins
+// with one.
 func (p *challengeParser) token68(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	end := strings.IndexAny(text, ", \t")
@@ -124,7 +126,7 @@ func isTokenChar(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
 
-// value reads a token or a quoted string.
+// value reads a token or a quoted string. It is false for neither.
 func (p *challengeParser) value() (string, bool) {
 	if !strings.HasPrefix(p.rest, `"`) {
 		t := p.token()
@@ -156,8 +158,9 @@ type demand struct {
 	scopes   []string
 }
 
-// demandOf finds the challenge for us. It prefers the current scheme, and a challenge with the URL
-// of the metadata. It is false if the server wants another kind of authentication.
+// demandOf finds the challenge for us: of the scheme Bearer or DPoP, preferably the one that dpop
+// says, and then one with the URL of the metadata. Without any challenge the demand is empty. It is
+// false if the server wants only other kinds of authentication.
 func demandOf(header http.Header, dpop bool) (*demand, bool) {
 	all := parseChallenges(header["Www-Authenticate"])
 	best, score := -1, -1

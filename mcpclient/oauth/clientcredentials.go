@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,7 +17,7 @@ type ClientCredentials struct {
 
 func (g *ClientCredentials) flow() (flow, error) {
 	if len(g.Clients) == 0 {
-		return nil, fmt.Errorf("ClientCredentials.Clients is empty")
+		return nil, errors.New("ClientCredentials.Clients is empty")
 	}
 	for _, c := range g.Clients {
 		if err := c.check(); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// How a client authenticates itself at a token endpoint, by the names in metadata. Clients without a
-// secret or key use methodNone.
+// How a client authenticates itself at a token endpoint, by the names in metadata. Clients without
+// a secret or key use methodNone.
 const (
 	methodNone          = "none"
 	methodBasic         = "client_secret_basic"
@@ -40,9 +40,9 @@ type Credentials struct {
 	Key   crypto.Signer
 	KeyID string // the kid of the assertions, if the server knows several keys
 
-	// Method is the client's authentication, by its name in metadata: "none", "client_secret_basic",
-	// "client_secret_post" or "private_key_jwt". Default: with a key, private_key_jwt;
-	// with a secret, basic or else post, if the server supports it; otherwise
+	// Method is the client's authentication, by its name in metadata: "none",
+	// "client_secret_basic", "client_secret_post" or "private_key_jwt". Default: with a key,
+	// private_key_jwt; with a secret, basic or else post, if the server supports it; otherwise
 	// none.
 	Method string
 

@@ -49,7 +49,8 @@ type resourceMetadata struct {
 
 const maxServers = 16
 
-// discover finds the current authorization server, as that may change at any time.
+// discover finds the current authorization server, as that may change at any time. A server without
+// metadata is one of revision 2025-03-26.
 func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*site, error) {
 	prm, err := t.resourceMetadata(ctx, d)
 	switch {
@@ -104,6 +105,8 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, errors.Join(misses...))
 }
 
+// resourceMetadataAt fetches the metadata at one place, which must be that of this server and name
+// an authorization server. It keeps the first maxServers of them.
 func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*resourceMetadata, error) {
 	prm := new(resourceMetadata)
 	if err := t.fetch.getJSON(ctx, "protected resource metadata", place, nil, prm); err != nil {
@@ -170,7 +173,8 @@ func canonical(server *url.URL) string {
 	return u.String()
 }
 
-// ask makes a request without a token and returns the server's demand.
+// ask makes a request without a token and returns the server's demand. needed is false unless the
+// server answers 401.
 func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -43,10 +43,11 @@ type dpopState struct {
 }
 
 const (
-	maxNonces = 16
-	maxNonce  = 1 << 10
+	maxNonces = 16      // of all servers; one more clears them
+	maxNonce  = 1 << 10 // bytes
 )
 
+// newDPoP checks the key, or makes one.
 func newDPoP(o *DPoP) (*dpopState, error) {
 	key := o.Key
 	if key == nil {
@@ -70,13 +71,8 @@ func newDPoP(o *DPoP) (*dpopState, error) {
 	return &dpopState{key: key, jwk: jwk, thumbprint: base64.RawURLEncoding.EncodeToString(sum[:]), nonces: map[string]string{}}, nil
 }
 
-// print returns the thumbprint of the key, empty without DPoP.
-func (d *dpopState) print() string {
-	if d == nil {
-		return ""
-	}
-	return d.thumbprint
-}
+// has reports whether a token that is bound to a key is bound to this one. d is nil without DPoP.
+func (d *dpopState) has(t *token) bool { return d != nil && t.Thumbprint == d.thumbprint }
 
 // publicJWK returns the members of a public key that RFC 7638 hashes.
 func publicJWK(key crypto.Signer) (map[string]string, error) {
@@ -100,7 +96,8 @@ func publicJWK(key crypto.Signer) (map[string]string, error) {
 	return nil, fmt.Errorf("no JWK for a key of type %T", key)
 }
 
-// proof signs a proof for one request; token is empty for requests to the authorization server.
+// proof signs a proof for one request, with the latest nonce of its server. token is empty for
+// requests to the authorization server, and so are algorithms if the server accepts any.
 func (d *dpopState) proof(method, target, token string, algorithms []string) (string, error) {
 	alg, err := algorithmFor(d.key, algorithms)
 	if err != nil {
@@ -134,7 +131,8 @@ func (d *dpopState) nonce(u *url.URL) string {
 	return d.nonces[origin(u)]
 }
 
-// keepNonce remembers the latest nonce of a server, and reports whether it is new.
+// keepNonce remembers the nonce in a response of the server at target, and reports whether it is
+// another one than before. It ignores a nonce of more than maxNonce bytes. d may be nil.
 func (d *dpopState) keepNonce(target string, header http.Header) bool {
 	nonce := header.Get("Dpop-Nonce")
 	u, err := url.Parse(target)

@@ -21,7 +21,8 @@ type Enterprise struct {
 	// Client identifies us at the provider. Its Issuer is the provider's.
 	Client Credentials
 
-	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange. Required.
+	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange.
+	// Required.
 	SubjectToken func(ctx context.Context) (string, error)
 
 	// Clients are registered with the authorization servers of MCP servers.
@@ -75,7 +76,8 @@ func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, sco
 	})
 }
 
-// exchange gets the assertion (ID-JAG) for one MCP server from the provider.
+// exchange gets the assertion (ID-JAG) for one MCP server from the provider. Its errors name the
+// step.
 func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, scopes []string) (string, error) {
 	const doing = "exchange the person's token at the identity provider"
 	subject, err := f.provider.SubjectToken(ctx)

@@ -16,17 +16,17 @@ var ErrUntrusted = errors.New("oauth: untrusted")
 // errClosed is the error of requests that need a token after [Transport.Close].
 var errClosed = errors.New("oauth: transport closed")
 
-// errSignedOut ends the flight of a [Transport.SignOut]. No caller sees it: those that wait for that
-// flight start another one.
+// errSignedOut ends the flight of a [Transport.SignOut]. No caller sees it: those that wait for
+// that flight start another one.
 var errSignedOut = errors.New("oauth: signed out")
 
 // ErrNoAuthorization marks a server that demands authorization without naming
 // an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
-// ServerError is an error answer of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2). With
-// the code "insufficient_scope" (RFC 6750) it comes from the MCP server, which demands scopes that were
-// requested before: another request cannot help.
+// ServerError is an error answer of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2).
+// With the code "insufficient_scope" (RFC 6750) it comes from the MCP server, which demands scopes
+// that were requested before: another request cannot help.
 type ServerError struct {
 	Issuer string // the server that answered
 	Code   string // such as "invalid_grant"; may be empty

@@ -45,7 +45,8 @@ func (f *fetcher) getJSON(ctx context.Context, what, place string, header http.H
 	return nil
 }
 
-// get fetches a document. It follows at most maxRedirects redirects, each to a URL that the guard allows.
+// get fetches a document. It follows at most maxRedirects redirects, each to a URL that the guard
+// allows.
 func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {
@@ -77,8 +78,8 @@ func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header
 	return a, err
 }
 
-// do makes a request, within requestTimeout, and reads the whole response. Its errors show neither the
-// query of the URL nor the body.
+// do makes a request, within requestTimeout, and reads the whole response. Its errors show neither
+// the query of the URL nor the body.
 func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u *url.URL, header http.Header, body []byte) (*answer, error) {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

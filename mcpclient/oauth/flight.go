@@ -26,7 +26,7 @@ func (r *renewal) key() string {
 }
 
 // renew returns a session other than r.used: the current one, or the result of the running attempt
-// or of a new one.
+// or of a new one. An attempt of another kind of renewal may fail; then renew starts its own.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	r.quiet = backoff.IsUnattended(ctx)
 	for {

@@ -123,13 +123,14 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// confidential reports whether requests to a URL cannot be read on their way: it is https, or http on this
-// machine.
+// confidential reports whether requests to a URL cannot be read on their way: it is https, or http
+// on this machine.
 func confidential(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
 }
 
-// origin returns the scheme, host and port of a URL in lower case, the port also if it is the default.
+// origin returns the scheme, host and port of a URL in lower case, the port also if it is the
+// default.
 func origin(u *url.URL) string {
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
 	return fmt.Sprintf("%s://%s", strings.ToLower(u.Scheme), net.JoinHostPort(strings.ToLower(u.Hostname()), port))

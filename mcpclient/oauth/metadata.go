@@ -47,7 +47,8 @@ func metadataURLs(issuer *url.URL) []string {
 	return []string{at(oauthPath + path), at(openidPath + path), at(path + openidPath)}
 }
 
-// fetchMetadata finds and checks the metadata of an issuer.
+// fetchMetadata finds and checks the metadata of an issuer. It tries the next URL after any failure
+// but an ErrUntrusted.
 func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMetadata, error) {
 	u, err := f.guard.checkURL("issuer", issuer)
 	if err != nil {
@@ -83,7 +84,7 @@ func (f *fetcher) metadataAt(ctx context.Context, place string, header http.Head
 	return m, nil
 }
 
-// check refuses metadata with a forbidden URL.
+// check refuses metadata with a forbidden URL, or without a token endpoint.
 func (m *issuerMetadata) check(g *guard) error {
 	for _, e := range []struct{ what, url string }{
 		{"authorization endpoint", m.AuthorizationEndpoint},
@@ -103,7 +104,7 @@ func (m *issuerMetadata) check(g *guard) error {
 	return nil
 }
 
-// checkCode refuses servers that do not protect a code.
+// checkCode refuses a server at which a person cannot sign in, or that does not protect the code.
 func (m *issuerMetadata) checkCode() error {
 	if m.AuthorizationEndpoint == "" {
 		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", safeURL(m.Issuer))

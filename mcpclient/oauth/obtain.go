@@ -15,7 +15,8 @@ func (t *Transport) tokenKey(resource, issuer string) Key {
 	return Key{Profile: t.opts.Profile, Resource: resource, Issuer: issuer}
 }
 
-// stored returns the stored link to the server's authorization server, or nil.
+// stored returns the stored link to the server's authorization server, nil for none and for one
+// that cannot be this server's.
 func (t *Transport) stored(ctx context.Context) (*link, error) {
 	l := new(link)
 	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
@@ -25,7 +26,8 @@ func (t *Transport) stored(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// restore returns the session of an earlier process, or nil.
+// restore returns the session of an earlier process, nil if there is none that this transport can
+// use.
 func (t *Transport) restore(ctx context.Context) (*session, error) {
 	l, err := t.stored(ctx)
 	if err != nil || l == nil {
@@ -48,13 +50,13 @@ func (t *Transport) fits(tok *token) bool {
 	case "Bearer":
 		return sendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
 	case "DPoP":
-		return sendable(tok.Access) && t.dpop != nil && tok.Thumbprint == t.dpop.print()
+		return sendable(tok.Access) && t.dpop.has(tok)
 	}
 	return false
 }
 
-// obtain gets a token and stores it: one that is stored already or can be refreshed, else a new one. For
-// a new one a person may have to sign in, which is an error for a quiet renewal.
+// obtain gets a token and stores it: one that is stored already or can be refreshed, else a new
+// one. For a new one a person may have to sign in, which is an error for a quiet renewal.
 func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	s, err := t.locate(ctx, r)
 	if err != nil {

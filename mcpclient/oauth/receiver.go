@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -36,6 +38,12 @@ type Reception interface {
 // callbackPath is the path of redirect URIs on this machine.
 const callbackPath = "/callback"
 
+// Bounds of one request to a redirect URI.
+const (
+	callbackTimeout = 10 * time.Second // for reading it, and for the answer
+	maxCallback     = 128 << 10        // bytes of its header, in which the answer is
+)
+
 // Loopback receives the answer at a port of this machine: for programs on the same machine as the
 // person's browser. It listens only on 127.0.0.1, only during the sign-in, and takes one answer.
 type Loopback struct {
@@ -49,7 +57,8 @@ type Loopback struct {
 	Port int
 }
 
-// Listen opens the port.
+// Listen opens the port. It is an error if Port is taken; a taken port of previous is replaced by a
+// free one.
 func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, error) {
 	if l.Open == nil {
 		return nil, errors.New("Loopback.Open is nil")
@@ -60,8 +69,8 @@ func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, erro
 	}
 	r := &loopbackReception{open: l.Open, uri: "http://" + listener.Addr().String() + callbackPath, answer: make(chan url.Values, 1)}
 	r.server = &http.Server{
-		Handler: r, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 128 << 10,
+		Handler: r, ReadTimeout: callbackTimeout, WriteTimeout: callbackTimeout, MaxHeaderBytes: maxCallback,
+		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	r.done.Go(func() { _ = r.server.Serve(listener) })
 	return r, nil
@@ -79,6 +88,7 @@ func (l *Loopback) listen(ctx context.Context, previous string) (net.Listener, e
 	return config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)))
 }
 
+// loopbackPort returns the port of a redirect URI of a Loopback, "" for another URI.
 func loopbackPort(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Hostname() != "127.0.0.1" {
@@ -87,6 +97,7 @@ func loopbackPort(uri string) string {
 	return u.Port()
 }
 
+// loopbackReception is a server that takes one answer.
 type loopbackReception struct {
 	open   func(context.Context, string) error
 	uri    string
@@ -100,6 +111,7 @@ type loopbackReception struct {
 
 func (r *loopbackReception) RedirectURI() string { return r.uri }
 
+// Receive opens the sign-in page and waits for the answer with its state.
 func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	u, err := url.Parse(authorizationURL)
 	if err != nil || u.Query().Get("state") == "" {
@@ -154,6 +166,7 @@ func (r *loopbackReception) ServeHTTP(w http.ResponseWriter, req *http.Request) 
 	_, _ = w.Write([]byte(page))
 }
 
+// take passes the answer on, once and if it has the expected state.
 func (r *loopbackReception) take(answer url.Values) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +178,7 @@ func (r *loopbackReception) take(answer url.Values) bool {
 	return true
 }
 
-// Close stops listening, after the page was sent.
+// Close stops listening. It waits for at most a second until the page has been sent.
 func (r *loopbackReception) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -193,12 +206,14 @@ func (p *Paste) Listen(context.Context, string) (Reception, error) {
 	return &pasteReception{p.Ask}, nil
 }
 
+// pasteReception asks the person for the answer.
 type pasteReception struct {
 	ask func(context.Context, string) (string, error)
 }
 
 func (r *pasteReception) RedirectURI() string { return "http://127.0.0.1" + callbackPath }
 
+// Receive asks for the URL, and parses it.
 func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	type pasted struct {
 		text string
@@ -220,7 +235,7 @@ func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (
 	}
 }
 
-// parse accepts the whole URL of the redirect.
+// parse returns the parameters of the whole URL of the redirect, and an error for any other text.
 func (r *pasteReception) parse(text string) (url.Values, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)

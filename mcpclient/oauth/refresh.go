@@ -39,7 +39,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	if err != nil {
 		return nil, err
 	}
-	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && old.Thumbprint != t.dpop.print() {
+	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && !t.dpop.has(old) {
 		return nil, nil // it belongs to another client or another key
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {s.resource}}

@@ -63,7 +63,8 @@ func (r *registration) usable() bool {
 	return r.ID != "" && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }
 
-// register returns the registration for a redirect URI, and makes one if there is none.
+// register returns the registration for a redirect URI, and makes one if none is stored. Another
+// process that registers at the same time waits, and finds it in the store.
 func (g *registrar) register(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
@@ -107,13 +108,15 @@ func (g *registrar) request(ctx context.Context, s *site, name string, redirectU
 		return nil, fmt.Errorf("%s: POST %s: the answer has no client_id that can be used", doing, safeURL(s.meta.RegistrationEndpoint))
 	}
 	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
-	if got.Expires > 0 && got.Expires < 1e11 {
+	const never = 1e11 // seconds: after the year 5000
+	if got.Expires > 0 && got.Expires < never {
 		r.Expiry = time.Unix(int64(got.Expires), 0)
 	}
 	g.log.Debug("registered with an authorization server", "issuer", safeURL(s.issuer()))
 	return r, nil
 }
 
+// describe returns what the client says about itself.
 func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
 	return &clientMetadata{
 		ClientName:              cmp.Or(name, "mcpchain"),
@@ -126,7 +129,8 @@ func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string)
 	}
 }
 
-// methodToRegister returns the authentication method for a client without a key.
+// methodToRegister returns the authentication method to ask for: none if the server supports that
+// or says nothing, else one with a secret, which the server then issues.
 func methodToRegister(m *issuerMetadata) string {
 	for _, method := range []string{methodNone, methodBasic, methodPost} {
 		if slices.Contains(m.TokenEndpointAuthMethodsSupported, method) {
@@ -136,8 +140,8 @@ func methodToRegister(m *issuerMetadata) string {
 	return methodNone
 }
 
-// applicationType returns "native" for a program on a person's machine and "web" for one on a server
-// (OpenID Connect registration; required since 2026-07-28).
+// applicationType returns "native" for a program on a person's machine and "web" for one on a
+// server (OpenID Connect registration; required since 2026-07-28).
 func applicationType(redirectURI string) string {
 	u, err := url.Parse(redirectURI)
 	if err != nil || u.Scheme != "https" || isLoopback(u.Hostname()) {

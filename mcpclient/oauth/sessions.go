@@ -17,13 +17,13 @@ type session struct {
 	notBefore time.Time
 }
 
-// linger is how long an attempt to get a token continues without a waiting
-// caller. A cancelled call may be repeated meanwhile.
+// linger is how long an attempt to get a token continues without a waiting caller, so that a
+// cancelled call can be repeated without asking the person again.
 const linger = 30 * time.Second
 
 // flight is an attempt to get a token, which all callers without one share.
 type flight struct {
-	key    string
+	key    string // of the renewal that started it: only renewals with the same key share its failure
 	cancel context.CancelFunc
 	done   chan struct{} // closed at the end; then the result may be read
 
@@ -82,7 +82,7 @@ func differs(s, used *session) bool {
 	return used == nil || s != used && s.token.Access != used.token.Access
 }
 
-// leave says that a caller waits no more. A flight without callers is cancelled after linger.
+// leave counts a caller out. A flight without callers is cancelled after linger.
 func (s *sessions) leave(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *sessions) leave(f *flight) {
 	}
 }
 
-// land ends a flight with its result.
+// land ends a flight with its result: next becomes the current session, unless there is an error.
 func (s *sessions) land(f *flight, next *session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

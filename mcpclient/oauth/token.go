@@ -117,9 +117,9 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	return secrets
 }
 
-// token checks an answer, and makes a token of it. It refuses one that cannot be sent in a header or is
-// of another type than Bearer and DPoP, and a bearer token if DPoP.Require is set. If the answer names no
-// scopes, the token has those that were requested.
+// token checks an answer, and makes a token of it. It refuses one that cannot be sent in a header
+// or is of another type than Bearer and DPoP, and a bearer token if DPoP.Require is set. If the
+// answer names no scopes, the token has those that were requested.
 func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
 	tok := &token{

@@ -45,9 +45,9 @@ func (t *Transport) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "oauth.Transport{"+t.name+"}")
 }
 
-// Close ends sign-ins and renewals: requests that wait for a token fail, and so do later requests that
-// would need a new one. It waits for the goroutines of the transport, and returns nil. Transports of
-// [Options] stay open.
+// Close ends sign-ins and renewals: requests that wait for a token fail, and so do later requests
+// that would need a new one. It waits for the goroutines of the transport, and returns nil.
+// Transports of [Options] stay open.
 func (t *Transport) Close() error {
 	t.sessions.close()
 	t.cancel()
@@ -112,13 +112,14 @@ type attempts struct {
 	transport *Transport
 	req       *http.Request
 	sent      int
-	nonces    int
+	nonces    int  // of the server, for DPoP proofs
 	stepUps   int  // requests for more scopes
 	refreshed bool // a refreshed or stored token was tried
 	fresh     bool // a newly acquired token was tried
 }
 
-// send makes the request with the token of s, or without one.
+// send makes the request with the token of s, or without one if s is nil or has none. Like
+// RoundTrip it closes the body of the request, also if it fails.
 func (a *attempts) send(s *session) (*http.Response, error) {
 	req := a.req.Clone(a.req.Context())
 	if a.sent > 0 && req.Body != nil && req.Body != http.NoBody {
@@ -157,7 +158,9 @@ func (a *attempts) repeatable() bool {
 	return a.req.Body == nil || a.req.Body == http.NoBody || a.req.GetBody != nil
 }
 
-// react returns the session for another attempt, or nil if the caller gets the response.
+// react returns the session for another attempt after a response. It is nil if the caller gets the
+// response: that is no refusal, or the request cannot be made again, or another token would not
+// help. The error says why there is no token.
 func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
 	newNonce := a.transport.dpop.keepNonce(a.req.URL.String(), resp.Header)
 	refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
@@ -200,7 +203,8 @@ func (a *attempts) renew(d *demand, s *session) (*session, error) {
 	return next, nil
 }
 
-// stepUp answers a 403 that asks for more scopes.
+// stepUp answers a 403 that asks for more scopes: with a token that another request has got
+// meanwhile, or with a new one. It is an error if the scopes were requested before.
 func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 	// Servers of the official Go SDK name the scopes, but not the error.
 	if d.code != "insufficient_scope" && (d.code != "" || len(d.scopes) == 0) {
@@ -220,9 +224,9 @@ func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 	return a.transport.renew(a.req.Context(), &renewal{demand: d, used: s, acquire: true, stepUp: true})
 }
 
-// SignIn gets a token before the first request, for example for a "connect" button. It does
-// nothing if a valid token is stored, or the server demands none. It may wait for a person, and
-// returns early when ctx ends. The errors are those of RoundTrip.
+// SignIn gets a token before the first request, for example for a "connect" button. It does nothing
+// if a valid token is stored, or the server demands none. It may wait for a person, and returns
+// early when ctx ends; the sign-in then continues for 30 s. The errors are those of RoundTrip.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.ready(ctx)
 	if err != nil || s != nil && !s.token.expired(time.Now(), s.token.last()) {

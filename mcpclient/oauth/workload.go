@@ -52,7 +52,8 @@ func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Creden
 	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}, nil
 }
 
-// acquire never presents a refused assertion again, and never falls back to another grant.
+// acquire never presents a refused assertion again: until the platform has another one, it fails
+// without a request.
 func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	const doing = "get a token for the platform's assertion"
 	assertion, err := f.Assertion(ctx, s.issuer())
