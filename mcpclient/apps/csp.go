@@ -152,8 +152,8 @@ func splitPort(authority string) (host, port string, ok bool) {
 	return host, port, true
 }
 
-// checkHost reports whether a host is an IPv6 address in brackets, or a name or IPv4 address whose labels
-// have 1 to 63 bytes, with a star before it or not.
+// checkHost reports whether a host is an IPv6 address in brackets, or a name or IPv4 address whose
+// labels have 1 to 63 bytes, with a star before it or not.
 func checkHost(host string) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")

@@ -83,7 +83,8 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 	return jsonrpc.CloseObject(out), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: an object asks for a permission, and anything else does not.
+// UnmarshalJSON implements [json.Unmarshaler]: an object asks for a permission, and anything else
+// does not.
 func (p *Permissions) UnmarshalJSON(data []byte) error {
 	permissions := object(data)
 	for name, asked := range p.names() {
@@ -165,8 +166,8 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	return &View{URI: r.URI, HTML: html}, nil
 }
 
-// listed returns the metadata in the server's list of resources, the zero value if the view is not among
-// the first maxListed, or the list fails. A server need not list a view.
+// listed returns the metadata in the server's list of resources, the zero value if the view is not
+// among the first maxListed, or the list fails. A server need not list a view.
 func listed(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) Resource {
 	left := maxListed
 	for r, err := range c.Resources(ctx, opts...) {

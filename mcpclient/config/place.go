@@ -26,8 +26,8 @@ type serverError struct {
 var ErrEntry = errors.New("an error about a server of a file")
 
 // At adds the name and the place of the server to an error about it, for a person who has to change
-// the file: mcp.json:3: server "files": connection closed. A mistake in the entry keeps its own place.
-// The result matches [ErrEntry], and is nil for nil.
+// the file: mcp.json:3: server "files": connection closed. A mistake in the entry keeps its own
+// place. The result matches [ErrEntry], and is nil for nil.
 func (s *Server) At(err error) error {
 	if err == nil {
 		return nil

@@ -87,8 +87,8 @@ func (d *decoder) others(name string) string {
 	return hint + "the file has " + strings.Join(some, ", ")
 }
 
-// servers adds the servers of one object to cfg, and their indexes to places. A server that is there
-// twice cannot be used, as either entry may be meant.
+// servers adds the servers of one object to cfg, and their indexes to places. A server that is
+// there twice cannot be used, as either entry may be meant.
 func (d *decoder) servers(cfg *Config, places map[string]int, in section) {
 	for _, s := range in.m.value.members {
 		d.names = append(d.names, s.key)

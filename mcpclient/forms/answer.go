@@ -22,6 +22,8 @@ func (e *misfit) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
 }
 
+// fill checks and completes the answers, and leaves out fields without an answer. The error names
+// the first wrong field, in the order of the form, or one that is not in the form.
 func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 	content := map[string]any{}
 	known := map[string]bool{}

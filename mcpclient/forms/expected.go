@@ -21,6 +21,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
 }
 
+// want returns the error of an answer that does not fit.
 func (f *Field) want() error { return &Error{"want " + f.expected(), f.Name} }
 
 // expected describes a valid answer.
@@ -51,6 +52,7 @@ func (f *Field) expected() string {
 	return b.String()
 }
 
+// listOptions returns the first options with their titles, cut to 1 KiB.
 func listOptions(options []Option) string {
 	var names []string
 	for _, o := range options[:min(len(options), maxOptionsListed)] {
@@ -66,6 +68,7 @@ func listOptions(options []Option) string {
 	return excerpt.Cut(strings.Join(names, ", "))
 }
 
+// writeBounds writes the bounds that there are. what is written once, before the first.
 func writeBounds[T int | float64](b *strings.Builder, what string, least, most *T) {
 	if least != nil {
 		fmt.Fprintf(b, ", %sat least %v", what, *least)

@@ -111,7 +111,8 @@ func (f *Field) answer(v any) (any, error) {
 	return f.value(v)
 }
 
-// untouched is the value of a field that the person left alone.
+// untouched returns the value of a field that the person left alone: its default, or nil. Without a
+// default a required field is an error.
 func (f *Field) untouched() (any, error) {
 	switch v := f.Default.(type) {
 	case nil:
@@ -126,7 +127,8 @@ func (f *Field) untouched() (any, error) {
 	return nil, nil
 }
 
-// pick finds the option that the text names.
+// pick returns the value of the option that the text names: by its value, its title, either without
+// regard to case, or its number. It is an error if several options have the title.
 func (f *Field) pick(text string) (string, error) {
 	if f.hasOption(text) {
 		return text, nil
@@ -151,8 +153,8 @@ func (f *Field) pick(text string) (string, error) {
 	return "", f.want()
 }
 
-// readDefault gives nil for a default that does not answer the field: the
-// person is asked then, which is better than no form at all.
+// readDefault returns nil for a default that does not answer the field: then the person is asked,
+// which is better than no form at all.
 func (f *Field) readDefault(raw json.RawMessage) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

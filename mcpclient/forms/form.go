@@ -35,6 +35,7 @@ func Read(p *mcp.ElicitParams) ([]*Field, error) {
 	return fields, nil
 }
 
+// readForm is [Read] for the schema alone.
 func readForm(raw json.RawMessage) ([]*Field, error) {
 	if len(raw) > maxFormSchema {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(raw), maxFormSchema)
@@ -65,6 +66,7 @@ func readForm(raw json.RawMessage) ([]*Field, error) {
 	return readFields(properties, required)
 }
 
+// readFields reads the fields of a form within the bounds of all of them together.
 func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	if len(properties.names) > maxFields {
 		return nil, fmt.Errorf("%d fields, want at most %d", len(properties.names), maxFields)
@@ -89,6 +91,7 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	return fields, nil
 }
 
+// readField reads one field. An invalid default is left out; any other fault is an error.
 func readField(name string, raw json.RawMessage) (*Field, error) {
 	s := readSchema(raw)
 	f := &Field{Name: name, Title: cmp.Or(s.text("title"), name), Description: s.text("description")}

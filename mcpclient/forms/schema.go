@@ -11,14 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// formSchema is a JSON object, whose keywords are read one by one: exact, and in the order of the
-// text. It keeps its first fault, so that a reader looks for one at its end.
+// formSchema is a JSON object whose keywords are read one by one, by their exact names. It keeps
+// its members in the order of the text, and its first fault: who reads it looks at err once, at the
+// end.
 type formSchema struct {
 	names  []string
 	values map[string]json.RawMessage
 	err    error
 }
 
+// readSchema reads an object. A member that is there twice is a fault.
 func readSchema(raw json.RawMessage) *formSchema {
 	s := &formSchema{values: map[string]json.RawMessage{}}
 	if !json.Valid(raw) || bytes.TrimLeft(raw, " \t\r\n")[0] != '{' {
@@ -52,6 +54,7 @@ func (s *formSchema) members(dec *json.Decoder) error {
 	return nil
 }
 
+// fail notes what a keyword should be, unless there is an earlier fault.
 func (s *formSchema) fail(keyword, want string) {
 	if s.err == nil {
 		s.err = fmt.Errorf("%s: want %s", keyword, want)
@@ -71,6 +74,7 @@ func (s *formSchema) has(keyword string) bool {
 	return ok && string(raw) != "null"
 }
 
+// read decodes the value of a keyword, if it is there. want says what it should be.
 func (s *formSchema) read(keyword, want string, into any) {
 	if s.has(keyword) && json.Unmarshal(s.values[keyword], into) != nil {
 		s.fail(keyword, want)
@@ -87,6 +91,7 @@ func (s *formSchema) number(keyword string) (n *float64) {
 	return n
 }
 
+// count reads a whole number from 0; nil means none. A larger one than an int32 becomes that.
 func (s *formSchema) count(keyword string) *int {
 	n := s.number(keyword)
 	if n == nil {
@@ -114,8 +119,8 @@ func (s *formSchema) texts(keyword string) []string {
 	return texts
 }
 
-// options reads the choices in any of the forms that revisions have: enum,
-// enum with enumNames, and oneOf or anyOf with const and title.
+// options reads the choices in any of the forms that revisions have: enum, enum with enumNames, and
+// oneOf or anyOf with const and title. No choice, too many, and the same value twice are faults.
 func (s *formSchema) options() []Option {
 	if typ := s.text("type"); s.has("type") && typ != "string" {
 		s.fail("type", "string; the options are")
@@ -145,6 +150,7 @@ func (s *formSchema) options() []Option {
 	return options
 }
 
+// enum reads choices whose titles may be in enumNames.
 func (s *formSchema) enum() []Option {
 	values, titles := s.texts("enum"), s.texts("enumNames")
 	if len(titles) == 0 {
@@ -161,6 +167,7 @@ func (s *formSchema) enum() []Option {
 	return options
 }
 
+// constants reads choices that are schemas with a const and a title.
 func (s *formSchema) constants(keyword string) []Option {
 	var items []json.RawMessage
 	s.read(keyword, "a list of options", &items)

@@ -47,6 +47,7 @@ func (f *Field) value(v any) (any, error) {
 	return nil, f.want()
 }
 
+// fitsString reports whether a text has the length, the format and the pattern of the field.
 func (f *Field) fitsString(s string) bool {
 	if !utf8.ValidString(s) || !within(utf8.RuneCountInString(s), f.MinLength, f.MaxLength) || !fitsFormat(f.Format, s) {
 		return false
@@ -75,6 +76,7 @@ func formatName(format string) string {
 	return ""
 }
 
+// fitsFormat reports whether a text has a format; every text has one that is the server's own.
 func fitsFormat(format, s string) bool {
 	switch format {
 	case "email":
@@ -116,6 +118,7 @@ func (f *Field) number(v any) (any, bool) {
 	return x, written != nil && written.Cmp(n) == 0
 }
 
+// numberText returns a number of any numeric type as text.
 func numberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -151,13 +154,14 @@ func exact(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
+// inRange reports whether a number is within the bounds of the field.
 func (f *Field) inRange(n *big.Rat) bool {
 	least := ratOf(f.Minimum)
 	most := ratOf(f.Maximum)
 	return (least == nil || n.Cmp(least) >= 0) && (most == nil || n.Cmp(most) <= 0)
 }
 
-// ratOf is the number that x is written as, nil when there is none.
+// ratOf returns the number that x is written as, nil for nil and for a number that is not finite.
 func ratOf(x *float64) *big.Rat {
 	if x == nil {
 		return nil
@@ -173,6 +177,7 @@ func (f *Field) hasOption(value string) bool {
 	return slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value })
 }
 
+// stringList returns a copy of a list of strings.
 func stringList(v any) ([]string, bool) {
 	switch v := v.(type) {
 	case []string:
@@ -191,6 +196,7 @@ func stringList(v any) ([]string, bool) {
 	return nil, false
 }
 
+// fitsChoices reports whether a list has only options, each once, and as many as the field wants.
 func (f *Field) fitsChoices(list []string) bool {
 	for i, s := range list {
 		if !f.hasOption(s) || slices.Contains(list[:i], s) {

@@ -18,8 +18,8 @@ type Icon struct {
 // maxSizes bounds the sizes that are read from one string.
 const maxSizes = 64
 
-// UnmarshalJSON implements [json.Unmarshaler]. Sizes may be one string with blanks between them, as in
-// drafts of revision 2025-11-25.
+// UnmarshalJSON implements [json.Unmarshaler]. Sizes may be one string with blanks between them, as
+// in drafts of revision 2025-11-25.
 func (i *Icon) UnmarshalJSON(data []byte) error {
 	type members Icon
 	*i = Icon{}

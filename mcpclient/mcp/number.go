@@ -15,9 +15,9 @@ func floatOf(raw []byte) *float64 {
 	return &n
 }
 
-// wholeOf reads a whole number in any notation, which may be in a string. It returns nil for anything
-// else, for a number beyond an int64, and for one of more than maxNumberText bytes that is written with
-// a fraction or an exponent.
+// wholeOf reads a whole number in any notation, which may be in a string. It returns nil for
+// anything else, for a number beyond an int64, and for one of more than maxNumberText bytes that is
+// written with a fraction or an exponent.
 func wholeOf(raw []byte) *int64 {
 	text := numberOf(raw)
 	if n, err := text.Int64(); err == nil {

@@ -37,8 +37,8 @@ type Change struct {
 // maxChangeURI bounds the URI that a change keeps, and the id of a task, in bytes.
 const maxChangeURI = 8 << 10
 
-// Change reads a notification that is about a change. ok is false for other notifications, and if the
-// URI or the id is missing. A URI or an id of more than 8 KiB makes it [Stale].
+// Change reads a notification that is about a change. ok is false for other notifications, and if
+// the URI or the id is missing. A URI or an id of more than 8 KiB makes it [Stale].
 func (n *Notification) Change() (change Change, ok bool) {
 	switch n.Method {
 	case "notifications/tools/list_changed":

@@ -39,8 +39,9 @@ type TaskState struct {
 	PollInterval time.Duration  // the shortest interval between polls; zero if the server does not say
 }
 
-// taskWire is a task in either design: that of revision 2025-11-25 has ttl and pollInterval, that of the
-// extension io.modelcontextprotocol/tasks ttlMs and pollIntervalMs. All four are milliseconds.
+// taskWire is a task in either design: that of revision 2025-11-25 has ttl and pollInterval, that
+// of the extension io.modelcontextprotocol/tasks ttlMs and pollIntervalMs. All four are
+// milliseconds.
 type taskWire struct {
 	ID             string     `json:"taskId"`
 	Status         TaskStatus `json:"status"`
@@ -65,8 +66,8 @@ func (s TaskState) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(wire)
 }
 
-// UnmarshalJSON reads a task of either design. A status that the protocol does not have is an error, and
-// so is a missing id.
+// UnmarshalJSON reads a task of either design. A status that the protocol does not have is an
+// error, and so is a missing id.
 func (s *TaskState) UnmarshalJSON(data []byte) error {
 	var wire taskWire
 	if err := json.Unmarshal(data, &wire); err != nil {

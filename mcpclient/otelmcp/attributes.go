@@ -34,7 +34,7 @@ const (
 	keyServerPort      = attribute.Key("server.port")
 )
 
-// spanName is the method, and if its targets are few, the target.
+// spanName returns the method, with the tool or the prompt, of which a server has few.
 func spanName(r *mcpclient.Request) string {
 	if r.Name != "" && (r.Method == "tools/call" || r.Method == "prompts/get") {
 		return r.Method + " " + r.Name
@@ -42,7 +42,8 @@ func spanName(r *mcpclient.Request) string {
 	return r.Method
 }
 
-// asked is the method of a server's request. The server may send any text.
+// asked returns the method of a server's request, _OTHER for an unknown one: the server may send
+// any text, and each would be a series of its own.
 func asked(method string) string {
 	switch method {
 	case "sampling/createMessage", "elicitation/create", "roots/list":
@@ -51,6 +52,7 @@ func asked(method string) string {
 	return "_OTHER"
 }
 
+// about returns the attributes of a client's request: its method and its target.
 func about(r *mcpclient.Request) []attribute.KeyValue {
 	out := append(make([]attribute.KeyValue, 0, 12), keyMethod.String(r.Method))
 	switch r.Method {
@@ -62,7 +64,8 @@ func about(r *mcpclient.Request) []attribute.KeyValue {
 	return out
 }
 
-// resource is the URI of a request's resource.
+// resource returns the URI of a request's resource. ok is false for a request that is not about
+// one.
 func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
 	switch r.Method {
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
@@ -100,21 +103,22 @@ func endpoint(raw string) []attribute.KeyValue {
 	return append(out, keyServerAddress.String(u.Hostname()), keyServerPort.Int(port))
 }
 
-// revisions are the possible results of a handshake.
+// revisions are the possible results of a legacy handshake.
 var revisions = []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125}
 
-// negotiated is the revision in the result of initialize.
+// negotiated returns the revision in the result of initialize, nothing for one that the client
+// refuses.
 func negotiated(raw json.RawMessage) []attribute.KeyValue {
 	var result struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if json.Unmarshal(raw, &result) != nil || !slices.Contains(revisions, result.ProtocolVersion) {
-		return nil // the client refuses it
+		return nil
 	}
 	return []attribute.KeyValue{keyRevision.String(result.ProtocolVersion)}
 }
 
-// idText is the id of a server's request as text, without the quotes of a string.
+// idText returns the id of a server's request as text, without the quotes of a string.
 func idText(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
@@ -129,6 +133,7 @@ type failure struct {
 	code string // of a JSON-RPC error
 }
 
+// attributes returns none for success.
 func (f failure) attributes() []attribute.KeyValue {
 	var out []attribute.KeyValue
 	if f.kind != "" {
@@ -140,18 +145,18 @@ func (f failure) attributes() []attribute.KeyValue {
 	return out
 }
 
-// known are the codes of JSON-RPC errors with a metric series of their own.
-var known = []int{
+// knownCodes are the codes of JSON-RPC errors with a metric series of their own.
+var knownCodes = []int{
 	mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound,
 	mcp.CodeInvalidParams, mcp.CodeInternalError, mcp.CodeResourceNotFound,
 	mcp.CodeHeaderMismatch, mcp.CodeMissingCapability, mcp.CodeUnsupportedRevision,
 	mcp.CodeURLElicitationNeeded,
 }
 
-// measured is the failure for metrics: only with known codes, since a server
-// may send any number of codes.
+// measured returns the failure for metrics: _OTHER for an unknown code, since a server may send any
+// number of codes.
 func (f failure) measured() failure {
-	if code, err := strconv.Atoi(f.code); err == nil && !slices.Contains(known, code) {
+	if code, err := strconv.Atoi(f.code); err == nil && !slices.Contains(knownCodes, code) {
 		return failure{kind: "_OTHER"}
 	}
 	return f
@@ -174,6 +179,8 @@ var kinds = []struct {
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
+// failureOf returns the failure of a request, by its result or its error. Waiting for an answer
+// that is given later, and closing a subscription, are none.
 func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {
@@ -205,7 +212,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	return failure{kind: "_OTHER"}
 }
 
-// rpcErrorOf is the error from or for the server, nil for another error.
+// rpcErrorOf returns the JSON-RPC error from or for the server, nil for another error.
 func rpcErrorOf(err error) *mcp.RPCError {
 	var made interface{ RPCError() *mcp.RPCError }
 	if errors.As(err, &made) {
@@ -215,6 +222,7 @@ func rpcErrorOf(err error) *mcp.RPCError {
 	return rpc
 }
 
+// sessionFailure returns the failure of a session, by why its connection ended.
 func sessionFailure(err error) failure {
 	if err == nil || err == mcpclient.ErrClosed {
 		return failure{}

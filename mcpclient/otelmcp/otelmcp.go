@@ -83,8 +83,8 @@ type Telemetry struct {
 	sent, served, sessions metric.Float64Histogram
 }
 
-// New creates the instruments that the conventions name. The caller shuts the providers down. The error is the
-// MeterProvider's.
+// New creates the instruments that the conventions name. The caller shuts the providers down. The
+// error is the MeterProvider's.
 func New(opts *Options) (*Telemetry, error) {
 	var o Options
 	if opts != nil {
@@ -174,6 +174,7 @@ type operation struct {
 	failure    failure
 }
 
+// begin notes the start of a request. The caller sets the span.
 func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, about []attribute.KeyValue) *operation {
 	return &operation{
 		telemetry: t, request: r, duration: duration, start: time.Now(),
@@ -190,6 +191,7 @@ func (o *operation) answered(raw json.RawMessage, err error) {
 	}
 }
 
+// end completes the span, and records the duration.
 func (o *operation) end(ctx context.Context) {
 	o.span.SetAttributes(o.attributes...)
 	o.span.SetAttributes(o.failure.attributes()...)
@@ -216,7 +218,8 @@ type sessions struct {
 	began time.Time
 }
 
-// handshaken notes that a session has begun, if the request was a handshake.
+// handshaken notes that a session has begun, if the request was a handshake. A later handshake ends
+// the session before; the end of the connection ends the last one.
 func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 	if r.Method != "initialize" && r.Method != "server/discover" {
 		return
@@ -242,6 +245,7 @@ func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 	}
 }
 
+// record records the duration of a session.
 func (s *sessions) record(ctx context.Context, c *mcpclient.Client, lasted time.Duration, f failure) {
 	attributes := append(connection(c), f.attributes()...)
 	s.telemetry.sessions.Record(ctx, lasted.Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))

@@ -33,8 +33,9 @@ import (
 // any number of clients.
 type Validator struct{ compiled schema.Cache }
 
-// Compile reads a schema; the error says why it cannot be used. check may be called concurrently. Its error is a
-// [*mcpclient.SchemaViolation] if the value does not fit, and another one if that cannot be told.
+// Compile reads a schema; the error says why it cannot be used. check may be called concurrently.
+// Its error is a [*mcpclient.SchemaViolation] if the value does not fit, and another one if that
+// cannot be told.
 func (v *Validator) Compile(raw json.RawMessage) (check func(value json.RawMessage) error, err error) {
 	s, err := v.compiled.Compile(raw)
 	if err != nil {

@@ -113,7 +113,7 @@ func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOpt
 	return content, nil
 }
 
-// verify returns the contents if they match the file's entry.
+// verify returns the contents if they match the file's entry: its URI, size and SHA-256.
 func (f *File) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 	if len(result.Contents) != 1 || result.Contents[0].URI != f.URI {
 		return nil, errors.New("the server answered with other contents")

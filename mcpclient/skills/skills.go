@@ -14,9 +14,9 @@
 //
 // # Bounds
 //
-//	files of a skill           512, 16 MiB together
-//	front matter of a SKILL.md 16 KiB
-//	… and in the list          128 KiB
+//	files of a skill            512, 16 MiB together
+//	front matter of a SKILL.md  16 KiB
+//	… of an entry in the list   128 KiB
 package skills
 
 import (
@@ -41,7 +41,7 @@ import (
 // Bounds of one skill.
 const (
 	maxFiles = 512
-	maxBytes = 16 << 20
+	maxBytes = 16 << 20 // of all files together
 )
 
 // Skill is an entry of a server's list of skills: instructions for a model, with their files. It is
@@ -154,6 +154,7 @@ func (s *Skill) Check() error {
 	return s.checkFiles()
 }
 
+// checkFiles returns the reason against loading the skill that is in its list of files.
 func (s *Skill) checkFiles() error {
 	left := int64(maxBytes)
 	seen := map[string]bool{}

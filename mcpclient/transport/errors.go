@@ -55,7 +55,7 @@ type ProcessError struct {
 // Error has the program, how it ended, and what it wrote to its standard error.
 func (e *ProcessError) Error() string { return e.with("") }
 
-// with returns the text of the error with more about the end.
+// with returns the text of the error with more behind the status.
 func (e *ProcessError) with(more string) string {
 	s := fmt.Sprintf("server %q: %s%s", e.Command, e.Status, more)
 	if e.Stderr != "" {

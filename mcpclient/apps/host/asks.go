@@ -23,8 +23,8 @@ type asks struct {
 	lastID  int64
 }
 
-// ask sends a request to the view and waits for its answer, until ctx or the session ends. An error of the
-// view is an [*mcp.RPCError].
+// ask sends a request to the view and waits for its answer, until ctx or the session ends. An error
+// of the view is an [*mcp.RPCError].
 func (a *asks) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	encoded, err := jsonrpc.EncodeParams(params)
 	if err != nil {
@@ -61,8 +61,8 @@ func (a *asks) take(id int64) chan<- answer {
 	return answered
 }
 
-// answered passes the view's answer to its request, as an error if the answer is too large. It reports
-// whether there is such a request.
+// answered passes the view's answer to its request, as an error if the answer is too large. It
+// reports whether there is such a request.
 func (a *asks) answered(m jsonrpc.Message, large bool) bool {
 	id, _, ok := m.IntID()
 	if !ok {

@@ -54,7 +54,7 @@ var methods = map[string]method{
 	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
 }
 
-// initialize answers the first request of a view. The next one waits for ui/notifications/initialized.
+// initialize answers the handshake, and keeps what the view says about itself.
 func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string             `json:"protocolVersion"`
@@ -86,7 +86,7 @@ func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"tools": tools}, nil
 }
 
-// forApps reports whether views may call a tool. A tool with an invalid visibility is not for views.
+// forApps reports whether views may call a tool; not if its visibility is invalid.
 func forApps(tool *mcp.Tool) bool {
 	about, _ := apps.OfTool(tool)
 	return about.ForViews

@@ -19,8 +19,8 @@ type notifications struct {
 	rate     rate
 }
 
-// take handles a notification. It leaves out one before the view is initialized, except that about it,
-// and one above the rate.
+// take handles a notification. It leaves out one before the view is initialized, except that about
+// it, and one above the rate.
 func (n *notifications) take(m jsonrpc.Message) {
 	if within, _ := n.rate.take(10 * n.opts.Limits.Rate); !within {
 		n.log.warn("more notifications in a minute than ten times Limits.Rate")

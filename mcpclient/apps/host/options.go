@@ -127,8 +127,8 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
-// capabilities returns what the host declares: what it does for every view, and the features for which
-// it has a function.
+// capabilities returns what the host declares: what it does for every view, and the features for
+// which it has a function.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}

@@ -40,8 +40,8 @@ func (l *eventLog) warn(what string, args ...any) {
 	l.log(slog.LevelWarn, what, append([]any{"peer", "view"}, args...)...)
 }
 
-// log logs an event if fewer than maxLines were logged in this minute. The first line of a later minute
-// is preceded by the number of those that were left out.
+// log logs an event if fewer than maxLines were logged in this minute. The first line of a later
+// minute is preceded by the number of those that were left out.
 func (l *eventLog) log(level slog.Level, what string, args ...any) {
 	l.mu.Lock()
 	ok, left := l.lines.take(maxLines)

@@ -40,8 +40,8 @@ type requests struct {
 	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// take serves a request of the view, at once, on the goroutine of the host's functions or on one of its
-// own. A request that is not admitted is answered with an error.
+// take serves a request of the view, at once, on the goroutine of the host's functions or on one of
+// its own. A request that is not admitted is answered with an error.
 func (r *requests) take(m jsonrpc.Message) {
 	params := m.Params
 	if params == nil {
@@ -58,7 +58,8 @@ func (r *requests) take(m jsonrpc.Message) {
 		cancelled := context.Cause(ctx) == context.Canceled // the end of the session has another cause
 		finish()                                            // before the view can know that it may ask again
 		if cancelled {
-			// "Receivers of a cancellation notification SHOULD … not send a response for the cancelled request."
+			// "Receivers of a cancellation notification SHOULD … not send a response for the
+			// cancelled request."
 			r.opts.Logger.Info("request of a view", "method", excerpt.Cut(m.Method), "error", context.Canceled)
 			return
 		}
@@ -74,7 +75,8 @@ func (r *requests) take(m jsonrpc.Message) {
 	}
 }
 
-// serve checks the params, and has a handler serve the request. A panic of the host's code is an error.
+// serve checks the params, and has a handler serve the request. A panic of the host's code is an
+// error.
 func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
 	if !jsonrpc.IsObject(params) {
 		return nil, refuse(mcp.CodeInvalidParams, "the params are not an object")
@@ -144,8 +146,8 @@ func (r *requests) refused(m jsonrpc.Message, err error) {
 	r.out.send(jsonrpc.AppendError(nil, m.ID, r.encodeError(err)))
 }
 
-// answer sends the result of a request. An error takes its place if there is one, if the result is over
-// Limits.Outgoing, or if more than twice that would then wait for the view.
+// answer sends the result of a request. An error takes its place if there is one, if the result is
+// over Limits.Outgoing, or if more than twice that would then wait for the view.
 func (r *requests) answer(id json.RawMessage, method string, result any, err error) {
 	var encoded []byte
 	if err == nil {
@@ -173,7 +175,8 @@ func (r *requests) cancel(id json.RawMessage) {
 	}
 }
 
-// encodeError returns the error object for the view, without details if that would be over its bound.
+// encodeError returns the error object for the view, without details if that would be over its
+// bound.
 func (r *requests) encodeError(err error) json.RawMessage {
 	failed, err := jsonrpc.Marshal(failure(err))
 	if err != nil || len(failed) > min(maxError, r.opts.Limits.Outgoing) {
@@ -182,7 +185,8 @@ func (r *requests) encodeError(err error) json.RawMessage {
 	return failed
 }
 
-// failure converts an error for the view, which learns the text of an RPCError and of an ErrInvalid only.
+// failure converts an error for the view, which learns the text of an RPCError and of an ErrInvalid
+// only.
 func failure(err error) *mcp.RPCError {
 	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
 	_, panicked := errors.AsType[*bound.PanicError](err)

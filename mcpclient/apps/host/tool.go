@@ -86,8 +86,8 @@ func (s *Session) tell(kind callMessage, params []byte) error {
 	return s.out.tell(kind, jsonrpc.AppendNotification(nil, string(kind), params))
 }
 
-// tell queues a message about the call. It drops partial input that comes too late, and returns errOrder
-// for another message out of order.
+// tell queues a message about the call. It drops partial input that comes too late, and returns
+// errOrder for another message out of order.
 func (o *outbox) tell(kind callMessage, message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

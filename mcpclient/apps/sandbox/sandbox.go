@@ -132,8 +132,8 @@ func sharesCookies(below, other string) bool {
 	return other == above || strings.HasSuffix(other, "."+above)
 }
 
-// origin parses an origin. host is in lower case, has its port unless that is the scheme's, and may begin
-// with "*.".
+// origin parses an origin. host is in lower case, has its port unless that is the scheme's, and may
+// begin with "*.".
 func origin(raw string) (scheme, host string, err error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -321,9 +321,9 @@ func (s *Sandbox) serves(host string) bool {
 	return is && !strings.Contains(label, ".")
 }
 
-// settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for this
-// host, and its origin of the host's page is still one of them. A permission that the options have since
-// lost is left out.
+// settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for
+// this host, and its origin of the host's page is still one of them. A permission that the options
+// have since lost is left out.
 func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) {
 	if u.Path != "/" || len(u.RawQuery) > maxURL {
 		return out, false
