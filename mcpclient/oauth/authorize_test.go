@@ -121,18 +121,6 @@ func TestReplayedAnswer(t *testing.T) {
 	}
 }
 
-// TestMixUp: the answer of one server does not reach the token endpoint of an attacker's server.
-func TestMixUp(t *testing.T) {
-	w := newWorld(t)
-	w.meta["token_endpoint"] = issuerTwo + "/token" // the attacker's, behind honest metadata
-	w.meta["issuer"] = issuerOne
-	err := call(t.Context(), w.transport(answering(w, func(a url.Values) { a.Set("iss", issuerTwo) })))
-	wantUntrusted(t, err, "another issuer")
-	if len(w.forms) > 0 {
-		t.Errorf("the code went to %v", w.paths)
-	}
-}
-
 func TestClientIdentityOrder(t *testing.T) {
 	registered := Credentials{Issuer: issuerOne, ID: "by-hand", Secret: "secret-of-hand"}
 	doc := &Credentials{ID: "https://host.test/client.json"}

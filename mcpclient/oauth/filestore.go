@@ -100,7 +100,7 @@ func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Con
 func (s *fileStore) write(key Key, value []byte) error {
 	path := s.path(key)
 	if value == nil {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := private.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil

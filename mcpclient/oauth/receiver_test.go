@@ -144,17 +144,3 @@ func TestPaste(t *testing.T) {
 		}
 	}
 }
-
-// TestPasteSignsIn is a whole sign-in without a browser on this device.
-func TestPasteSignsIn(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &Paste{Ask: func(ctx context.Context, authorizationURL string) (string, error) {
-			p := &person{w: w}
-			answer, err := p.Receive(ctx, authorizationURL)
-			return "http://127.0.0.1/callback?" + answer.Encode(), err
-		}}}
-		w.mustCall(w.transport(opts))
-		check.Equal(t, "redirect URI", query(t, w.asked[0], "redirect_uri"), "http://127.0.0.1/callback")
-	})
-}

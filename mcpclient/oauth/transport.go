@@ -159,8 +159,8 @@ func (a *attempts) repeatable() bool {
 }
 
 // react returns the session for another attempt after a response. It is nil if the caller gets the
-// response: that is no refusal, or the request cannot be made again, or another token would not
-// help. The error says why there is no token.
+// response, because the server accepted the request, the request cannot be made again, or another
+// token would not help. The error says why there is no token.
 func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
 	newNonce := a.transport.dpop.keepNonce(a.req.URL.String(), resp.Header)
 	refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
