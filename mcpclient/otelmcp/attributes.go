@@ -1,7 +1,6 @@
 package otelmcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -34,7 +34,7 @@ const (
 	keyServerPort      = attribute.Key("server.port")
 )
 
-// spanName returns the method, with the tool or the prompt, of which a server has few.
+// spanName returns the method, with the name of a tool or prompt. Resources are too many for that.
 func spanName(r *mcpclient.Request) string {
 	if r.Name != "" && (r.Method == "tools/call" || r.Method == "prompts/get") {
 		return r.Method + " " + r.Name
@@ -230,25 +230,10 @@ func sessionFailure(err error) failure {
 	return failure{kind: "connection_closed"}
 }
 
-// toolFailed reports whether the result of a tool has isError. Nearly all
-// results lack this word, or true behind it, and are not parsed.
+// toolFailed reports whether the result of a tool has isError.
 func toolFailed(raw json.RawMessage) bool {
-	key := []byte(`"isError"`)
-	for rest := raw; ; {
-		_, after, found := bytes.Cut(rest, key)
-		if !found {
-			return false
-		}
-		value := bytes.TrimLeft(after, " \t\r\n:")
-		if bytes.HasPrefix(value, []byte("true")) {
-			break
-		}
-		rest = after
-	}
-	var result struct {
-		IsError bool `json:"isError"`
-	}
-	return json.Unmarshal(raw, &result) == nil && result.IsError
+	failed, _ := jsonrpc.Boolean(jsonrpc.Lookup(raw, "isError"))
+	return failed
 }
 
 // carrier is _meta for a propagator.
