@@ -1,7 +1,6 @@
 package forms
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"math"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // formSchema is a JSON object whose keywords are read one by one, by their exact names. It keeps
@@ -23,35 +23,19 @@ type formSchema struct {
 // readSchema reads an object. A member that is there twice is a fault.
 func readSchema(raw json.RawMessage) *formSchema {
 	s := &formSchema{values: map[string]json.RawMessage{}}
-	if !json.Valid(raw) || bytes.TrimLeft(raw, " \t\r\n")[0] != '{' {
+	if jsonrpc.Check(raw) != nil || !jsonrpc.IsObject(raw) {
 		s.err = errors.New("want a JSON object")
 		return s
 	}
-	s.err = s.members(json.NewDecoder(bytes.NewReader(raw)))
-	return s
-}
-
-func (s *formSchema) members(dec *json.Decoder) error {
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		name := key.(string)
-		if _, ok := s.values[name]; ok {
-			return fmt.Errorf("%q appears twice", excerpt.Cut(name))
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
+	_ = jsonrpc.Members(raw, func(key, value []byte) { // it was checked
+		name := string(key)
+		if s.values[name] != nil && s.err == nil {
+			s.err = fmt.Errorf("%q appears twice", excerpt.Cut(name))
 		}
 		s.names = append(s.names, name)
 		s.values[name] = value
-	}
-	return nil
+	})
+	return s
 }
 
 // fail notes what a keyword should be, unless there is an earlier fault.
