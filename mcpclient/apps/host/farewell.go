@@ -2,91 +2,48 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answer is the view's answer to a request of the host.
-type answer = jsonrpc.Response
-
-// asks are the current requests to the view.
-type asks struct {
-	life context.Context
-	out  *outbox
-
-	mu      sync.Mutex
-	waiting map[int64]chan answer // by id
-	lastID  int64
+// farewell is the only request of a session to its view: to end.
+type farewell struct {
+	out      *outbox
+	asked    atomic.Bool   // the view was asked, and has not answered
+	answered chan struct{} // closed when it has answered
 }
 
-// ask sends a request to the view and waits for its answer, until ctx or the session ends. An error
-// of the view is an [*mcp.RPCError].
-func (a *asks) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	encoded, err := jsonrpc.EncodeParams(params)
+// farewellID is the id of the request.
+const farewellID = 1
+
+// ask asks the view to end, and waits for its answer, which may be an error, until ctx or the life of
+// the session ends. It is called once.
+func (f *farewell) ask(ctx, life context.Context, reason string) error {
+	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	answered := make(chan answer, 1)
-	a.mu.Lock()
-	a.lastID++
-	id := a.lastID
-	a.waiting[id] = answered
-	a.mu.Unlock()
-	defer a.take(id)
-	message := jsonrpc.AppendRequest(nil, id, method)
-	if len(encoded) > 0 {
-		message = append(append(message, `,"params":`...), encoded...)
-	}
-	a.out.send(append(message, '}'))
+	f.asked.Store(true)
+	message := append(jsonrpc.AppendRequest(nil, farewellID, "ui/resource-teardown"), `,"params":`...)
+	f.out.send(append(append(message, params...), '}'))
 	select {
-	case r := <-answered:
-		return resultOf(r)
-	case <-a.life.Done():
-		return nil, context.Cause(a.life)
+	case <-f.answered:
+		return nil
+	case <-life.Done():
+		return context.Cause(life)
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: the view does not answer: %w", method, ctx.Err())
+		return fmt.Errorf("the view does not answer: %w", ctx.Err())
 	}
 }
 
-// take ends the wait of a request. It returns nil if nothing waits.
-func (a *asks) take(id int64) chan<- answer {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	answered := a.waiting[id]
-	delete(a.waiting, id)
-	return answered
-}
-
-// answered passes the view's answer to its request, as an error if the answer is too large. It
-// reports whether there is such a request.
-func (a *asks) answered(m jsonrpc.Message, large bool) bool {
+// answer takes a response of the view, and reports whether it answers the request.
+func (f *farewell) answer(m jsonrpc.Message) bool {
 	id, _, ok := m.IntID()
-	if !ok {
+	if !ok || id != farewellID || !f.asked.CompareAndSwap(true, false) {
 		return false
 	}
-	waits := a.take(id)
-	if waits == nil {
-		return false
-	}
-	if large {
-		waits <- answer{Error: json.RawMessage(`{"code":-32000,"message":"the answer is too large"}`)}
-	} else {
-		waits <- m.Response()
-	}
+	close(f.answered)
 	return true
-}
-
-func resultOf(r answer) (json.RawMessage, error) {
-	if r.Error == nil {
-		return r.Result, nil
-	}
-	failed := &mcp.RPCError{}
-	if err := json.Unmarshal(r.Error, failed); err != nil {
-		return nil, fmt.Errorf("%w: malformed error object", mcp.ErrInvalidResult)
-	}
-	return nil, failed
 }

@@ -18,7 +18,7 @@ type inbox struct {
 	conn          mcpclient.Conn
 	limits        Limits
 	log           *eventLog
-	asks          *asks
+	farewell      *farewell
 	requests      *requests
 	notifications *notifications
 }
@@ -36,16 +36,15 @@ func (i *inbox) receive() error {
 		i.log.warn("a message that cannot be read", "error", err)
 		return nil
 	}
-	large := len(raw) > i.limits.Incoming
 	switch {
 	case m.IsRequest() && len(m.ID) > maxID:
 		i.log.warn("a request with an id that is too long", "method", excerpt.Cut(m.Method), "bytes", len(m.ID))
-	case m.IsRequest() && large:
+	case m.IsRequest() && len(raw) > i.limits.Incoming:
 		i.requests.refused(m, refuse(codeRefused, "a message over %d bytes", i.limits.Incoming))
 	case m.IsRequest():
 		i.requests.take(m)
 	case m.IsResponse():
-		if !i.asks.answered(m, large) {
+		if !i.farewell.answer(m) {
 			i.log.warn("an answer to no request")
 		}
 	case len(raw) > maxNotification:

@@ -26,9 +26,9 @@ type Session struct {
 	all   sync.WaitGroup // the goroutines that run code of the host
 	done  chan struct{}  // closed when all have returned
 
-	view *view
-	out  *outbox
-	asks *asks
+	view     *view
+	out      *outbox
+	farewell *farewell
 }
 
 // ErrClosed is the error of a session that was closed.
@@ -57,7 +57,7 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 	o.Logger.Info("session with a view", "csp", o.Sandbox.CSP, "permissions", o.Sandbox.Permissions)
 	s := &Session{opts: o, ready: make(chan struct{}), done: make(chan struct{}), view: known, out: out}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	s.asks = &asks{life: s.life, out: out, waiting: map[int64]chan answer{}}
+	s.farewell = &farewell{out: out, answered: make(chan struct{})}
 	calls := &callbacks{logger: o.Logger, called: make(chan struct{}, 1)}
 	log := &eventLog{logger: o.Logger}
 	requests := &requests{
@@ -66,7 +66,7 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 		serving:  map[string]context.CancelFunc{}, busy: map[string]bool{},
 	}
 	notifications := &notifications{opts: o, log: log, view: known, calls: calls, requests: requests, ready: s.ready}
-	in := &inbox{conn: conn, limits: o.Limits, log: log, asks: s.asks, requests: requests, notifications: notifications}
+	in := &inbox{conn: conn, limits: o.Limits, log: log, farewell: s.farewell, requests: requests, notifications: notifications}
 
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
 	late := time.AfterFunc(o.Limits.Initialize, s.checkBegun)
@@ -160,8 +160,7 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 	switch first := begun && s.out.finish(); {
 	case s.Err() != nil:
 	case first:
-		_, err = s.asks.ask(ctx, "ui/resource-teardown", map[string]string{"reason": reason})
-		if _, refused := errors.AsType[*mcp.RPCError](err); refused || errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
+		if err = s.farewell.ask(ctx, s.life, reason); errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
 			err = nil
 		}
 	case begun: // another call of Close has asked
