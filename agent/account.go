@@ -43,9 +43,10 @@ type limitError struct {
 func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
 func (e *limitError) Unwrap() error { return ErrLimit }
 
-// short returns the error of a run whose limit leaves no room for a model call with so much
-// input. tight is the run with the limit.
-func (a account) short(stop StopReason, tight *engine, input int64) error {
+// short returns the error of a run whose limits leave too little room for a model call with so much
+// input.
+func (a account) short(room allowance, input int64) error {
+	stop, tight := room.stop, room.tight
 	taken, limits := tight.rec.state.Taken(), tight.rec.state.Limits
 	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
 	if stop == StopMaxCost {
@@ -63,7 +64,7 @@ func (a account) short(stop StopReason, tight *engine, input int64) error {
 		kept = ", some is kept for the answer of the agent above"
 	}
 	return &limitError{stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, and a call with about %d tokens of input takes %s at least: raise %s in %s",
-		stop.limit(), limit, used, kept, input, least, stop.limit(), raise)}
+		limitNames[stop], limit, used, kept, input, least, limitNames[stop], raise)}
 }
 
 // account answers what a run may still use, together with the runs that it works for.
@@ -87,11 +88,21 @@ func (e *engine) limited(want func(run.Limits) bool) bool {
 func limitsCost(l run.Limits) bool     { return len(l.Cost) > 0 }
 func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
 
-// room returns the tokens of output that a model call may have, and the limit that reduces
-// them, with its run. A call that need not be the last leaves as much as it takes itself; a
-// sub-agent leaves its parent enough for the last answer.
-func (a account) room(input int64, final bool) (output int64, stop StopReason, tight *engine) {
-	output, stop, tight = a.engine.agent.maxOutput(), StopOutput, a.engine
+// allowance is what the limits leave for the output of a model call.
+type allowance struct {
+	output int64
+	stop   StopReason // the limit that makes output less than the model may write, or StopOutput
+	tight  *engine    // the run with that limit
+}
+
+// tooShort reports whether a limit leaves too little for a call.
+func (w allowance) tooShort() bool { return w.stop != StopOutput && w.output < leastOutput }
+
+// room returns the allowance of a call with so much input. A call that need not be the last leaves
+// as much as it takes itself; a sub-agent leaves its parent enough for the last answer. The output
+// may be negative.
+func (a account) room(input int64, final bool) allowance {
+	room := allowance{output: a.engine.agent.maxOutput(), stop: StopOutput, tight: a.engine}
 	keep, share := int64(lastAnswer), int64(2)
 	if final {
 		keep, share = 0, 1
@@ -102,38 +113,39 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 		if at != a.engine {
 			keep = at.rec.state.Last.Tokens() + lastAnswer
 		}
-		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < output {
-			output, stop, tight = n, StopMaxTokens, at
+		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < room.output {
+			room = allowance{n, StopMaxTokens, at}
 		}
 		limit, ok := limits.Cost[p.Currency]
 		left := limit - taken.Cost[p.Currency]
 		if kept := cost.Most(at.account().price(), keep, 0); kept.Currency == p.Currency {
 			left -= kept.Micro
 		}
-		if n := cost.Affords(p, left/share, input); ok && n < output {
-			output, stop, tight = n, StopMaxCost, at
+		if n := cost.Affords(p, left/share, input); ok && n < room.output {
+			room = allowance{n, StopMaxCost, at}
 		}
 	}
-	return output, stop, tight
+	return room
 }
 
-// roomBeside is room, but waits for other model calls to end if they leave too little.
-func (a account) roomBeside(input int64, final bool) (output int64, stop StopReason, tight *engine, err error) {
-	l := a.rec.writer
+// roomBesideLocked is room, but waits, without the lock, for other model calls to end while a limit
+// reduces the output. The error says that the run ends in this process.
+func (a account) roomBesideLocked(input int64, final bool) (allowance, error) {
+	w := a.rec.writer
 	for {
-		output, stop, tight = a.room(input, final)
-		if stop == StopOutput || l.asking == 0 {
-			return output, stop, tight, nil
+		room := a.room(input, final)
+		if room.stop == StopOutput || w.asking == 0 {
+			return room, nil
 		}
-		settled := l.settled
-		l.mu.Unlock()
+		settled := w.settled
+		w.mu.Unlock()
 		select {
 		case <-settled:
 		case <-a.engine.ctx.Done():
 		}
-		l.mu.Lock()
+		w.mu.Lock()
 		if a.engine.ctx.Err() != nil {
-			return 0, stop, tight, a.engine.ended()
+			return room, a.engine.ended()
 		}
 	}
 }
@@ -146,15 +158,16 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 	input := d.inputOf(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	output, stop, _, err := d.account.roomBeside(input, false)
-	if output >= leastOutput {
-		stop = StopOutput
+	room, err := d.account.roomBesideLocked(input, false)
+	if err != nil || room.tooShort() {
+		return room.stop, err
 	}
-	return stop, err
+	return StopOutput, nil
 }
 
-// called records a model call and its reservation. It returns the bound of the output, 0 for
-// none.
+// called records a model call and its reservation. It returns the bound of the output, 0 for none.
+// A call that was not meant to be the last, and that a hook has made too long for that, is made with
+// all that the limits leave; the error is an [ErrLimit] if that is too little as well.
 func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
 	change := &ledger.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
 	if !d.engine.limited(limitsSpending) {
@@ -163,23 +176,23 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 	input := d.inputOf(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	output, limit, tight, err := d.account.roomBeside(input, stop != StopOutput)
+	room, err := d.account.roomBesideLocked(input, stop != StopOutput)
 	if err != nil {
 		return 0, err
 	}
-	if limit != StopOutput && output < leastOutput {
-		output, limit, tight = d.account.room(input, true) // a hook has made the call longer
+	if room.tooShort() {
+		room = d.account.room(input, true)
 	}
-	if limit != StopOutput && output < leastOutput {
-		return 0, d.account.short(limit, tight, input)
+	if room.tooShort() {
+		return 0, d.account.short(room, input)
 	}
-	change.Reserved = d.account.most(input, output)
+	change.Reserved = d.account.most(input, room.output)
 	if err := d.rec.recordLocked([]Event{start}, change); err != nil {
 		return 0, err
 	}
 	d.asking = true
 	d.rec.writer.asking++
-	return output, nil
+	return room.output, nil
 }
 
 // again records that a model call is repeated whose outcome is unknown. It may be paid for

@@ -78,9 +78,6 @@ func (d *session) put(ctx context.Context, l *loaded) error {
 //
 // onEvent is called with the events of the step on the caller's goroutine; nil ignores them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Next, error) {
-	if a.opts.Durable.Store == nil {
-		return Next{}, fmt.Errorf("advance run %q: %w", key.ID, errNoStore)
-	}
 	l, err := a.holdStep(ctx, key)
 	if err != nil {
 		return Next{}, fmt.Errorf("advance: %w", err)
@@ -92,7 +89,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 			onEvent(e)
 		}
 		return true
-	}, func(ctx context.Context, out func(Event) error) (err error) {
+	}, func(ctx context.Context, l *loaded, out func(Event) error) (err error) {
 		next, err = d.step(ctx, l, out)
 		return err
 	})
@@ -115,9 +112,6 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 // told and ends the run within about a second; [record.CancelRun] waits for it. A task that a
 // server runs for the run is not stopped.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
-	if a.opts.Durable.Store == nil {
-		return "", fmt.Errorf("cancel run %q: %w", key.ID, errNoStore)
-	}
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {
 		if unkept := a.opts.Durable.Store.RequestCancel(ctx, key); unkept != nil {

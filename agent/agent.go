@@ -50,15 +50,9 @@
 package agent
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"reflect"
-	"slices"
-	"sync/atomic"
 	"time"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
@@ -77,68 +71,11 @@ type Agent struct{ *recipe }
 // New returns an agent that uses the model, which must not be nil. It does no I/O. The error
 // names the invalid option.
 func New(m Model, opts *Options) (*Agent, error) {
-	if m == nil {
-		return nil, errors.New("new agent: model is nil")
-	}
-	if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("new agent: model is a nil %T: check the error of its constructor", m)
-	}
-	name := ""
-	if opts != nil {
-		name = opts.Name
-	}
-	opts, err := opts.withDefaults()
+	r, err := newRecipe(m, opts)
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	a := &recipe{model: m, info: m.Info(), names: namesOf(m), window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), stepped: new(stepped), name: name, opts: opts}
-	if opts.Durable.Store != nil {
-		a.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
-	}
-	a.window.Store(max(a.info.Window, 0))
-	if opts.Model.Prices != nil || a.info.Name == "" { // a sub-agent without prices uses those of its parent
-		if err := a.priced(opts.Limits.Cost); err != nil {
-			return nil, fmt.Errorf("new agent: options: %w", err)
-		}
-	}
-	if a.profile, err = profileOf(&a.info); err != nil {
-		return nil, fmt.Errorf("new agent: %w", err)
-	}
-	if a.info.NoTools != nil && len(opts.Tools) > 0 {
-		return nil, fmt.Errorf("new agent: options: Tools: %w", a.info.NoTools)
-	}
-	if a.tools, err = sources(opts.Tools); err != nil {
-		return nil, fmt.Errorf("new agent: %w", err)
-	}
-	if a.finder, err = newFinder(a.profile); err != nil {
-		return nil, fmt.Errorf("new agent: %w", err)
-	}
-	a.reader = newReader(a.profile)
-	for _, s := range opts.Tools {
-		if sub, ok := s.(*SubAgent); ok {
-			a.subs = append(a.subs, sub)
-		}
-	}
-	return &Agent{a}, nil
-}
-
-// profileOf returns the profile for the schemas of tools.
-func profileOf(info *model.Info) (profile.Profile, error) {
-	p := cmp.Or(info.Profile, profile.OpenAI)
-	if all := profile.All(); !slices.Contains(all, p) {
-		return "", fmt.Errorf("the model names the profile %q, which is not one of %v", p, all)
-	}
-	return p, nil
-}
-
-// sources combines all sources.
-func sources(all []adapter.Source) (adapter.Source, error) {
-	for i, s := range all {
-		if v := reflect.ValueOf(s); s == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-			return nil, fmt.Errorf("options: Tools[%d] is a nil %T: check the error of its constructor", i, s)
-		}
-	}
-	return adapter.Merge(all...), nil
+	return &Agent{r}, nil
 }
 
 // Name returns the name under which the agent's runs are stored.

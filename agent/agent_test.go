@@ -120,19 +120,23 @@ func name(c *agent.Call) string {
 }
 
 func TestAddingEventsGivesTheResult(t *testing.T) {
-	fresh := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "x", "{}")), says("done")), nil) }
-	want := mustRun(t, fresh(), human("go"))
-	got := &agent.Result{Messages: human("go")}
-	for e := range each(t, fresh().Events(t.Context(), human("go"))) {
-		got.Add(e)
-	}
-	for _, r := range []*agent.Result{got, want} {
-		r.State = nil
-		for i := range r.Messages {
-			r.Messages[i].At = time.Time{}
+	stop := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.Stop("enough") }}
+	look := adapter.Func("look", "", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
+	for name, opts := range map[string]*agent.Options{"output": nil, "stopped": {Tools: []adapter.Source{look}, Hooks: []agent.Hook{stop}}} {
+		fresh := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "look", "{}")), says("done")), opts) }
+		want := mustRun(t, fresh(), human("go"))
+		got := &agent.Result{Messages: human("go")}
+		for e := range each(t, fresh().Events(t.Context(), human("go"))) {
+			got.Add(e)
 		}
+		for _, r := range []*agent.Result{got, want} {
+			r.State = nil
+			for i := range r.Messages {
+				r.Messages[i].At = time.Time{}
+			}
+		}
+		diff(t, name, got, want)
 	}
-	diff(t, "result", got, want)
 }
 
 func TestEveryRangeIsARun(t *testing.T) {

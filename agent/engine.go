@@ -52,6 +52,14 @@ func (e *engine) ended() error {
 // guarded calls f. A panic becomes an error.
 func guarded(what string, f func() error) error { return bound.Run(what, f) }
 
+// ending calls work and then end, with the error of work: errGoexit if work ends its goroutine.
+func ending(work func() error, end func(error)) (err error) {
+	err = errGoexit
+	defer func() { end(err) }()
+	err = work()
+	return err
+}
+
 // noteLost reports once that the connection to a server has ended.
 func (e *engine) noteLost(j *job, result *adapter.Result) {
 	if !isLost(result.Err) {

@@ -73,7 +73,7 @@ func errorTexts(t *testing.T, store record.Store) {
 
 		{"ResumeRun, other", errorOf(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it is of agent "agent", and this is "other"`},
 		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
-		{"Replay, other", replayed(ctx, other, theRun), `replay: run "r" is of agent "agent", and this is "other"`},
+		{"Replay, other", replayed(ctx, other, theRun), `replay: load run "r": it is of agent "agent", and this is "other"`},
 
 		{"ResumeRun, no store", errorOf(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Durable.Store`},
 		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Durable.Store`},

@@ -90,8 +90,10 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 	}
 	began := time.Now()
 	ctx, done := o.Infer(d.engine.ctx, v)
-	err = errGoexit
-	defer func() {
+	err = ending(func() (err error) {
+		r, err = work(ctx)
+		return err
+	}, func(err error) {
 		if r != nil {
 			v.ID, v.Finish, v.Usage = r.id, r.finish, r.usage
 		}
@@ -104,7 +106,6 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 			v.FirstChunk = stream.began.Sub(began)
 		}
 		done(err)
-	}()
-	r, err = work(ctx)
+	})
 	return r, err
 }

@@ -41,6 +41,10 @@ const (
 	resultShare     = 20 // a result may take this fraction of the window
 )
 
+// leastResult is how many bytes of a result the model gets in any case: the note with the handle
+// and the shape has to fit.
+const leastResult = 1 << 10
+
 // reader is the tool by which a model reads stored results. It is offered once there is one.
 type reader struct {
 	source  *adapter.FuncTool
@@ -54,13 +58,13 @@ func newReader(p profile.Profile) *reader {
 		func(ctx context.Context, q kept.Query) (string, error) {
 			k, ok := ctx.Value(keptKey{}).(*results)
 			if !ok {
-				return "", errors.New("results are kept in a run alone")
+				return "", errors.New("results are kept only within a run")
 			}
 			data, err := k.keptData(ctx, q.Handle)
 			if err != nil {
 				return "", err
 			}
-			return kept.Read(data, q, k.agent.resultTokens()*readBytes)
+			return kept.Read(data, q, max(k.agent.resultTokens()*readBytes, leastResult))
 		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
 	return &reader{source, definitions(source.Catalog(p))[0]}
 }
@@ -108,7 +112,8 @@ const readBytes = 3
 // keptKey is the context key of the run's results, for a call of read_result.
 type keptKey struct{}
 
-// resultTokens returns the bound of one result.
+// resultTokens returns the bound of one result: Durable.ResultTokens, or its default by the window,
+// which counts as 80,000 tokens if it is unknown.
 func (r *recipe) resultTokens() int {
 	if n := r.opts.Durable.ResultTokens; n > 0 {
 		return n
@@ -117,7 +122,8 @@ func (r *recipe) resultTokens() int {
 	return min(max(window/resultShare, minResultTokens), maxResultTokens)
 }
 
-// keeper returns where the run stores results, nil if nowhere.
+// keeper returns where the run stores results, and the lease to do so. The store is nil if the run
+// is not stored, its store takes no blobs, or Durable.ResultTokens is negative.
 func (k *results) keeper() (record.BlobStore, record.Lease) {
 	if h := k.rec.writer.hold; h != nil && k.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
@@ -140,7 +146,9 @@ type long struct {
 	offered *ledger.Offered // adds the tool that reads it, for the first result
 }
 
-// shortened shortens a result that is too long, and returns what to store, nil for others.
+// shortened shortens a result that is too long, and returns what to store. It returns others as
+// they are, and nil: those of sub-agents and of read_result, those above record.MaxBlob, and all if
+// there is no keeper or the run has no room for another tool.
 func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
 	text := cmp.Or(r.Full, r.Text)
 	tokens := k.agent.resultTokens()
@@ -156,7 +164,7 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	if store == nil {
 		return r, nil
 	}
-	limit := bytesOf(text, tokens)
+	limit := max(bytesOf(text, tokens), leastResult)
 	if len(text) <= limit {
 		return r, nil
 	}
@@ -185,9 +193,9 @@ func bytesOf(text string, tokens int) int {
 	return int(float64(tokens) * float64(len(sample)) / float64(max(n, 1)))
 }
 
-// keep stores the full result before its outcome is recorded, unless a hook has removed the
-// handle. If the store refuses it, only the shortened text is left, and the run continues. more
-// is recorded before the outcome.
+// keep stores the full result before its outcome is recorded, unless a hook has changed the text,
+// and so perhaps removed the handle. If the store refuses it, the run continues with a text that is
+// cut without a handle, and with a warning. more is recorded before the outcome.
 func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
@@ -226,7 +234,7 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
 	}
-	if k := k.keptAs(handle); k != nil && ledger.CheckKept(k, data) != nil {
+	if entry := k.keptAs(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
 		return nil, fmt.Errorf("the result %q is damaged", handle)
 	}
 	return data, nil
@@ -236,8 +244,10 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 // it.
 func (k *results) keptAs(handle string) (found *run.Kept) {
 	k.rec.read(func(s *ledger.State) {
-		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
-			found = s.Kept[i]
+		for _, entry := range s.Kept {
+			if entry.Handle == handle {
+				found = entry
+			}
 		}
 	})
 	return found
@@ -246,25 +256,24 @@ func (k *results) keptAs(handle string) (found *run.Kept) {
 // maxHandles bounds the handles that a model is told.
 const maxHandles = 20
 
+// handles returns the handles of the newest stored results, the newest first.
 func (k *results) handles() (all []string) {
 	k.rec.read(func(s *ledger.State) {
-		for _, k := range slices.Backward(s.Kept) {
-			all = append(all, k.Handle)
-			if len(all) == maxHandles {
-				break
-			}
+		for _, entry := range slices.Backward(s.Kept[max(len(s.Kept)-maxHandles, 0):]) {
+			all = append(all, entry.Handle)
 		}
 	})
 	return all
 }
 
-// fill replaces references to stored results in the arguments of a call.
+// fill replaces references to stored results in the arguments of a call. shown describes the
+// results in their places, for a person; sent has them.
 func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
 	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.keptData(k.scope.ctx, handle) })
 }
 
-// nameKept names in a summary the newest stored results that the history no longer mentions, so
-// that the model knows about them.
+// nameKept adds to the summary of a compaction the newest stored results that the history no longer
+// mentions, so that the model knows about them. Without a summary it does nothing.
 func (d *dialog) nameKept(c *ledger.Compacted) {
 	s := d.rec.state
 	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
@@ -276,9 +285,9 @@ func (d *dialog) nameKept(c *ledger.Compacted) {
 	}
 	after := slices.Concat(c.Messages, s.History[min(c.Replaced, len(s.History)):])
 	var lines []string
-	for _, k := range slices.Backward(s.Kept) {
-		if len(lines) < maxHandles && !names(after, k.Handle) {
-			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s", k.Handle, k.Size, k.Tool, k.Kind, k.Shape))
+	for _, entry := range slices.Backward(s.Kept) {
+		if len(lines) < maxHandles && !mention(after, entry.Handle) {
+			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s", entry.Handle, entry.Size, entry.Tool, entry.Kind, entry.Shape))
 		}
 	}
 	if len(lines) == 0 {
@@ -292,8 +301,8 @@ func (d *dialog) nameKept(c *ledger.Compacted) {
 	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
 }
 
-// names reports whether messages mention a handle.
-func names(messages []run.Message, handle string) bool {
+// mention reports whether messages mention a handle.
+func mention(messages []run.Message, handle string) bool {
 	return slices.ContainsFunc(messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {
 			return strings.Contains(p.Text, handle) || strings.Contains(p.Arguments, handle)

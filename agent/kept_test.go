@@ -115,6 +115,18 @@ func TestKeptResult(t *testing.T) {
 	}
 }
 
+// TestSmallResultTokens has no room for the handle of a result but what the model gets in any case.
+func TestSmallResultTokens(t *testing.T) {
+	for _, tokens := range []int{1, 50, 200} {
+		opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: tokens}, Tools: []adapter.Source{exporting(1000)}}
+		m := newFinder()
+		got := mustRun(t, newAgent(t, m, opts), human("go"))
+		if said := results(agent.Inside(got.State).History); got.Output != foundNote || len(said[0]) > 1<<10 {
+			t.Errorf("%d tokens: got %q, and results %.1200q", tokens, got.Output, said)
+		}
+	}
+}
+
 // TestNotKept has results that are cut, or given as they are.
 func TestNotKept(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{

@@ -18,7 +18,8 @@ const (
 	defaultDepth    = 4
 )
 
-// withDefaults sets the limits that are 0.
+// withDefaults sets the limits that are 0 to their defaults. A negative one of the others means no
+// limit, except where a run needs one: that is an error, and so is a negative cost.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
 		value *int
@@ -46,27 +47,19 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 // reached reports whether n has reached a limit. A negative limit is none.
 func reached(n, limit int) bool { return limit >= 0 && n >= limit }
 
-// limit returns the field of [run.Limits] that has been reached, or "".
-func (r StopReason) limit() string {
-	switch r {
-	case StopMaxTurns:
-		return "Limits.Turns"
-	case StopMaxToolCalls:
-		return "Limits.Calls"
-	case StopMaxFailures:
-		return "Limits.Failures"
-	case StopMaxTokens:
-		return "Limits.Tokens"
-	case StopMaxCost:
-		return "Limits.Cost"
-	case StopMaxActive:
-		return "Limits.Active"
-	}
-	return ""
+// limitNames are the fields of [run.Limits] behind the reasons that are limits.
+var limitNames = map[StopReason]string{
+	StopMaxTurns:     "Limits.Turns",
+	StopMaxToolCalls: "Limits.Calls",
+	StopMaxFailures:  "Limits.Failures",
+	StopMaxTokens:    "Limits.Tokens",
+	StopMaxCost:      "Limits.Cost",
+	StopMaxActive:    "Limits.Active",
 }
 
-// limit returns the limit that the run has reached, or [StopOutput].
-func (a *account) limit() StopReason {
+// limit returns the limit that the run, or a run above it, has reached, or [StopOutput]. Tokens and
+// costs are not looked at here: they depend on the size of the call, see lacks.
+func (a account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
 	switch l := s.Limits; {
@@ -82,15 +75,17 @@ func (a *account) limit() StopReason {
 	return a.limitAbove()
 }
 
-// limitAbove returns the limit that a run above the sub-agent has reached, or [StopOutput].
-func (a *account) limitAbove() (stop StopReason) {
-	stop = StopOutput
-	for p := a.engine.parent; p != nil && stop == StopOutput; p = p.parent {
-		p.rec.read(func(s *ledger.State) {
-			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
-				stop = StopMaxToolCalls
-			}
+// limitAbove returns the limit that a run above the sub-agent has reached, or [StopOutput]. Here only
+// Limits.Calls is looked at: turns and failures of a run do not include those of sub-agents.
+func (a account) limitAbove() StopReason {
+	for above := a.engine.parent; above != nil; above = above.parent {
+		over := false
+		above.rec.read(func(s *ledger.State) {
+			over = s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
 		})
+		if over {
+			return StopMaxToolCalls
+		}
 	}
-	return stop
+	return StopOutput
 }

@@ -132,8 +132,11 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	return l, nil
 }
 
-// load reads the run from the store.
+// load reads the run, with its replies, from the store. The error is errNoStore without a store.
 func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
+	if a.opts.Durable.Store == nil {
+		return errNoStore
+	}
 	log, err := record.LoadCurrent(ctx, a.runs(), key)
 	if err != nil {
 		return err
@@ -154,9 +157,9 @@ func (l *loaded) loadWith(ctx context.Context, a *Agent, key run.Key, replies []
 }
 
 // addReplies checks replies against their questions, adds them to the run, and returns those that
-// have to be made durable. That includes replies that the store has already, because the
-// process that gave them may have died before they were durable. The store itself knows the
-// replies to closed questions.
+// have to be made durable with the next records. That includes replies that the store has already,
+// because the process that gave them may have died before they were durable. If a question is
+// closed, all replies go to the store, which compares them with those of closed questions.
 func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []run.Reply) (unkept []run.Reply, err error) {
 	open, err := ledger.CheckOpen(l.state, replies)
 	switch {
@@ -179,7 +182,7 @@ func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []r
 	return open, nil
 }
 
-// heldUntil adds details to the [record.ErrHeld] of a store that has none.
+// heldUntil adds the end of the lease to the [record.ErrHeld] of a store that does not say it.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
 		return err

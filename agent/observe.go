@@ -85,7 +85,7 @@ type Execution struct {
 
 // observe does work on the run within the observer, and replaces the engine's context by the
 // observer's. The trace is stored with the next commit.
-func (e *engine) observe(work func() error) (err error) {
+func (e *engine) observe(work func() error) error {
 	o := e.agent.opts.Observe
 	if o == nil {
 		return work()
@@ -93,22 +93,21 @@ func (e *engine) observe(work func() error) (err error) {
 	v := e.invocation()
 	ctx, done := o.Invoke(e.ctx, v)
 	e.ctx = ctx
-	err = errGoexit
-	defer func() {
+	return ending(func() error {
+		if e.parent == nil && v.Trace != nil {
+			if err := e.rec.record(nil, &ledger.Noted{Trace: v.Trace}); err != nil {
+				return err
+			}
+		}
+		return work()
+	}, func(err error) {
 		s := e.rec.view()
 		v.Status, v.Finish = s.Status, s.Finish
 		if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
 			v.Output = &s.History[n-1]
 		}
 		done(err)
-	}()
-	if e.parent == nil && v.Trace != nil {
-		if err = e.rec.record(nil, &ledger.Noted{Trace: v.Trace}); err != nil {
-			return err
-		}
-	}
-	err = work()
-	return err
+	})
 }
 
 // invocation describes the work that begins.
@@ -126,8 +125,9 @@ func (e *engine) invocation() *Invocation {
 	return v
 }
 
-// execute works on a tool call within the observer. work leaves its result in j.
-func (s *sender) execute(ctx context.Context, j *job, work func(context.Context) error) (err error) {
+// execute works on a tool call within the observer. work leaves the result in j.result and the
+// error of the call in j.failure, which the observer gets unless work itself returns an error.
+func (s *sender) execute(ctx context.Context, j *job, work func(context.Context) error) error {
 	o := s.agent.opts.Observe
 	if o == nil {
 		return work(ctx)
@@ -138,15 +138,11 @@ func (s *sender) execute(ctx context.Context, j *job, work func(context.Context)
 		v.Description = t.Definition().Description
 	}
 	ctx, done := o.Execute(ctx, v)
-	err = errGoexit
-	defer func() {
+	return ending(func() error { return work(ctx) }, func(err error) {
 		v.Result = j.result
 		if err == nil {
-			done(j.failure)
-			return
+			err = j.failure
 		}
 		done(err)
-	}()
-	err = work(ctx)
-	return err
+	})
 }

@@ -74,9 +74,6 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.
 
 // checkSchema returns an error if a continued run asks for another form of output.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
-	if a.opts.Durable.Store == nil {
-		return errNoStore
-	}
 	l := new(loaded)
 	if err := l.load(ctx, a, key); err != nil {
 		return err

@@ -3,6 +3,9 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -32,6 +35,64 @@ type recipe struct {
 	window   *atomic.Int64 // tokens of the model's window, as reported by it or its refusals; 0: unknown
 	stepped  *stepped      // for Advance
 	renewals *renewer      // nil without a store
+}
+
+// newRecipe checks the model and the options of an agent. What they do not say is set to its
+// default.
+func newRecipe(m model.Model, options *Options) (*recipe, error) {
+	if m == nil {
+		return nil, errors.New("model is nil")
+	}
+	if isNilPointer(m) {
+		return nil, fmt.Errorf("model is a nil %T: check the error of its constructor", m)
+	}
+	opts, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &recipe{
+		model: m, info: m.Info(), names: namesOf(m), opts: opts,
+		window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), stepped: new(stepped),
+	}
+	if options != nil {
+		r.name = options.Name
+	}
+	r.window.Store(max(r.info.Window, 0))
+	if opts.Durable.Store != nil {
+		r.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
+	}
+	if opts.Model.Prices != nil || r.info.Name == "" { // a sub-agent without prices uses those of its parent
+		if err := r.priced(opts.Limits.Cost); err != nil {
+			return nil, fmt.Errorf("options: %w", err)
+		}
+	}
+	if r.info.NoTools != nil && len(opts.Tools) > 0 {
+		return nil, fmt.Errorf("options: Tools: %w", r.info.NoTools)
+	}
+	r.profile = cmp.Or(r.info.Profile, profile.OpenAI)
+	if all := profile.All(); !slices.Contains(all, r.profile) {
+		return nil, fmt.Errorf("the model names the profile %q, which is not one of %v", r.profile, all)
+	}
+	for i, source := range opts.Tools {
+		if source == nil {
+			return nil, fmt.Errorf("options: Tools[%d] is nil", i)
+		}
+		if isNilPointer(source) {
+			return nil, fmt.Errorf("options: Tools[%d] is a nil %T: check the error of its constructor", i, source)
+		}
+		if sub, ok := source.(*SubAgent); ok {
+			r.subs = append(r.subs, sub)
+		}
+	}
+	r.tools, r.reader = adapter.Merge(opts.Tools...), newReader(r.profile)
+	r.finder, err = newFinder(r.profile)
+	return r, err
+}
+
+// isNilPointer reports whether an interface holds a nil pointer.
+func isNilPointer(v any) bool {
+	value := reflect.ValueOf(v)
+	return value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // sub returns the sub-agent that a call means, nil if it means another tool.

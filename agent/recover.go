@@ -215,12 +215,12 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 		}
 		started++
 		r.runs.Go(func() {
-			err := errGoexit
-			defer func() {
+			_ = ending(func() error {
+				return guarded("driving the run", func() error { return r.drive(ctx, a, head.Key) })
+			}, func(err error) {
 				r.settle(head.Key, err)
 				<-r.room
-			}()
-			err = guarded("driving the run", func() error { return r.drive(ctx, a, head.Key) })
+			})
 		})
 	}
 	return started, nil

@@ -42,7 +42,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if a.opts.Durable.Store == nil {
 		return errNoStore
 	}
-	log, err := a.opts.Durable.Store.Load(ctx, key)
+	log, err := a.runs().Load(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,6 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	for i, r := range entries {
 		if err := ledger.Apply(s, r); err != nil {
 			return fmt.Errorf("run %q: %w", key.ID, err)
-		}
-		if s.Agent.Name != a.opts.Name {
-			return fmt.Errorf("run %q is of agent %q, and this is %q", key.ID, s.Agent.Name, a.opts.Name)
 		}
 		var next ledger.Change
 		if i+1 < len(entries) {

@@ -134,7 +134,7 @@ func (r *reply) noAnswer(stop StopReason) error {
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)", ErrNoAnswer, r.finish, stop)
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(r.dropped)))
-	return fmt.Errorf("%w: at the limit %s (%s) it asked for tools (%.200q), which it may not call any more", ErrNoAnswer, stop, stop.limit(), strings.Join(names, ", "))
+	return fmt.Errorf("%w: at the limit %s (%s) it asked for tools (%.200q), which it may not call any more", ErrNoAnswer, stop, limitNames[stop], strings.Join(names, ", "))
 }
 
 func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {

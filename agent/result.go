@@ -177,6 +177,7 @@ func (r *Result) Add(e Event) {
 	case *Suspended:
 		r.Status, r.Questions = run.StatusWaiting, e.Questions
 	case *Output:
-		r.Status, r.Output, r.StopReason = run.StatusFinished, e.Text, e.StopReason
+		r.Status, r.Output = run.StatusFinished, e.Text
+		r.StopReason, r.FinishReason = e.StopReason, e.FinishReason
 	}
 }

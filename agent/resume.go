@@ -45,9 +45,6 @@ func takeover(s *ledger.State) []ledger.Change {
 
 func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
-		if a.opts.Durable.Store == nil {
-			return nil, errNoStore
-		}
 		l, err := a.hold(ctx, key, replies...)
 		if errors.Is(err, record.ErrHeld) && len(replies) > 0 {
 			if err := a.Reply(ctx, key, replies...); err != nil {

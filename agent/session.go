@@ -23,48 +23,37 @@ func (d *session) run(ctx context.Context) (*ledger.State, error) {
 		}
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(errOver) // a model may call back too late
-	err = errGoexit
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		err = d.held(ctx, l, func(ctx context.Context) error {
-			return guarded("the loop", func() error { return d.drive(ctx, l, nil) })
-		})
-	}()
-	<-done
-	if err != nil {
-		err = fmt.Errorf("run agent: %w", err)
+	if err := d.handing(ctx, l, nil, d.drive); err != nil {
+		return l.state, fmt.Errorf("run agent: %w", err)
 	}
-	return l.state, err
+	return l.state, nil
 }
 
-// events drives the session on a goroutine of its own, which hands events to the range loop.
+// events drives the session and yields the events of the run.
 func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		l, err := d.load(ctx)
-		if err != nil {
-			yield(nil, fmt.Errorf("run agent: %w", err))
-			return
+		left := false
+		if err == nil {
+			err = d.handing(ctx, l, func(e Event) bool {
+				left = !yield(e, nil)
+				return !left
+			}, d.drive)
 		}
-		stopped := false
-		err = d.handing(ctx, l, func(e Event) bool {
-			stopped = !yield(e, nil)
-			return !stopped
-		}, func(ctx context.Context, out func(Event) error) error {
-			return guarded("the loop", func() error { return d.drive(ctx, l, out) })
-		})
-		if err != nil && !stopped {
+		if err != nil && !left {
 			yield(nil, fmt.Errorf("run agent: %w", err))
 		}
 	}
 }
 
-// handing calls work on a goroutine of its own while the lease of the run is renewed. yield
-// gets the events on the caller's goroutine, with their positions; when it returns false the
-// work is cancelled.
-func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool, work func(ctx context.Context, out func(Event) error) error) error {
+// work advances a loaded run. out gets its events; nil: nobody wants them.
+type work func(ctx context.Context, l *loaded, out func(Event) error) error
+
+// handing calls work on a goroutine of its own while the lease of the run is renewed, so that a
+// callback that ends its goroutine does not end the caller's. yield gets the events on the caller's
+// goroutine, with their positions, unless it is nil; when it returns false the work is cancelled,
+// and the error is errStopped. handing returns when the work has ended.
+func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool, do work) error {
 	at := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)
 	events := make(chan Event) // never closed: a model may call back too late
@@ -73,11 +62,15 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 	go func() {
 		defer close(done)
 		err = d.held(ctx, l, func(ctx context.Context) error {
-			return work(ctx, func(e Event) error { return hand(ctx, events, e) })
+			var out func(Event) error
+			if yield != nil {
+				out = func(e Event) error { return hand(ctx, events, e) }
+			}
+			return guarded("the loop", func() error { return do(ctx, l, out) })
 		})
 	}()
 	defer func() {
-		cancel(errStopped)
+		cancel(errOver)
 		<-done
 	}()
 	for {
@@ -88,6 +81,7 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 			}
 			at = e.Position()
 			if !yield(e) {
+				cancel(errStopped)
 				return errStopped
 			}
 		case <-done:
