@@ -20,23 +20,23 @@ type Next struct {
 
 // step advances the run by at most one turn.
 func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (Next, error) {
-	e, end := d.start(ctx, l, out)
+	r, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.rec.writer.save() }() // what is lost is in doubt for a later process
+	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
 	err := guarded("the step", func() error {
-		if err := e.engine.shape(d.output); err != nil {
+		if err := r.engine.shape(d.output); err != nil {
 			return err
 		}
-		e.dialog.counted = l.counted
-		defer func() { l.counted = e.dialog.counted }()
-		if err := l.wake(e); err != nil || !e.goes() {
+		r.dialog.tally = l.tally
+		defer func() { l.tally = r.dialog.tally }()
+		if err := l.wake(r); err != nil || !r.goes() {
 			return err
 		}
-		return e.engine.observe(func() error {
-			if err := e.step(); err != nil {
+		return r.engine.observe(func() error {
+			if err := r.step(); err != nil {
 				return err
 			}
-			return e.rec.commit()
+			return r.rec.commit()
 		})
 	})
 	return Next{Status: l.state.Status, Questions: ledger.Open(l.state), Wake: l.state.Wake}, err
@@ -63,12 +63,12 @@ func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key
 
 // put records the first changes of a run.
 func (d *session) put(ctx context.Context, l *loaded) error {
-	e, end := d.start(ctx, l, nil)
+	r, end := d.start(ctx, l, nil)
 	defer end()
-	if err := e.rec.record(nil, l.first...); err != nil {
+	if err := r.rec.record(nil, l.first...); err != nil {
 		return err
 	}
-	return e.rec.commit()
+	return r.rec.commit()
 }
 
 // Advance advances a run of [Durable.Store] by at most one turn: it acquires the run, renews
@@ -94,7 +94,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 		return err
 	})
 	if err == nil {
-		a.stepped.put(l.state, l.counted)
+		a.stepped.put(l.state, l.tally)
 	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
 		if errors.Is(err, ErrCancelled) {

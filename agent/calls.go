@@ -56,7 +56,7 @@ func (t *turn) intend(c *ledger.Call, j *job, send sendFunc) (func() error, erro
 	intent := t.newIntent.one()
 	intent.Call = c.ID
 	t.intents = append(t.intents, intent)
-	t.starts = append(t.starts, t.rec.of(func() Event { return &ToolStart{Call: t.tools.about(j)} })...)
+	t.starts = append(t.starts, t.rec.ifWanted(func() Event { return &ToolStart{Call: t.tools.about(j)} })...)
 	if t.ordered(j) {
 		t.sched.enter(c.Server, c.ID)
 	}
@@ -158,7 +158,7 @@ func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error 
 	if advice := adviceOf(result); advice != "" {
 		s.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
 	}
-	end := s.rec.of(func() Event {
+	end := s.rec.ifWanted(func() Event {
 		return &ToolEnd{Call: s.tools.about(j), Part: outcome.Result, Result: result, Duration: d}
 	})
 	err := s.rec.record(end, append(changes, outcome)...)

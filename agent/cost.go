@@ -11,19 +11,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// priced returns an error if the cost is limited and the model has no price.
-func (a account) priced() error {
+// checkPrices returns an error if the cost of the run, or of one that it works for, is limited and
+// the model has no price.
+func (a account) checkPrices() error {
 	for p := a.engine; p != nil; p = p.parent {
-		if err := a.engine.agent.priced(p.rec.state.Limits.Cost); err != nil {
+		if err := a.engine.agent.checkPrices(p.rec.state.Limits.Cost); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// priced returns an error for limits of the cost that cannot be enforced. It names the option
-// to set.
-func (r *recipe) priced(limits map[string]int64) error {
+// checkPrices returns an error for limits of the cost that cannot be enforced, because one of the
+// models that may reply has no name or no price. It names the option to set.
+func (r *recipe) checkPrices(limits map[string]int64) error {
 	for _, name := range r.names {
 		err := cost.Limited(r.opts.Model.Prices, name, limits)
 		switch {

@@ -28,11 +28,12 @@ type loaded struct {
 	hold    *hold // nil: it is not held in a store
 	first   []ledger.Change
 	replies []run.Reply // that it had when it was loaded
-	counted tally       // tokens of the history
+	tally   tally       // tokens of the history
 }
 
-// start returns the driver of a session. end must be called.
-func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (*driver, func()) {
+// start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
+// which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
+func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (r *driver, end func()) {
 	release := func() {}
 	if limit := d.agent.opts.MaxDuration; limit > 0 {
 		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
@@ -45,13 +46,13 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.take(rec.writer)
+		d.keep(rec.writer)
 		release()
 	}
 }
 
-// take takes what the work has left.
-func (d *session) take(l *writer) {
+// keep keeps what [Result] has of the work.
+func (d *session) keep(l *writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d.warnings, d.window, d.unkept = append(d.warnings, l.warnings...), l.window, ""
@@ -60,73 +61,75 @@ func (d *session) take(l *writer) {
 	}
 }
 
-// wake gives a waiting run what it waits for. If the run continues, that is made durable with
-// its next changes; until then the store keeps the replies.
-func (l *loaded) wake(e *driver) error {
+// wake gives a waiting run what it waits for: the replies that it was loaded with, or else those that
+// the store has got since. If the run continues, that is made durable with its next changes; until
+// then the store keeps the replies. Otherwise it is durable when wake returns.
+func (l *loaded) wake(r *driver) error {
 	replies := l.replies
 	l.replies = nil
-	if len(replies) == 0 && l.hold != nil && len(ledger.Open(e.rec.state)) > 0 {
+	if len(replies) == 0 && l.hold != nil && len(ledger.Open(r.rec.state)) > 0 {
 		var err error
-		if replies, err = l.hold.replies(e.engine.ctx); err != nil {
+		if replies, err = l.hold.replies(r.engine.ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.engine.questions.wake(replies); err != nil || e.goes() {
+	if err := r.engine.questions.wake(replies); err != nil || r.goes() {
 		return err
 	}
-	return e.rec.commit()
+	return r.rec.commit()
 }
 
-// drive advances the run until it has ended or waits.
+// drive records the first changes of the run, and advances it until it has ended or waits. A run that
+// had ended or waits already only emits its last event.
 func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
-	e, end := d.start(ctx, l, out)
+	r, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.rec.writer.save() }() // what is lost is in doubt for a later process
+	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
 	for _, change := range l.first {
-		if err := e.rec.record(nil, change); err != nil {
+		if err := r.rec.record(nil, change); err != nil {
 			return err
 		}
 	}
-	if err := e.engine.shape(d.output); err != nil {
+	if err := r.engine.shape(d.output); err != nil {
 		return err
 	}
-	if depth, limit := depthOf(ctx), e.rec.state.Limits.Depth; depth > limit {
-		return e.engine.failed(fmt.Errorf("the run is in a tool call of %d others, and may be in %d (Limits.Depth)", depth, limit))
+	if depth, limit := depthOf(ctx), r.rec.state.Limits.Depth; depth > limit {
+		return r.engine.failed(fmt.Errorf("the run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
 	}
-	if err := l.wake(e); err != nil {
+	if err := l.wake(r); err != nil {
 		return err
 	}
-	if e.goes() {
-		return e.engine.observe(func() error { return l.proceed(e) })
+	if r.goes() {
+		return r.engine.observe(func() error { return l.proceed(r) })
 	}
-	switch s := e.rec.state; s.Status {
+	switch s := r.rec.state; s.Status {
 	case run.StatusWaiting:
-		e.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
+		r.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
 	case run.StatusFinished: // earlier: Replay yields this event, too
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = e.rec.writer.emit(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		_ = r.rec.writer.emit(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
-	if err := e.rec.commit(); err != nil {
+	if err := r.rec.commit(); err != nil {
 		return err
 	}
-	return overWithout(e.rec.state)
+	return overWithout(r.rec.state)
 }
 
 // proceed advances a run until it waits or has ended.
-func (l *loaded) proceed(e *driver) error {
-	for e.goes() {
-		if err := e.step(); err != nil {
+func (l *loaded) proceed(r *driver) error {
+	for r.goes() {
+		if err := r.step(); err != nil {
 			return err
 		}
-		if e.goes() {
+		if r.goes() {
 			continue
 		}
-		if err := e.rec.commit(); err != nil {
+		if err := r.rec.commit(); err != nil {
 			return err
 		}
-		if err := l.wake(e); err != nil { // a reply may have come in the meantime
+		if err := l.wake(r); err != nil { // a reply may have come in the meantime
 			return err
 		}
 	}
-	return e.rec.commit()
+	return r.rec.commit()
 }

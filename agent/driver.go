@@ -43,11 +43,12 @@ func (d *driver) step() error {
 // goes reports whether a step can advance the run.
 func (d *driver) goes() bool { return d.rec.state.Status == run.StatusRunning }
 
-// proceed advances the run of a sub-agent until it waits or has ended.
+// proceed advances the run of a sub-agent until it waits or has ended. It is an error if agents are
+// nested deeper than the root run allows.
 func (d *driver) proceed() error {
 	limit := d.engine.root().rec.state.Limits.Depth
 	if depth := len(d.rec.path); depth > limit {
-		return fmt.Errorf("sub-agents are %d deep, and %d may be (Limits.Depth)", depth, limit)
+		return fmt.Errorf("sub-agents are nested %d deep, and at most %d levels are allowed (Limits.Depth)", depth, limit)
 	}
 	for d.goes() {
 		if err := d.step(); err != nil {

@@ -33,6 +33,7 @@ var (
 	errOver    = errors.New("the run is over")
 )
 
+// newEngine returns the engine of a run. Its visits have to be ended.
 func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *engine {
 	e := &engine{agent: a, ctx: ctx, rec: q.rec, questions: q, workers: w}
 	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)

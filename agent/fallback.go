@@ -54,8 +54,8 @@ func (f *fallback) Info() model.Info {
 
 // fallen is what a conversation knows about the models.
 type fallen struct {
-	at   int // index of the model that has answered
-	kept []any
+	at   int   // index of the model that has answered
+	kept []any // Request.Scratch of each model
 }
 
 // Generate implements [Model].
@@ -111,6 +111,8 @@ func replaceable(err error) bool {
 	return false
 }
 
+// knows returns what a conversation knows about the models, from the memory that the caller keeps for
+// it. Without such memory, or at its beginning, that is nothing.
 func (f *fallback) knows(kept *any) *fallen {
 	if kept == nil {
 		kept = new(any)

@@ -33,10 +33,11 @@ var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Se
 // maxOutage is how much longer than a lease an append is tried again if the store is away.
 const maxOutage = time.Minute
 
-// append stores records, and the head of the state after them, durably. It tries again if the store fails, because what this process
-// knows, such as the outcome of a call, would be in doubt for any other. It does so even after
-// the end of the lease, because the store refuses the records if another process has acquired
-// the run. The numbers of the records prevent a double append.
+// append stores records, and the head of the state after them, durably, with the replies that were
+// given to this process. It tries again if the store fails, because what this process knows, such as
+// the outcome of a call, would be in doubt for any other. It does so even after the end of the lease,
+// because the store refuses the records if another process has acquired the run. The numbers of the
+// records prevent a double append.
 func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) error {
 	replies := h.given()
 	began := time.Now()
@@ -99,12 +100,14 @@ func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) boo
 	return true
 }
 
+// given returns the replies that were given to this process and are not durable yet.
 func (h *hold) given() []run.Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.unkept
 }
 
+// settled forgets the given replies, because the store has them or refuses them.
 func (h *hold) settled() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -229,9 +232,9 @@ func (h *hold) keepRenewed(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
-// release ends the lease.
+// release ends the lease, so that others need not wait for its end. It takes at most lastWrite.
 func (h *hold) release() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), lastWrite)
 	defer cancel()
 	_ = guarded("the store", func() error { return h.store.Release(ctx, h.lease) }) // otherwise it expires
 }

@@ -122,7 +122,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{hold: h}
-	l.state, l.counted = a.stepped.take(h.lease)
+	l.state, l.tally = a.stepped.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
 			h.release()

@@ -54,7 +54,7 @@ type dialog struct {
 
 	kept       any // data of the model between requests
 	offer      offer
-	counted    tally
+	tally      tally
 	truncation truncation
 	notes      map[string]bool  // notes of the model that were shown
 	key        string           // see cacheKey
@@ -172,7 +172,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	}
 	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
 	end.Window = use
-	use.counted(&r.usage, r.estimated)
+	use.scale(&r.usage, r.estimated)
 	if len(d.rec.path) == 0 {
 		d.rec.writer.mu.Lock()
 		d.rec.writer.window = use
@@ -240,7 +240,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	if err := d.discover(); err != nil {
 		return nil, stop, err
 	}
-	if err := d.account.priced(); err != nil {
+	if err := d.account.checkPrices(); err != nil {
 		return nil, stop, err
 	}
 	call := func() *ModelCall {
@@ -387,8 +387,8 @@ func (d *dialog) reply(got *model.Response) *reply {
 	m.Role = run.RoleAssistant
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.info.Name), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	m.Parts = d.counted.ids.name(m.Parts, d.rec.state.History)
-	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
+	m.Parts = d.tally.ids.name(m.Parts, d.rec.state.History)
+	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: plausible(got.Usage)}
 	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
 	r.usage.Cost = d.account.cost(m.Model, r.usage)

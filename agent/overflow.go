@@ -86,9 +86,9 @@ const sparseBytes = 8
 // leastMissing is how many tokens have to be missing at least.
 const leastMissing = 1024
 
-// counted compares the host's count with what was sent, and reports whether too much is
-// missing.
-func (t *truncation) counted(history []run.Message, tools int, input int64) bool {
+// misses compares the host's count of a call with what was sent, and reports whether more than a
+// quarter of it and leastMissing tokens are missing. It reports that once.
+func (t *truncation) misses(history []run.Message, tools int, input int64) bool {
 	if t.messages > len(history) || t.tools != tools {
 		*t = truncation{tools: tools, told: t.told}
 	}
@@ -110,7 +110,7 @@ func (t *truncation) counted(history []run.Message, tools int, input int64) bool
 
 // checkCount warns about a host that has read only part of the call.
 func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
-	if used.Input > 0 && d.truncation.counted(d.rec.state.History, len(c.Request.Tools), used.Input) {
+	if used.Input > 0 && d.truncation.misses(d.rec.state.History, len(c.Request.Tools), used.Input) {
 		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
 			"Give the model a larger window (%s), or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
 	}
@@ -124,7 +124,7 @@ func (d *dialog) compact() error {
 		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / backBytes
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
-		budget.Estimate = d.counted.estimate.of(d.rec.state.History)
+		budget.Estimate = d.tally.estimate.of(d.rec.state.History)
 	}
 	_, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	return err
@@ -149,7 +149,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	}
 	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: short.Usage}
 	d.nameKept(change)
-	d.counted.forgetHistory()
+	d.tally.forgetHistory()
 	d.truncation = truncation{told: d.truncation.told}
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

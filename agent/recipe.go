@@ -62,7 +62,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 		r.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
 	}
 	if opts.Model.Prices != nil || r.info.Name == "" { // a sub-agent without prices uses those of its parent
-		if err := r.priced(opts.Limits.Cost); err != nil {
+		if err := r.checkPrices(opts.Limits.Cost); err != nil {
 			return nil, fmt.Errorf("options: %w", err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // sub-agent is recorded in its parent's: their recorders share a writer.
 type recorder struct {
 	writer *writer
-	state  *ledger.State // shared with the ledger
+	state  *ledger.State // the writer's root or a part of it, guarded by the writer's lock
 	ended  func() error  // why the run has ended in this process, nil if it has not
 
 	parent *recorder // of the run that a sub-agent works for, nil at the root
@@ -33,7 +33,9 @@ func (r *recorder) adopt() {
 	r.parent.read(func(s *ledger.State) { r.state = s.Call(r.call).Child })
 }
 
-// record applies changes to the run. The events are emitted when all changes are durable.
+// record applies changes to the run. The events are emitted when all changes are durable. Each of the
+// last changes has one of the events, in order; further events belong to the last change. An error
+// means that a change contradicts the state: the changes before it stay.
 func (r *recorder) record(events []Event, changes ...ledger.Change) error {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
@@ -78,9 +80,9 @@ func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	return events
 }
 
-// of returns an event if the caller wants events, and otherwise nothing, since calls are
+// ifWanted returns an event if the caller wants events, and otherwise makes none, since calls are
 // frequent.
-func (r *recorder) of(event func() Event) []Event {
+func (r *recorder) ifWanted(event func() Event) []Event {
 	if r.writer.out == nil {
 		return nil
 	}
@@ -88,7 +90,7 @@ func (r *recorder) of(event func() Event) []Event {
 }
 
 // show emits an event that has no record: it comes out at once and is not replayed. Whoever
-// hands it to the caller sets its position.
+// hands it to the caller sets its position. It reports whether the run goes on.
 func (r *recorder) show(event Event) bool {
 	r.writer.mu.Lock()
 	*event.meta() = Meta{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}
@@ -99,7 +101,8 @@ func (r *recorder) show(event Event) bool {
 	return r.writer.emit(event) == nil
 }
 
-// commit returns when everything that was recorded is durable.
+// commit returns when everything that was recorded is durable. The error is why the run has ended in
+// this process, if it has, or that of the store or the state.
 func (r *recorder) commit() error {
 	if err := r.writer.commit(); err != nil {
 		if ended := r.ended(); ended != nil {
@@ -126,7 +129,8 @@ func (r *recorder) read(f func(s *ledger.State)) {
 	f(r.state)
 }
 
-// view returns a copy of the present state, for a hook that runs beside other calls.
+// view returns a copy of the present state, for a hook that runs beside other calls. It has no runs of
+// sub-agents.
 func (r *recorder) view() *ledger.State {
 	var v ledger.State
 	r.read(func(s *ledger.State) {
@@ -181,6 +185,7 @@ func (r *recorder) callsBefore(c *ledger.Call) (n int) {
 	return n
 }
 
+// roundsKept returns the bytes of servers' rounds that the whole run has kept since its last input.
 func (r *recorder) roundsKept() int64 {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()

@@ -35,8 +35,9 @@ const maxWord = 256
 // maxCount bounds a count of tokens, so that sums do not overflow.
 const maxCount = 1 << 40
 
-// counted returns the tokens of a reply, limited to plausible values.
-func counted(u run.Spent) run.Spent {
+// plausible returns the tokens of a reply, each limited to what it can be: a part is at most the whole,
+// and no count is negative.
+func plausible(u run.Spent) run.Spent {
 	count := func(n, most int64) int64 { return max(0, min(n, most)) }
 	s := run.Spent{Input: count(u.Input, maxCount), Output: count(u.Output, maxCount)}
 	s.Total = max(count(u.Total, 2*maxCount), s.Input+s.Output)

@@ -44,7 +44,7 @@ func TestCounted(t *testing.T) {
 		{run.Spent{Input: 10, Cached: 8, CacheWrite: 8, Total: 100}, run.Spent{Input: 10, Total: 100, Cached: 8, CacheWrite: 2}},
 		{run.Spent{Input: 1 << 60, Output: 1 << 62}, run.Spent{Input: maxCount, Output: maxCount, Total: 2 * maxCount}},
 	} {
-		if got := counted(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		if got := plausible(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%+v: got %+v, want %+v", tt.told, got, tt.want)
 		}
 	}

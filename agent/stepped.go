@@ -22,7 +22,7 @@ type stepped struct {
 // known is a state, and what was counted of its history.
 type known struct {
 	*ledger.State
-	counted tally
+	tally tally
 }
 
 // take removes and returns the state that a run has according to its lease, nil if it is not
@@ -39,11 +39,11 @@ func (s *stepped) take(lease record.Lease) (*ledger.State, tally) {
 	if r.Seq != lease.Seq || !r.Created.Equal(lease.Created) {
 		return nil, tally{} // another process has continued it, or deleted and created it
 	}
-	return r.State, r.counted
+	return r.State, r.tally
 }
 
 // put keeps a state for the next step, unless the run waits or has ended.
-func (s *stepped) put(r *ledger.State, counted tally) {
+func (s *stepped) put(r *ledger.State, tally tally) {
 	if r.Status != run.StatusRunning || len(ledger.Open(r)) > 0 {
 		return
 	}
@@ -52,7 +52,7 @@ func (s *stepped) put(r *ledger.State, counted tally) {
 	if len(s.runs) == maxStepped {
 		s.runs = slices.Delete(s.runs, 0, 1)
 	}
-	s.runs = append(s.runs, known{r, counted})
+	s.runs = append(s.runs, known{r, tally})
 }
 
 // has reports whether the state of a run is known.

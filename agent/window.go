@@ -47,7 +47,7 @@ type window struct {
 
 // fills returns what fills the window in a call.
 func (d *dialog) fills(q *model.Request) *WindowUse {
-	w, info := &d.counted.window, &d.engine.agent.info
+	w, info := &d.tally.window, &d.engine.agent.info
 	use := &WindowUse{Size: d.engine.agent.window.Load(), Estimated: true}
 	if q.System != w.system {
 		w.system, w.said = q.System, model.Tokens(&model.Request{System: q.System}, info)
@@ -116,8 +116,9 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about i
 	return servers, about
 }
 
-// counted scales the parts to what the model has counted.
-func (u *WindowUse) counted(usage *run.Spent, estimated bool) {
+// scale scales the parts so that their sum is what the model has counted; the largest part takes what
+// rounding leaves. Without a count they stay estimates.
+func (u *WindowUse) scale(usage *run.Spent, estimated bool) {
 	if estimated || usage.Input <= 0 || u.Input <= 0 {
 		return
 	}

@@ -77,15 +77,16 @@ func (l *writer) add(r ledger.Entry, events []Event) error {
 	return nil
 }
 
-// failed returns why nothing more can be written.
+// failed returns why nothing more can be written, nil if that is possible.
 func (l *writer) failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// commit returns when all records are durable and their events were emitted. Records that are
-// added meanwhile belong to the next write.
+// commit returns when all records are durable and their events were emitted, or with the error
+// because of which nothing more can be written. Records that are added meanwhile belong to the next
+// write.
 func (l *writer) commit() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +121,7 @@ func (l *writer) snapshot() {
 	l.write()
 }
 
-// write writes what was recorded, without the lock.
+// write writes what was recorded, and emits its events, without the lock. Its error is in err.
 func (l *writer) write() {
 	queued, seq := l.takeRecordsLocked(), l.root.Seq
 	events := l.events
@@ -168,7 +169,8 @@ func (l *writer) put(q queued, events []Event) error {
 	return nil
 }
 
-// emit emits an event.
+// emit gives an event to the caller, who may take long. If nobody wants events, it only returns why
+// the run has ended, nil if it has not.
 func (l *writer) emit(e Event) error {
 	if l.out == nil {
 		return context.Cause(l.ctx)
@@ -215,7 +217,7 @@ func (l *writer) confirm(ctx context.Context) error {
 // lastWrite bounds the writes after the end of a context: known outcomes must not become doubts.
 const lastWrite = 5 * time.Second
 
-// outlive returns a context that ends lastWrite after ctx.
+// outlive returns a context that ends lastWrite after ctx, with its cause, or when it is cancelled.
 func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -248,7 +250,8 @@ func (l *writer) appendAll(q queued) error {
 	return l.appendRecords(q.head, records[done:])
 }
 
-// appendRecords makes records durable.
+// appendRecords makes records durable. If the context of the run has ended, or ends meanwhile, the
+// store gets lastWrite for that.
 func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 	ctx := l.ctx
 	if ctx.Err() != nil {
@@ -273,7 +276,7 @@ func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// refuse records that the store has failed.
+// refuse records that the store has failed, and returns the error: save does not try again.
 func (l *writer) refuse(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -281,7 +284,8 @@ func (l *writer) refuse(err error) error {
 	return err
 }
 
-// save makes the last records durable, even if nobody takes their events any more.
+// save makes the last records durable, even if nobody takes their events any more. It does nothing
+// after the store has failed.
 func (l *writer) save() error {
 	l.mu.Lock()
 	for l.writing {
