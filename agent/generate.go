@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -109,3 +110,47 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 	})
 	return r, err
 }
+
+// maxReply bounds the text and calls of a reply, in bytes.
+const maxReply = 8 << 20
+
+var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)
+
+// streamed is the part of a turn's reply that has arrived.
+type streamed struct {
+	engine  *engine
+	turn    int
+	text    strings.Builder
+	began   time.Time // when the first text arrived
+	thought int       // bytes of reasoning
+}
+
+// take emits a piece. It is an error if the reply becomes too long or the run has ended.
+func (s *streamed) take(d model.Delta) error {
+	if s.text.Len()+len(d.Text) > maxReply || s.thought+len(d.Reasoning) > maxReply {
+		return errLong
+	}
+	if d.Reasoning != "" {
+		s.thought += len(d.Reasoning)
+		if !s.engine.rec.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
+			return s.engine.ended()
+		}
+	}
+	if d.Text != "" {
+		if s.began.IsZero() {
+			s.began = time.Now()
+		}
+		s.text.WriteString(d.Text)
+		if !s.engine.rec.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
+			return s.engine.ended()
+		}
+	}
+	return nil
+}
+
+// shown reports whether any of the reply was emitted: then it cannot be asked for again.
+func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
+
+// has reports whether all of the text came in pieces. A model may ignore the request to stream,
+// or leave something out, such as a refusal.
+func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }

@@ -67,32 +67,22 @@ type dialog struct {
 	warned bool // that the model does not report tokens
 }
 
-// turn calls the model and records its reply.
+// turn calls the model and records its reply: calls, with which the run continues, a text that has to
+// be repeated, or the end of the run. An error means that the run has failed, or ends in this process.
 func (d *dialog) turn() error {
+	defer d.settle()
 	if err := d.rec.commitGiven(); err != nil {
 		return err
 	}
 	if err := d.compact(); err != nil {
 		return d.engine.failed(err)
 	}
-	reply, stop, err := d.ask(d.account.limit())
-	if long, ok := errors.AsType[*overflow](err); ok {
-		err = d.refit(long)
-		if err == nil {
-			reply, stop, err = d.ask(d.account.limit())
-		}
-		if long, ok := errors.AsType[*overflow](err); ok {
-			err = long.stays()
-		}
-	}
+	reply, stop, err := d.askFitting()
 	if answer := stopOf(err); answer != nil {
-		defer d.settle()
 		return d.engine.finishFor(*answer, StopHook)
 	}
 	if err != nil {
-		err = d.engine.failedAt(stop, err)
-		d.settle()
-		return err
+		return d.engine.failedAt(stop, err)
 	}
 	if reply.stop != nil {
 		stop = StopHook
@@ -112,10 +102,29 @@ func (d *dialog) turn() error {
 	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
 }
 
+// askFitting is ask at the limit that the run has reached, if any. A call that is too long for the
+// model's window is made once more, with a shorter history.
+func (d *dialog) askFitting() (*reply, StopReason, error) {
+	r, stop, err := d.ask(d.account.limit())
+	long, ok := errors.AsType[*overflow](err)
+	if !ok {
+		return r, stop, err
+	}
+	if err := d.refit(long); err != nil {
+		return nil, stop, err
+	}
+	r, stop, err = d.ask(d.account.limit())
+	if long, ok := errors.AsType[*overflow](err); ok {
+		err = long.stays()
+	}
+	return r, stop, err
+}
+
 // failed records that the run has failed, unless it only ends in this process.
 func (e *engine) failed(err error) error { return e.failedAt(StopOutput, err) }
 
-// failedAt is failed for a run that has reached a limit.
+// failedAt is failed for a run that has reached a limit. It returns an [ErrFailed] if the failure is
+// durable, otherwise the error that keeps it from that, too.
 func (e *engine) failedAt(stop StopReason, err error) error {
 	if e.ctx.Err() != nil {
 		return err
@@ -184,14 +193,15 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	return r, stop, d.replied(c, r, end, final)
 }
 
-// lowerMaxTokens bounds the output of a request, 0 for no bound.
+// lowerMaxTokens lowers the bound of a reply to a limit; 0: there is none.
 func lowerMaxTokens(q *model.Request, limit int64) {
 	if limit > 0 && (q.MaxTokens <= 0 || limit < int64(q.MaxTokens)) {
 		q.MaxTokens = int(limit)
 	}
 }
 
-// generated returns the reply to a model call, counted and changed by the hooks.
+// generated returns the reply to a model call, counted and changed by the hooks. With an error it
+// returns the reply, too, if there is one: it has to be paid for.
 func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, output int64) (*reply, error) {
 	began := time.Now()
 	response, err := d.generate(ctx, c.Request, stream)
@@ -233,7 +243,8 @@ func (d *dialog) warnOnce(text string) {
 	d.rec.show(&Warning{Text: text})
 }
 
-// prepare prepares a model call.
+// prepare prepares a model call. The call is the last one if stop is a limit, or if the limits leave
+// no room for another: then the returned reason is that limit.
 func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	a := d.engine.agent
 	d.engine.catalog = a.tools.Catalog(a.profile)
@@ -296,7 +307,7 @@ func definitions(c *adapter.Catalog) []model.Tool {
 	return out
 }
 
-// replied records a reply.
+// replied records a reply, and releases what was reserved for it.
 func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
 	defer d.settle()
 	if d.engine.agent.format != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
@@ -336,50 +347,6 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 		q.Choice = model.ChoiceNone
 	}
 }
-
-// maxReply bounds the text and calls of a reply, in bytes.
-const maxReply = 8 << 20
-
-var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)
-
-// streamed is the part of a turn's reply that has arrived.
-type streamed struct {
-	engine  *engine
-	turn    int
-	text    strings.Builder
-	began   time.Time // when the first text arrived
-	thought int       // bytes of reasoning
-}
-
-// take emits a piece.
-func (s *streamed) take(d model.Delta) error {
-	if s.text.Len()+len(d.Text) > maxReply || s.thought+len(d.Reasoning) > maxReply {
-		return errLong
-	}
-	if d.Reasoning != "" {
-		s.thought += len(d.Reasoning)
-		if !s.engine.rec.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
-			return s.engine.ended()
-		}
-	}
-	if d.Text != "" {
-		if s.began.IsZero() {
-			s.began = time.Now()
-		}
-		s.text.WriteString(d.Text)
-		if !s.engine.rec.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
-			return s.engine.ended()
-		}
-	}
-	return nil
-}
-
-// shown reports whether any of the reply was emitted.
-func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
-
-// has reports whether all of the text came in pieces. A model may ignore the request to stream,
-// or leave something out, such as a refusal.
-func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }
 
 // reply converts a model's response. If it names no model, the requested one counts.
 func (d *dialog) reply(got *model.Response) *reply {

@@ -72,16 +72,12 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, o *Recove
 	r := &recovery{
 		store:   store,
 		agents:  map[string]*Agent{},
-		freed:   make(chan struct{}, 1),
-		busy:    map[run.Key]bool{},
-		tenants: map[string]int{},
-		refused: map[string]bool{},
-		retry:   map[run.Key]wait{},
 		damaged: map[string]bool{},
 	}
 	if o != nil {
 		r.opts = *o
 	}
+	r.gate = newGate(r.opts.Share)
 	r.opts.Parallel = cmp.Or(r.opts.Parallel, 64)
 	r.opts.Every = cmp.Or(r.opts.Every, time.Second)
 	r.opts.Logger = cmp.Or(r.opts.Logger, slog.Default())
@@ -110,31 +106,12 @@ type recovery struct {
 	store  record.Store
 	agents map[string]*Agent
 	opts   RecoverOptions
-	room   chan struct{}
-	freed  chan struct{} // has room for one: a run has ended while another of its tenant waits
+	gate   *gate
+	room   chan struct{} // of Options.Parallel
 	runs   sync.WaitGroup
 
-	mu      sync.Mutex // guards the following fields
-	busy    map[run.Key]bool
-	tenants map[string]int  // current runs, if they are bounded
-	refused map[string]bool // tenants that had their share when another run of theirs was due
-	retry   map[run.Key]wait
-	damaged map[string]bool // unreadable runs that were logged
-	suspect run.Key         // a suspicious run, and since when it runs alone
-	alone   time.Time
+	damaged map[string]bool // unreadable runs that were logged; of the goroutine of Recover
 }
-
-// wait says how long to ignore a run that could not be driven.
-type wait struct {
-	until time.Time
-	last  time.Duration
-}
-
-// The waits for a run that cannot be driven.
-const (
-	firstRetry = time.Second
-	lastRetry  = time.Minute
-)
 
 // betweenPasses is how long ends of runs are collected before others take their place.
 const betweenPasses = 20 * time.Millisecond
@@ -145,12 +122,13 @@ func (r *recovery) collectEnds(ctx context.Context) error {
 		return ctx.Err()
 	}
 	select {
-	case <-r.freed:
+	case <-r.gate.freed:
 	default:
 	}
 	return nil
 }
 
+// loop starts what is due until the context ends, or nothing is due with UntilIdle.
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
 	away := false // the last list failed
@@ -171,7 +149,7 @@ func (r *recovery) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(r.opts.Every):
-		case <-r.freed:
+		case <-r.gate.freed:
 			if err := r.collectEnds(ctx); err != nil {
 				return err
 			}
@@ -193,9 +171,9 @@ func (r *recovery) logOutage(before bool, err error) {
 	}
 }
 
-// pass starts what is due.
+// pass starts what is due, and waits for room before each. With an error, what it started goes on.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
-	r.prune()
+	r.gate.prune()
 	q := record.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
 	if r.opts.Tenant != nil {
 		q.Tenant = *r.opts.Tenant
@@ -205,7 +183,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			return started, err
 		}
 		a := r.agents[head.Agent]
-		if a == nil || !r.tryStart(head) {
+		if a == nil || !r.gate.enter(head) {
 			continue
 		}
 		select {
@@ -218,7 +196,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			_ = ending(func() error {
 				return guarded("driving the run", func() error { return r.drive(ctx, a, head.Key) })
 			}, func(err error) {
-				r.settle(head.Key, err)
+				r.ended(head.Key, err)
 				<-r.room
 			})
 		})
@@ -228,74 +206,17 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 
 // logDamage logs once that a run cannot be read.
 func (r *recovery) logDamage(d *record.DamagedError) {
-	r.mu.Lock()
-	text := d.Error()
-	told := r.damaged[text] || len(r.damaged) == maxDamaged
-	if !told {
+	if text := d.Error(); !r.damaged[text] && len(r.damaged) < maxDamaged {
 		r.damaged[text] = true
-	}
-	r.mu.Unlock()
-	if !told {
 		r.opts.Logger.Error("a run cannot be read, and is left alone", "run", d.Key.ID, "tenant", d.Key.Tenant, "error", d.Err)
 	}
 }
 
-// maxDamaged bounds the unreadable runs that are remembered as logged.
+// maxDamaged bounds the unreadable runs that are logged: they are remembered.
 const maxDamaged = 1000
 
-// A run with which processes have died may be what kills them. It is ignored for a growing
-// time, and then starts alone, so that no other run dies with it.
-const (
-	suspicious = 2               // takeovers without progress
-	lastDoubt  = 5 * time.Minute // the longest time that it is ignored
-	aloneTime  = 30 * time.Second
-	aloneWait  = time.Minute // how long it waits for this process to have no other work
-)
-
-// suspectUntil returns the time from which a run may be driven with which processes have died.
-func suspectUntil(head run.Head) time.Time {
-	if head.Takeovers < suspicious {
-		return time.Time{}
-	}
-	return head.Updated.Add(min(time.Second<<min(head.Takeovers-suspicious, 20), lastDoubt))
-}
-
-// mayStartLocked reports whether a run may start beside the others.
-func (r *recovery) mayStartLocked(head run.Head, now time.Time) bool {
-	from := suspectUntil(head)
-	if from.IsZero() {
-		return r.alone.IsZero() || now.Sub(r.alone) > aloneTime
-	}
-	if now.Before(from) {
-		return false
-	}
-	if len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
-		return false
-	}
-	r.suspect, r.alone = head.Key, now
-	return true
-}
-
-// tryStart reports whether a run may start, and counts it: no goroutine drives it, it has not just failed, it may
-// start beside the others, and its tenant has less than its share.
-func (r *recovery) tryStart(head run.Head) bool {
-	key, now := head.Key, time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.busy[key] || now.Before(r.retry[key].until) || !r.mayStartLocked(head, now) {
-		return false
-	}
-	if r.opts.Share > 0 {
-		if r.tenants[key.Tenant] >= r.opts.Share {
-			r.refused[key.Tenant] = true
-			return false
-		}
-		r.tenants[key.Tenant]++
-	}
-	r.busy[key] = true
-	return true
-}
-
+// drive works on a run until it has ended or waits, and tells OnEnd. It tells nothing of a run that
+// could not be loaded, or that another process has ended.
 func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -369,30 +290,19 @@ type interruptedError struct{ err error }
 func (e *interruptedError) Error() string { return e.err.Error() }
 func (e *interruptedError) Unwrap() error { return e.err }
 
-// settle ends the work on a run, and ignores the run for a while if it could not be driven.
-func (r *recovery) settle(key run.Key, err error) {
-	if errors.Is(err, ErrFailed) {
+// ended logs how the work on a run has ended, and lets it be tried again later if it could not be
+// driven.
+func (r *recovery) ended(key run.Key, err error) {
+	failed := err != nil && !isSettled(err)
+	switch _, interrupted := errors.AsType[*interruptedError](err); {
+	case errors.Is(err, ErrFailed):
 		r.opts.Logger.Warn("a run has failed", "run", key.ID, "tenant", key.Tenant, "error", err)
+	case failed && interrupted:
+		r.opts.Logger.Debug("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
+	case failed:
+		r.opts.Logger.Warn("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.busy, key)
-	if r.suspect == key {
-		r.suspect, r.alone = run.Key{}, time.Time{}
-	}
-	r.releaseShareLocked(key.Tenant)
-	if err == nil || isSettled(err) {
-		delete(r.retry, key)
-		return
-	}
-	last := r.retry[key].last
-	next := min(max(2*last, firstRetry), lastRetry)
-	r.retry[key] = wait{time.Now().Add(next), next}
-	level := slog.LevelWarn
-	if _, ended := errors.AsType[*interruptedError](err); ended {
-		level = slog.LevelDebug
-	}
-	r.opts.Logger.Log(context.Background(), level, "a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
+	r.gate.leave(key, failed)
 }
 
 // isSettled reports whether an error of the work on a run means that the run need not be tried
@@ -404,32 +314,4 @@ func isSettled(err error) bool {
 		}
 	}
 	return false
-}
-
-// releaseShareLocked counts the end of a run, and triggers a search for the next one if the tenant has
-// one waiting.
-func (r *recovery) releaseShareLocked(tenant string) {
-	if r.opts.Share <= 0 {
-		return
-	}
-	if r.refused[tenant] {
-		delete(r.refused, tenant) // the next pass finds the others
-		select {
-		case r.freed <- struct{}{}:
-		default:
-		}
-	}
-	r.tenants[tenant]--
-	if r.tenants[tenant] == 0 {
-		delete(r.tenants, tenant)
-	}
-}
-
-// prune forgets waits that ended a while ago: other processes have finished or deleted those
-// runs. The next pass finds which tenants exceed their share.
-func (r *recovery) prune() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	clear(r.refused)
-	maps.DeleteFunc(r.retry, func(_ run.Key, w wait) bool { return time.Since(w.until) > lastRetry })
 }
