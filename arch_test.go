@@ -89,7 +89,7 @@ var layers = []struct {
 	{"agent/compact", []string{"internal/cost", "internal/excerpt", "internal/ledger", "price", "agent/model", "agent/run"}},
 	{"agent/model", []string{"adapter/profile", "agent/run"}},
 	{"agent/lc", []string{"internal/bound", "internal/ledger", "adapter", "agent", "github.com/tmc/langchaingo"}},
-	{"agent/skillset", []string{"adapter", "mcpclient"}},
+	{"agent/skillset", []string{"adapter", "internal/excerpt", "mcpclient"}},
 	{"agent/otelagent", []string{"agent", "go.opentelemetry.io/otel"}},
 	{"agent/run", []string{"internal/inquiry", "mcpclient/forms", "internal/schema", "mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"internal/ledger", []string{"agent/run", "mcpclient/mcp", "github.com/go-json-experiment/json"}},

@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"math"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
@@ -133,6 +136,42 @@ func BenchmarkOldRun(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkLongHistory asks a model once, after so many messages: one that keeps nothing, and that of a host, whose
+// answer needs no network.
+func BenchmarkLongHistory(b *testing.B) {
+	host := canned(replying(`{"role":"assistant","content":"done"}`))
+	for _, m := range []struct {
+		name  string
+		model agent.Model
+	}{{"model", instant{says("done")}}, {"openaimodel", atHost(b, "k", host, "m", openaimodel.Options{Host: "compatible"})}} {
+		for _, messages := range []int{1, 1000} {
+			b.Run(fmt.Sprint(m.name, "/", messages), func(b *testing.B) {
+				var in agent.Input
+				for len(in) < messages-1 {
+					in = append(in, run.Text(run.RoleUser, strings.Repeat("go on ", 10)), run.Text(run.RoleAssistant, strings.Repeat("so be it ", 10)))
+				}
+				in = append(in, run.Text(run.RoleUser, "and now?"))
+				a := newAgent(b, m.model, nil)
+				b.ReportAllocs()
+				for b.Loop() {
+					mustRun(b, a, in)
+				}
+			})
+		}
+	}
+}
+
+// canned is a host with one answer.
+type canned string
+
+func (c canned) Do(r *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	head := http.Header{"Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: http.StatusOK, Header: head, Body: io.NopCloser(strings.NewReader(string(c))), Request: r}, nil
 }
 
 // compare reports what two functions take, in turns, as the median of wall time and the mean of CPU time of this process.

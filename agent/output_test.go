@@ -207,7 +207,7 @@ func at(t *testing.T, host, name string, w openai.HTTPDoer) *openaimodel.Model {
 	return atHost(t, "x", w, name, openaimodel.Options{Host: host})
 }
 
-func atHost(t *testing.T, key string, w openai.HTTPDoer, name string, opts openaimodel.Options) *openaimodel.Model {
+func atHost(t testing.TB, key string, w openai.HTTPDoer, name string, opts openaimodel.Options) *openaimodel.Model {
 	t.Helper()
 	cfg := openai.DefaultConfig(key)
 	cfg.HTTPClient = w

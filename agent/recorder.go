@@ -90,7 +90,7 @@ func (r *recorder) ifWanted(event func() Event) []Event {
 }
 
 // show emits an event that has no record: it comes out at once and is not replayed. Whoever
-// hands it to the caller sets its position. It reports whether the run goes on.
+// hands it to the caller sets its position. It reports whether the run continues.
 func (r *recorder) show(event Event) bool {
 	r.writer.mu.Lock()
 	*event.meta() = Meta{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}

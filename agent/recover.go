@@ -171,7 +171,7 @@ func (r *recovery) logOutage(before bool, err error) {
 	}
 }
 
-// pass starts what is due, and waits for room before each. With an error, what it started goes on.
+// pass starts what is due, and waits for room before each. With an error, what it has started continues.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	r.gate.prune()
 	q := record.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}

@@ -85,7 +85,7 @@ func (l *writer) failed() error {
 }
 
 // commit returns when all records are durable and their events were emitted, or with the error
-// because of which nothing more can be written. Records that are added meanwhile belong to the next
+// that ends all writing. Records that are added meanwhile belong to the next
 // write.
 func (l *writer) commit() error {
 	l.mu.Lock()

@@ -16,9 +16,11 @@ const (
 	maxParts = 100
 )
 
-// SamplingRequest returns a server's whole request to the model as text: instructions,
-// messages, tools and parameters. Each part has a heading of this package, with the
-// server's text indented below it.
+// SamplingRequest returns what a server's request gives to the model as text: instructions,
+// messages, tools, tool choice, temperature and stop sequences. Each part has a heading of this
+// package, with the server's text indented below it. At most 10,000 characters of 100 parts are
+// shown, 2,000 of a part. The bound of the reply, the preferences for models and the context that
+// the server would like are left to the host.
 func SamplingRequest(params *mcp.CreateMessageParams) string {
 	p := &page{left: maxWhole}
 	if params.SystemPrompt != "" {
@@ -64,7 +66,8 @@ func (p *page) String() string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// text adds a part. A peer's text in the heading must be on one line: see [Line].
+// text adds a part, cut to the room that is left. A peer's text in the heading must be on one line: see
+// [Line]. Beyond maxParts it only counts the part.
 func (p *page) text(heading, text string) {
 	if p.parts++; p.parts > maxParts {
 		p.omitted++
@@ -79,6 +82,7 @@ func (p *page) text(heading, text string) {
 	fmt.Fprintf(&p.b, "%s:\n%s\n", heading, shown)
 }
 
+// json adds a part that is JSON.
 func (p *page) json(heading string, v any) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -119,11 +123,12 @@ func (p *page) blocks(who string, blocks []mcp.Content) {
 		case *mcp.UnknownContent:
 			p.text(who+", content of an unknown type", c.Type)
 		default:
-			p.text(who, fmt.Sprintf("%T", c))
+			p.text(who+", content that cannot be shown", "")
 		}
 	}
 }
 
+// resource adds a resource: its text, or the size and type of its bytes.
 func (p *page) resource(who string, r *mcp.ResourceContents) {
 	if r.Blob != nil {
 		p.text(fmt.Sprintf("%s, resource of %s", who, plural(len(r.Blob), "byte")), r.URI+"\n"+r.MIMEType)
@@ -133,6 +138,7 @@ func (p *page) resource(who string, r *mcp.ResourceContents) {
 	p.text(who+", text of that resource", r.Text)
 }
 
+// result adds the result of a tool, with its structured content.
 func (p *page) result(who string, r *mcp.ToolResultContent) {
 	who += ", result of a tool"
 	if r.IsError {

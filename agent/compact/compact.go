@@ -87,7 +87,7 @@ type Options struct {
 const (
 	defaultWindow = 128_000
 	defaultStart  = 0.7
-	target        = 0.4 // fraction of the window that a shortened history fills
+	targetShare   = 0.4 // fraction of the window that a shortened history fills
 	defaultKeep   = 4
 	defaultResult = 1024
 	minResult     = 256
@@ -123,7 +123,7 @@ func Trim(o *Options) Compactor {
 		if p == nil {
 			return nil, nil
 		}
-		p.make(tokensOf(&note))
+		p.decide(tokensOf(&note))
 		return p.compacted(func() (run.Message, bool) { return note, true }), nil
 	}
 }

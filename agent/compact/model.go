@@ -62,11 +62,11 @@ func ByModel(m model.Model, o *ModelOptions) Summarizer {
 
 // charge adds the cost of a call to its usage, if the price is known.
 func (o *ModelOptions) charge(used *run.Spent, model string) {
-	cost, ok := cost.Of(o.Prices, model, cost.Tokens{
+	amount, ok := cost.Of(o.Prices, model, cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	})
 	if ok {
-		used.Cost = map[string]int64{cost.Currency: cost.Micro}
+		used.Cost = map[string]int64{amount.Currency: amount.Micro}
 	}
 }
 

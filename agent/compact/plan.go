@@ -26,19 +26,20 @@ type plan struct {
 	last          int  // unit of the user's last message
 	absorb        bool // earlier summaries are removed together with what is left out
 
-	// The result of make:
+	// The result of decide:
 	trimmed map[int]run.Message // by index
 	gone    []bool              // by unit
 }
 
-// newPlan returns nil if the history is short enough.
+// newPlan returns a plan for a history that is too long, without its decisions, and nil for one that
+// is short enough.
 func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	window := o.Window
 	if b.Window > 0 {
 		window = b.Window
 	}
 	p := &plan{Options: o, messages: messages}
-	p.start, p.target = int64(o.Start*float64(window)), int64(min(target, o.Start)*float64(window))
+	p.start, p.target = int64(o.Start*float64(window)), int64(min(targetShare, o.Start)*float64(window))
 	told := b.Messages
 	if b.Tokens <= 0 || told <= 0 || told > len(messages) {
 		told, b.Tokens = 0, 0
@@ -115,8 +116,10 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	return len(open) > 0
 }
 
-// make decides what to trim and what to remove. inPlace is the tokens of what replaces it.
-func (p *plan) make(inPlace int64) {
+// decide decides what to trim and what to remove. inPlace is the tokens of what replaces it. If the
+// history is too long even without all but its last turn, the message with the task goes, too, if it
+// alone is too long; then the result may still be too long.
+func (p *plan) decide(inPlace int64) {
 	for keep := p.KeepTurns; ; keep /= 2 {
 		if p.try(keep, inPlace) <= p.start {
 			return

@@ -33,7 +33,7 @@ func Summarize(s Summarizer, o *Options) Compactor {
 			return nil, nil
 		}
 		p.absorb = true
-		p.make(summaryTokens)
+		p.decide(summaryTokens)
 		old := p.old()
 		if old == nil {
 			clear(p.gone) // only an earlier summary

@@ -45,7 +45,7 @@ func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Re
 	f.mu.Unlock()
 	var err error
 	if beyond { // only the store knows whether there is such a position
-		err = r.look(ctx, nil)
+		err = r.look(ctx)
 	}
 	if err == nil {
 		err = r.fill(ctx)
@@ -71,7 +71,8 @@ func (r *Reader) Close() {
 	r.feed.forgetLocked(r.stream)
 }
 
-// Next waits for the next event. If the context ends first, it returns the error of the context.
+// Next waits for the next event. If the context ends first, it returns the error of the context;
+// another error is that of the store, and the reader may be asked again.
 func (r *Reader) Next(ctx context.Context) (Event, error) {
 	for len(r.ready) == 0 {
 		news := r.wait()
@@ -79,7 +80,7 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 			return Event{}, err
 		}
 		if len(r.ready) == 0 && r.isLeft() {
-			if err := r.look(ctx, nil); err != nil {
+			if err := r.look(ctx); err != nil {
 				return Event{}, err
 			}
 		}
@@ -162,7 +163,7 @@ func (r *Reader) poll(ctx context.Context) error {
 		r.looked = time.Now()
 		return nil
 	}
-	return r.look(ctx, nil)
+	return r.look(ctx)
 }
 
 // least is how many bytes a reader may always hold.
@@ -173,7 +174,8 @@ func (f *Feed) roomLocked() int {
 	return min(f.opts.RunBytes, max(f.opts.TotalBytes-f.held, least))
 }
 
-// fill reads what is available and may be held, from memory or, for earlier events, from the store.
+// fill makes ready what is available and may be held, from memory or, for earlier events, from the
+// store. It waits for nothing new.
 func (r *Reader) fill(ctx context.Context) error {
 	for {
 		floor, begun := r.take()
@@ -184,11 +186,13 @@ func (r *Reader) fill(ctx context.Context) error {
 			r.skip(floor, begun)
 			continue
 		}
-		until := &floor
-		if !begun {
-			until = nil
+		var err error
+		if begun {
+			err = r.lookUpTo(ctx, floor)
+		} else {
+			err = r.look(ctx)
 		}
-		if err := r.look(ctx, until); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -216,7 +220,7 @@ func (r *Reader) take() (floor agent.Position, begun bool) {
 	return s.floor, s.begun
 }
 
-// passLocked makes the next events in memory ready.
+// passLocked makes the next events in memory ready, as many as may be held.
 func (r *Reader) passLocked() {
 	s, room, size := r.stream, r.feed.roomLocked(), 0
 	for _, e := range s.events[r.next-s.first:] {
@@ -246,7 +250,8 @@ func (r *Reader) got(e Event, at agent.Position) {
 	}
 }
 
-// skip skips events that are lost, because memory does not have them and there is no store.
+// skip skips events that are lost, because memory does not have them and there is no store. If there
+// were any, the reader is told to refresh.
 func (r *Reader) skip(floor agent.Position, begun bool) {
 	r.caught = !begun
 	if begun {
@@ -255,17 +260,21 @@ func (r *Reader) skip(floor agent.Position, begun bool) {
 	}
 }
 
-// look reads events of the store, as many as may be held. Memory has those after until; nil reads to
-// the end.
-func (r *Reader) look(ctx context.Context, until *agent.Position) error {
+// lookUpTo reads the events of the store up to a position, as many as may be held: memory has those
+// after it.
+func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
 	r.looked, r.caught = time.Now(), false
-	if until != nil {
-		whole, err := r.replay(ctx, until)
-		if whole && err == nil {
-			r.caught, r.at = true, *until
-		}
-		return err
+	whole, err := r.replay(ctx, &floor)
+	if whole && err == nil {
+		r.caught, r.at = true, floor
 	}
+	return err
+}
+
+// look reads the events of the store to the end, as many as may be held. If the run has ended and the
+// reader has all of it, the reader is told once.
+func (r *Reader) look(ctx context.Context) error {
+	r.looked, r.caught = time.Now(), false
 	var head run.Head
 	if r.feed.opts.Head != nil {
 		var err error
@@ -291,11 +300,12 @@ func (r *Reader) look(ctx context.Context, until *agent.Position) error {
 	return nil
 }
 
-// replay reads events of the store. It reports whether it has read all of them up to a position.
+// replay reads events of the store after r.at. It reports whether it has read all of them up to a
+// position, or to the end if it is nil. At most maxReplays do so at a time; others wait.
 func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool, err error) {
 	select {
 	case r.feed.replays <- struct{}{}:
-	default: // also with a context that has ended, read what can be read without waiting
+	default: // a context that has ended ends only the wait
 		select {
 		case r.feed.replays <- struct{}{}:
 		case <-ctx.Done():

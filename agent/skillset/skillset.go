@@ -32,6 +32,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -98,7 +99,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	s.name()
 	serves := make(map[string]string, len(s.skills))
 	for _, e := range s.skills {
-		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
+		e.skill.Description = excerpt.CutAt(e.skill.Description, opts.MaxDescription)
 		serves[e.name] = e.skill.Description
 	}
 	s.Source = adapter.Merge(
@@ -108,6 +109,8 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	return s, nil
 }
 
+// list adds the skills of a server, up to the bound of the set. What it leaves out is in left, except
+// for skills that the host does not allow.
 func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, o *Options) error {
 	for skill, err := range skills.List(ctx, client) {
 		if _, none := errors.AsType[*mcpclient.CapabilityError](err); none {
@@ -177,6 +180,8 @@ type fileInput struct {
 	File  string `json:"file" jsonschema:"the file, as load_skill lists it"`
 }
 
+// load is the tool load_skill: the instructions of a skill between notes that say whose text it is,
+// what it claims to use, and which files it has.
 func (s *Set) load(ctx context.Context, in skillInput) (string, error) {
 	e, err := s.find(in.Skill)
 	if err != nil {
@@ -197,6 +202,8 @@ func (s *Set) load(ctx context.Context, in skillInput) (string, error) {
 	return b.String(), nil
 }
 
+// read is the tool read_skill_file. The file may be named by its URI, too. A file that is not text is an
+// error.
 func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 	e, err := s.find(in.Skill)
 	if err != nil {
@@ -222,6 +229,7 @@ func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 	return "", fmt.Errorf("the skill %s has no file %.200q; its files are %s", e.name, in.File, strings.Join(e.files(), ", "))
 }
 
+// find returns a skill by the model's name for it. The error lists the names.
 func (s *Set) find(name string) (*entry, error) {
 	if e := s.names[strings.TrimSpace(name)]; e != nil {
 		return e, nil
@@ -229,7 +237,7 @@ func (s *Set) find(name string) (*entry, error) {
 	return nil, fmt.Errorf("there is no skill %.200q; the skills are %s", name, strings.Join(slices.Sorted(maps.Keys(s.names)), ", "))
 }
 
-// load loads the skill the first time, and returns it.
+// load loads the skill the first time, and returns it. After an error it tries again.
 func (e *entry) load(ctx context.Context) (*skills.Loaded, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -258,7 +266,11 @@ func (e *entry) files() (names []string) {
 	return names
 }
 
-// allowedTools returns the tools that the skill says it uses.
+// maxClaim bounds the tools that a skill says it uses, in bytes.
+const maxClaim = 1024
+
+// allowedTools returns the tools that the skill says it uses, "" if it says none: a text or a list, in
+// its front matter.
 func (e *entry) allowedTools() string {
 	var head map[string]json.RawMessage
 	if json.Unmarshal(e.skill.Frontmatter, &head) != nil {
@@ -270,19 +282,8 @@ func (e *entry) allowedTools() string {
 		_ = json.Unmarshal(head["allowed-tools"], &list)
 		text = strings.Join(list, ", ")
 	}
-	return line(cut(text, 1024))
+	return line(excerpt.CutAt(text, maxClaim))
 }
 
 // line returns a text on one line.
 func line(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// cut cuts a text to n bytes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
