@@ -109,17 +109,10 @@ func (o *tapped) Send(ctx context.Context, message []byte) error {
 }
 
 func pathOverPipe(t *testing.T, o mcpclient.Options) (got []function) {
-	transport, conn := mcpclient.Pipe()
-	defer func() { _ = conn.Close() }()
+	transport, p := newPeer(t)
 	go func() {
-		for raw, err := conn.Recv(); err == nil; raw, err = conn.Recv() {
-			var m message
-			answer := handshakeAnswer
-			if _ = json.Unmarshal(raw, &m); m.Method == "tools/call" {
-				answer = emptyAnswer
-			}
-			_ = conn.Send(context.Background(), []byte(answer(m)))
-		}
+		p.handshake()
+		p.send(emptyAnswer(p.next()))
 	}()
 	callSum(t, &tapped{Transport: transport, send: func(message []byte) {
 		if strings.Contains(string(message), `"tools/call"`) {

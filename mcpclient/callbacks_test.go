@@ -182,39 +182,6 @@ func TestFloodOfCancellations(t *testing.T) {
 	})
 }
 
-// A person may take an hour to answer.
-func TestSlowHuman(t *testing.T) {
-	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
-		opts = samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			time.Sleep(time.Hour)
-			return tea(), nil
-		})
-		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go askOnce(p, era)
-			callText(t, t.Context(), c, "a", "a")
-		})
-	})
-}
-
-// askOnce sends a sampling request during the next call, and answers the call after the
-// response or refusal.
-func askOnce(p *peer, era string) {
-	call := p.next()
-	if era == "modern" {
-		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, call.ID, samplingQuestion)
-		p.echo()
-		return
-	}
-	p.ask("1")
-	for m := range p.inbox {
-		if string(m.ID) == "1" {
-			p.answer(call)
-			break
-		}
-	}
-	p.echo()
-}
-
 // The connection survives a panic of any callback. A callback on the caller's goroutine panics
 // to the caller.
 func TestPanics(t *testing.T) {

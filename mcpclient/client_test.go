@@ -201,17 +201,6 @@ func TestConnectContextBoundsConnectingOnly(t *testing.T) {
 	})
 }
 
-func TestConnectGivesUp(t *testing.T) {
-	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
-		transport, _ := mcpclient.Pipe() // with nothing at the other end
-		ctx := withTimeout(t, 3*time.Second)
-		start := time.Now()
-		c, err := mcpclient.Connect(ctx, transport, &opts)
-		wrong(t, !errors.Is(err, context.DeadlineExceeded), "got %v, %v", c, err)
-		within(t, "Connect", start, 3*time.Second)
-	})
-}
-
 // Messages that a server sends before the handshake must not find a client that is not ready.
 func TestServerSpeaksFirst(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"probed": {}, "legacy": legacy(), "modern": modern()} {

@@ -13,32 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// library is a modern server with fixed results by method.
-func library(results map[string]string) mcpclient.Transport {
-	transport, conn := mcpclient.Pipe()
-	go func() {
-		for {
-			raw, err := conn.Recv()
-			if err != nil {
-				return
-			}
-			var m struct {
-				ID     json.RawMessage `json:"id"`
-				Method string          `json:"method"`
-			}
-			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
-				continue
-			}
-			answer := `"error":{"code":-32601,"message":"no such method"}`
-			if result, ok := results[m.Method]; ok {
-				answer = `"result":` + result
-			}
-			_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
-		}
-	}()
-	return transport
-}
-
 func ExampleClient_Complete() {
 	server := library(map[string]string{
 		"server/discover":     `{"supportedVersions":["2026-07-28"],"capabilities":{"prompts":{},"completions":{}}}`,
@@ -102,39 +76,16 @@ func ExampleClient_CallTool_parallel() {
 	// Rome sunny
 }
 
-// curious is a modern server with a tool that asks for the client's roots and, with a custom
-// method, for the time.
-func curious() mcpclient.Transport {
-	transport, conn := mcpclient.Pipe()
-	go func() {
-		for _, answer := range []string{
-			`"id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
-			`"id":2,"result":{"resultType":"input_required","inputRequests":{"where":{"method":"roots/list"},"when":{"method":"com.example/time"}}}`,
-			`"id":3,"result":{"content":[{"type":"text","text":"thanks"}]}`,
-		} {
-			raw, err := conn.Recv()
-			if err != nil {
-				return
-			}
-			var m struct {
-				Params struct {
-					Answers map[string]json.RawMessage `json:"inputResponses"`
-				} `json:"params"`
-			}
-			if json.Unmarshal(raw, &m) == nil && m.Params.Answers != nil {
-				fmt.Printf("the server got %s and %s\n", m.Params.Answers["where"], m.Params.Answers["when"])
-			}
-			_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0",`+answer+`}`))
-		}
-	}()
-	return transport
-}
-
 // Roots that are computed on request, and a handler of a custom method.
 func ExampleOptions_handlers() {
+	server := library(map[string]string{
+		"server/discover":       `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/call look":       `{"resultType":"input_required","inputRequests":{"where":{"method":"roots/list"},"when":{"method":"com.example/time"}}}`,
+		"tools/call look again": `{"content":[],"structuredContent":$ANSWERS}`,
+	})
 	workspace := "file:///home/ada"
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, curious(), &mcpclient.Options{
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
 		Handlers: map[string]mcpclient.Handler{
 			"roots/list": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
 				return json.Marshal(map[string]any{"roots": []mcp.Root{{URI: workspace}}})
@@ -154,35 +105,9 @@ func ExampleOptions_handlers() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Text())
+	fmt.Println("the server got", string(result.StructuredContent))
 	// Output:
-	// the server got {"roots":[{"uri":"file:///home/ada/engine"}]} and {"hour":9}
-	// thanks
-}
-
-// news is a modern server that announces two changes and then ends the subscription.
-func news() mcpclient.Transport {
-	const about = `"_meta":{"io.modelcontextprotocol/subscriptionId":2}`
-	transport, conn := mcpclient.Pipe()
-	go func() {
-		for _, answers := range [][]string{
-			{`"id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}`},
-			{
-				`"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["news://today"]},` + about + `}`,
-				`"method":"notifications/resources/updated","params":{"uri":"news://today",` + about + `}`,
-				`"method":"notifications/tools/list_changed","params":{` + about + `}`,
-				`"id":2,"result":{"resultType":"complete"}`,
-			},
-		} {
-			if _, err := conn.Recv(); err != nil {
-				return
-			}
-			for _, answer := range answers {
-				_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0",`+answer+`}`))
-			}
-		}
-	}()
-	return transport
+	// the server got {"when":{"hour":9},"where":{"roots":[{"uri":"file:///home/ada/engine"}]}}
 }
 
 func ExampleListPage() {
@@ -334,8 +259,16 @@ func ExampleWithTask() {
 }
 
 func ExampleClient_Subscribe() {
+	const about = `"_meta":{"io.modelcontextprotocol/subscriptionId":$ID}`
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}`,
+		"subscriptions/listen": `{"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["news://today"]},` + about + `}}
+{"method":"notifications/resources/updated","params":{"uri":"news://today",` + about + `}}
+{"method":"notifications/tools/list_changed","params":{` + about + `}}
+{"resultType":"complete"}`,
+	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, news(), nil)
+	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// exampleServer is a small server in this process.
-func exampleServer() mcpclient.Transport {
+// library is a modern server in this process. It has results by method, by method and name, or with
+// "again" behind these for a request with answers. The lines before a result are other messages.
+// $ID stands for the id of the request, $ANSWERS for its answers.
+func library(results map[string]string) mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
 	go func() {
 		for {
@@ -29,18 +31,23 @@ func exampleServer() mcpclient.Transport {
 					InputResponses json.RawMessage
 				}
 			}
-			if err := json.Unmarshal(raw, &m); err != nil || m.ID == nil {
+			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
 				continue
 			}
-			key := strings.TrimSpace(m.Method + " " + m.Params.Name)
+			key := m.Method + " " + m.Params.Name
 			if m.Params.InputResponses != nil {
 				key += " again"
 			}
-			answer, ok := exampleAnswers[key]
+			result, ok := results[key]
 			if !ok {
-				answer = `{"id":ID,"error":{"code":-32601,"message":"not here"}}`
+				result, ok = results[m.Method]
 			}
-			for line := range strings.Lines(strings.ReplaceAll(answer, "ID", string(m.ID))) {
+			answer := `{"id":$ID,"error":{"code":-32601,"message":"no such method"}}`
+			if last := strings.LastIndexByte(result, '\n') + 1; ok {
+				answer = result[:last] + `{"id":$ID,"result":` + result[last:] + `}`
+			}
+			answer = strings.NewReplacer("$ID", string(m.ID), "$ANSWERS", string(m.Params.InputResponses)).Replace(answer)
+			for line := range strings.Lines(answer) {
 				_ = conn.Send(context.Background(), []byte(line))
 			}
 		}
@@ -48,22 +55,25 @@ func exampleServer() mcpclient.Transport {
 	return transport
 }
 
+// exampleServer is a server of the examples.
+func exampleServer() mcpclient.Transport { return library(exampleAnswers) }
+
 var exampleAnswers = map[string]string{
-	"server/discover": `{"id":ID,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"weather","version":"1.2"}}}}`,
-	"tools/list":      `{"id":ID,"result":{"tools":[{"name":"forecast","title":"Weather forecast","inputSchema":{"type":"object"}},{"name":"alarm","inputSchema":{"type":"object"}}]}}`,
-	"tools/call forecast": `{"method":"notifications/progress","params":{"progressToken":ID,"progress":1,"total":2,"message":"asking the satellite"}}
-{"method":"notifications/progress","params":{"progressToken":ID,"progress":2,"total":2,"message":"reading the clouds"}}
-{"id":ID,"result":{"content":[{"type":"text","text":"Sunny, 21 degrees"}],"structuredContent":{"sky":"sunny","celsius":21}}}`,
-	"tools/call alarm":        `{"id":ID,"result":{"content":[{"type":"text","text":"no siren is connected"}],"isError":true}}`,
-	"tools/call poem":         `{"id":ID,"result":{"resultType":"input_required","inputRequests":{"line":{"method":"sampling/createMessage","params":{"maxTokens":50,"messages":[{"role":"user","content":{"type":"text","text":"A line about rain, please."}}]}}}}}`,
-	"tools/call poem again":   `{"id":ID,"result":{"content":[{"type":"text","text":"The poem is ready."}]}}`,
-	"tools/call travel":       `{"id":ID,"result":{"resultType":"input_required","inputRequests":{"where":{"method":"elicitation/create","params":{"message":"Where to?","requestedSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}}}}`,
-	"tools/call travel again": `{"id":ID,"result":{"content":[{"type":"text","text":"Have a good journey."}]}}`,
-	"resources/list":          `{"id":ID,"result":{"resources":[{"uri":"weather://bern/today","name":"Today in Bern"}]}}`,
-	"resources/read":          `{"id":ID,"result":{"contents":[{"uri":"weather://bern/today","mimeType":"text/plain","text":"Sunny"}]}}`,
-	"prompts/list":            `{"id":ID,"result":{"prompts":[{"name":"pack","description":"What to pack for a journey"}]}}`,
-	"prompts/get pack":        `{"id":ID,"result":{"messages":[{"role":"user","content":{"type":"text","text":"What do I pack for Bern?"}}]}}`,
-	"acme/moon":               `{"id":ID,"result":{"phase":"full"}}`,
+	"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"weather","version":"1.2"}}}`,
+	"tools/list":      `{"tools":[{"name":"forecast","title":"Weather forecast","inputSchema":{"type":"object"}},{"name":"alarm","inputSchema":{"type":"object"}}]}`,
+	"tools/call forecast": `{"method":"notifications/progress","params":{"progressToken":$ID,"progress":1,"total":2,"message":"asking the satellite"}}
+{"method":"notifications/progress","params":{"progressToken":$ID,"progress":2,"total":2,"message":"reading the clouds"}}
+{"content":[{"type":"text","text":"Sunny, 21 degrees"}],"structuredContent":{"sky":"sunny","celsius":21}}`,
+	"tools/call alarm":        `{"content":[{"type":"text","text":"no siren is connected"}],"isError":true}`,
+	"tools/call poem":         `{"resultType":"input_required","inputRequests":{"line":{"method":"sampling/createMessage","params":{"maxTokens":50,"messages":[{"role":"user","content":{"type":"text","text":"A line about rain, please."}}]}}}}`,
+	"tools/call poem again":   `{"content":[{"type":"text","text":"The poem is ready."}]}`,
+	"tools/call travel":       `{"resultType":"input_required","inputRequests":{"where":{"method":"elicitation/create","params":{"message":"Where to?","requestedSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}}}`,
+	"tools/call travel again": `{"content":[{"type":"text","text":"Have a good journey."}]}`,
+	"resources/list":          `{"resources":[{"uri":"weather://bern/today","name":"Today in Bern"}]}`,
+	"resources/read":          `{"contents":[{"uri":"weather://bern/today","mimeType":"text/plain","text":"Sunny"}]}`,
+	"prompts/list":            `{"prompts":[{"name":"pack","description":"What to pack for a journey"}]}`,
+	"prompts/get pack":        `{"messages":[{"role":"user","content":{"type":"text","text":"What do I pack for Bern?"}}]}`,
+	"acme/moon":               `{"phase":"full"}`,
 }
 
 func ExampleConnect() {
@@ -120,7 +130,7 @@ func ExampleClient_CallTool() {
 	// Output:
 	// Sunny, 21 degrees
 	// failed: no siren is connected
-	// could not be asked: call tool "sunrise": server error -32601: not here
+	// could not be asked: call tool "sunrise": server error -32601: no such method
 }
 
 func ExampleCallToolAs() {

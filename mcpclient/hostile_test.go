@@ -192,20 +192,16 @@ var million = sync.OnceValue(func() string {
 
 func millionCapabilities(t *testing.T) {
 	for _, kind := range []string{"experimental", "extensions"} {
-		transport, conn := mcpclient.Pipe()
-		go func() {
-			raw, _ := conn.Recv()
-			var m message
-			_ = json.Unmarshal(raw, &m)
-			answer := []byte(`{"id":` + string(m.ID) + `,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"p","version":"1"},"capabilities":{"` + kind + `":{`)
-			_ = conn.Send(context.Background(), append(append(answer, million()...), "}}}}"...))
-		}()
+		transport := newPeerTransport(t)
+		transport.greet = func(p *peer) {
+			answer := []byte(`{"id":` + string(p.next().ID) + `,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"p","version":"1"},"capabilities":{"` + kind + `":{`)
+			_ = p.conn.Send(context.Background(), append(append(answer, million()...), "}}}}"...))
+		}
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), transport, &opts)
 		if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "more than 10000 members") {
 			t.Errorf("%s: got %v, %.200v, want an error about the members", kind, c, err)
 		}
-		_ = conn.Close()
 	}
 }
 
@@ -230,14 +226,8 @@ func millionVisits(t *testing.T) {
 }
 
 func otherRevision(t *testing.T) {
-	transport, conn := mcpclient.Pipe()
-	defer func() { _ = conn.Close() }()
-	go func() {
-		raw, _ := conn.Recv()
-		var m message
-		_ = json.Unmarshal(raw, &m)
-		_ = conn.Send(context.Background(), []byte(strings.ReplaceAll(handshakeAnswer(m), "2025-11-25", "2024-11-05")))
-	}()
+	transport := newPeerTransport(t)
+	transport.greet = func(p *peer) { p.send(strings.ReplaceAll(handshakeAnswer(p.next()), "2025-11-25", "2024-11-05")) }
 	opts := legacy()
 	c, err := mcpclient.Connect(t.Context(), transport, &opts)
 	e := wantError[*mcpclient.RevisionError](t, err)
@@ -246,24 +236,19 @@ func otherRevision(t *testing.T) {
 
 // Each call ends when its answer arrives; no deadline is needed.
 func answersAmongText(t *testing.T) {
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	forms := []string{"Loading… %s\n", "\x00%s\n", "\x1b[0m%s\x1b[0m\n", "\x1e%s\n", "{\"id\":99,\"result\":{}}%s\n", "[[%s]]\n", "[INFO] %s done\n"}
-	go func() {
-		n := 0
-		for in := bufio.NewScanner(fromClient); in.Scan(); {
-			var m message
-			_ = json.Unmarshal(in.Bytes(), &m)
-			switch m.Method {
-			case "initialize":
-				_, _ = fmt.Fprintln(toClient, handshakeAnswer(m))
-			case "tools/call":
-				_, _ = fmt.Fprintf(toClient, forms[n], answerTo(m))
-				n++
-			}
+	forms := []string{"Loading… %s", "\x00%s", "\x1b[0m%s\x1b[0m", "\x1e%s", "{\"id\":99,\"result\":{}}%s", "[[%s]]", "[INFO] %s done"}
+	n := 0
+	transport, _ := program(func(m message) string {
+		switch m.Method {
+		case "initialize":
+			return handshakeAnswer(m)
+		case "tools/call":
+			n++
+			return fmt.Sprintf(forms[n-1], answerTo(m))
 		}
-	}()
-	c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, legacy())
+		return ""
+	})
+	c := connected(t, transport, legacy())
 	for range forms {
 		callText(t, t.Context(), c, "a", "a")
 	}

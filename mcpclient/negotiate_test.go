@@ -90,19 +90,6 @@ func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 	}
 }
 
-// If a modern revision is forced on a legacy server, the error says how to avoid that.
-func TestForcedRevisionOfOlderServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		transport.greet = func(p *peer) {
-			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`)
-		}
-		opts := modern()
-		_, err := mcpclient.Connect(t.Context(), transport, &opts)
-		wrong(t, !strings.Contains(fmt.Sprint(err), "leave Options.Protocol.Revision empty"), "got %v, want advice", err)
-	})
-}
-
 // Connect gives up a silent server even if the caller's context has no deadline.
 func TestConnectTimeout(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -119,9 +106,7 @@ func TestConnectTimeout(t *testing.T) {
 			transport.greet = func(*peer) {}
 			ctx := t.Context()
 			if tt.deadline > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, tt.deadline)
-				defer cancel()
+				ctx = withTimeout(t, tt.deadline)
 			}
 			start := time.Now()
 			_, err := mcpclient.Connect(ctx, transport, nil)
@@ -163,21 +148,17 @@ func noCommonRevision(server ...string) func(*testing.T, error) {
 
 func TestForcedRevision(t *testing.T) {
 	all := []conversation{
-		{name: "forced_2026-07-28", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}, refused: refusedWith(mcp.CodeMethodNotFound)},
-		{name: "initialize_unsupported", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}, refused: func(t *testing.T, err error) {
-			e := wantError[*mcpclient.RevisionError](t, err)
-			wrong(t, !slices.Equal(e.Server, []string{"2026-07-28"}), "got %+v", e)
+		{name: "forced_2026-07-28", opts: modern(), refused: func(t *testing.T, err error) {
+			wantCode(t, err, mcp.CodeMethodNotFound)
+			check.Text(t, err, "leave Options.Protocol.Revision empty")
+		}},
+		{name: "initialize_unsupported", opts: legacy(), refused: noCommonRevision("2026-07-28")},
+		{name: "initialize_unknown", opts: legacy(), refused: noCommonRevision("2024-10-07")},
+		{name: "initialize_refused", opts: legacy(), refused: func(t *testing.T, err error) {
+			wantCode(t, err, mcp.CodeUnsupportedRevision)
+			check.Text(t, err, "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01")
 		}},
 	}
-	all = append(all, conversation{name: "initialize_refused", opts: legacy(), refused: func(t *testing.T, err error) {
-		refusedWith(mcp.CodeUnsupportedRevision)(t, err)
-		want := "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01"
-		wrong(t, !strings.Contains(err.Error(), want), "got %v, want %q in it", err, want)
-	}})
-	all = append(all, conversation{name: "initialize_unknown", opts: legacy(), refused: func(t *testing.T, err error) {
-		e := wantError[*mcpclient.RevisionError](t, err)
-		wrong(t, !slices.Equal(e.Server, []string{"2024-10-07"}), "got %+v", e)
-	}})
 	for _, r := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105} {
 		all = append(all,
 			conversation{name: "forced_" + r, opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: r}}, play: speaks(r)},
@@ -233,36 +214,23 @@ func TestSlowModernServer(t *testing.T) {
 		"refuses": `"error":{"code":-32601,"message":"method not found"}`,
 		"answers": `"result":{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"slow","version":"1"}}`,
 	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { slowModernServer(t, answer) }) })
+		bubble(t, name, func(t *testing.T) {
+			transport, p := newPeer(t)
+			go func() {
+				time.Sleep(8 * time.Second) // startup
+				p.each(func(m message) {
+					switch m.Method {
+					case "server/discover":
+						p.send(handshakeAnswer(m))
+					case "initialize":
+						p.send(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
+					}
+				})
+			}()
+			c := connected(t, transport, mcpclient.Options{})
+			check.Equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
+		})
 	}
-}
-
-func slowModernServer(t *testing.T, initialized string) {
-	transport, server := mcpclient.Pipe()
-	defer func() { _ = server.Close() }()
-	go func() {
-		time.Sleep(8 * time.Second) // startup
-		for {
-			data, err := server.Recv()
-			if err != nil {
-				return
-			}
-			var m struct {
-				ID     json.RawMessage `json:"id"`
-				Method string          `json:"method"`
-			}
-			if json.Unmarshal(data, &m) != nil || m.ID == nil {
-				continue
-			}
-			answer := initialized
-			if m.Method == "server/discover" {
-				answer = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`
-			}
-			_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
-		}
-	}()
-	c := connected(t, transport, mcpclient.Options{})
-	check.Equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 }
 
 // If the URL belongs to something else, the error says so, whatever that answers. A later

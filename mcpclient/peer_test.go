@@ -364,11 +364,10 @@ func playAll(t *testing.T, all []conversation) {
 func (conv conversation) run(t *testing.T, way string) {
 	script := mcptest.Read(t, filepath.Join("testdata", conv.name+".txtar"))
 	script.Stream = way == "stream"
-	var transport mcpclient.Transport = scripted{script}
+	var transport mcpclient.Transport = script
 	if way != "pipe" {
-		h := overHTTP(t, script)
-		h.MaxMessage = conv.maxMessage
-		transport = h
+		server := serve(t, script)
+		transport = &mcpclient.HTTP{URL: server.URL() + "/mcp", Client: server.Client(), MaxMessage: conv.maxMessage}
 	}
 	ctx := withTimeout(t, time.Hour)
 	if conv.patience > 0 {
@@ -391,22 +390,6 @@ func (conv conversation) run(t *testing.T, way string) {
 		check.NoError(t, c.Close())
 	}()
 	conv.play(t, ctx, c)
-}
-
-// scripted is a transport whose connections are played by a script.
-type scripted struct{ script *mcptest.Script }
-
-func (s scripted) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	transport, server := mcpclient.Pipe()
-	conn, err := transport.Dial(ctx)
-	s.script.Serve(server)
-	return conn, err
-}
-
-func overHTTP(t *testing.T, script *mcptest.Script) *mcpclient.HTTP {
-	server := memhttp.New(script)
-	t.Cleanup(server.Close)
-	return &mcpclient.HTTP{URL: server.URL() + "/mcp", Client: server.Client()}
 }
 
 // ping checks that a connection works.

@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -128,42 +127,28 @@ func TestGarbage(t *testing.T) {
 // A message over the limit fails the call whose id it begins with, and no other, even if that
 // call has been cancelled.
 func TestTooLargeMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fromClient, toServer := io.Pipe()
-		fromServer, toClient := io.Pipe()
-		say := func(format string, args ...any) { _, _ = fmt.Fprintf(toClient, format+"\n", args...) }
-		asked := make(chan message, 10)
-		go func() {
-			for lines := bufio.NewScanner(fromClient); lines.Scan(); {
-				var m message
-				_ = json.Unmarshal(lines.Bytes(), &m)
-				asked <- m
-			}
-		}()
-		go func() { say(handshakeAnswer(<-asked)) }()
-		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, legacy())
-		<-asked // notifications/initialized
+	overLinesUpTo(t, 1000, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		long := strings.Repeat("x", 2000)
 
 		var calls sync.WaitGroup
 		calls.Go(func() { check.Is(t, check.Err(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge) })
-		first := <-asked
+		first := p.next()
 		calls.Go(func() { callText(t, t.Context(), c, "short", "short") })
-		second := <-asked
-		say(`{"method":"notifications/message","params":{"data":%q}}`, long)
-		say(`{"method":"ping","id":%s,"params":{"data":%q}}`, second.ID, long)
-		say(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
+		second := p.next()
+		p.send(`{"method":"notifications/message","params":{"data":%q}}`, long)
+		p.send(`{"method":"ping","id":%s,"params":{"data":%q}}`, second.ID, long)
+		p.send(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
 		synctest.Wait()
-		say(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
+		p.send(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
 		synctest.Wait()
-		say(answerTo(second))
+		p.answer(second)
 		calls.Wait()
 
 		calls.Go(func() {
 			check.Is(t, check.Err(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge, "id at the end")
 		})
-		third := <-asked
-		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
+		third := p.next()
+		p.send(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
 		calls.Wait()
 	})
 }
@@ -208,20 +193,13 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 	noise := []string{"[INFO] running tool", "{'debug': 1}", "[2026-01-01T00:00:00Z] x", `{"level":"info"`, `{"id":99,"x":}`}
 	for _, line := range noise {
 		bubble(t, line, func(t *testing.T) {
-			fromClient, toServer := io.Pipe()
-			fromServer, toClient := io.Pipe()
-			go func() {
-				for lines := bufio.NewScanner(fromClient); lines.Scan(); {
-					var m message
-					_ = json.Unmarshal(lines.Bytes(), &m)
-					answer := answerTo(m)
-					if m.Method == "server/discover" {
-						answer = handshakeAnswer(m)
-					}
-					_, _ = fmt.Fprintf(toClient, "%s\n%s\n", line, answer)
+			transport, _ := program(func(m message) string {
+				if m.Method == "server/discover" {
+					return line + "\n" + handshakeAnswer(m)
 				}
-			}()
-			c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, mcpclient.Options{})
+				return line + "\n" + answerTo(m)
+			})
+			c := connected(t, transport, mcpclient.Options{})
 			check.Equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 			callText(t, t.Context(), c, "a", "a")
 		})
@@ -270,24 +248,11 @@ func TestRequestsOnALine(t *testing.T) {
 // up to a bound, even if the server is silent otherwise.
 func TestSkippedLinesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fromServer, out := io.Pipe()
-		in, toServer := io.Pipe()
-		go func() {
-			_, _ = fmt.Fprintf(out, "Starting…\n%s\n", strings.Repeat("x", 10_000))
-			for d := json.NewDecoder(in); ; {
-				var m message
-				if d.Decode(&m) != nil {
-					return
-				}
-				if m.ID != nil {
-					_, _ = fmt.Fprintln(out, handshakeAnswer(m))
-				}
-			}
-		}()
+		transport, out := greeting("Starting…\n" + strings.Repeat("x", 10_000))
 		var log logged
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, o)
+		connected(t, transport, o)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 2 || !strings.Contains(lines[0], "Starting…") || len(lines[1]) < 1000 || len(lines[1]) > 1500 {
 			t.Errorf("got the log %q, want both lines, the second cut to 1 KiB", lines)
@@ -310,9 +275,13 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		o := legacy()
 		o.Restart = &mcpclient.Restart{}
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		greeting := &noisyServers{ends: make(chan func() error, 2)}
-		c := connected(t, greeting, o)
-		_ = (<-greeting.ends)()
+		ends := make(chan *io.PipeWriter, 2)
+		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
+			transport, out := greeting("hello")
+			ends <- out
+			return transport.Dial(ctx)
+		}), o)
+		_ = (<-ends).Close()
 		synctest.Wait()
 		check.NoError(t, c.Ping(t.Context()))
 		got := strings.Count(log.String(), "hello count=1\n")
@@ -320,27 +289,17 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 	})
 }
 
-// noisyServers is a transport with an [mcpclient.IO] for each connection, whose servers print a
-// greeting.
-type noisyServers struct{ ends chan func() error }
-
-func (n *noisyServers) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	fromServer, out := io.Pipe()
-	in, toServer := io.Pipe()
-	n.ends <- out.Close
-	go func() {
-		_, _ = fmt.Fprintln(out, "hello")
-		for d := json.NewDecoder(in); ; {
-			var m message
-			if d.Decode(&m) != nil {
-				return
-			}
-			if m.ID != nil {
-				_, _ = fmt.Fprintln(out, handshakeAnswer(m))
-			}
+// greeting is a program that prints a text before its messages.
+func greeting(text string) (*mcpclient.IO, *io.PipeWriter) {
+	transport, out := program(func(m message) string {
+		if m.ID == nil {
+			return ""
 		}
-	}()
-	return (&mcpclient.IO{Reader: fromServer, Writer: toServer}).Dial(ctx)
+		return handshakeAnswer(m)
+	})
+	go func() { _, _ = fmt.Fprintln(out, text) }()
+	synctest.Wait() // until it waits for its reader
+	return transport, out
 }
 
 // A host's own transport may read while it dials, before the client observes skipped lines.

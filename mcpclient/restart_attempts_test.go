@@ -61,7 +61,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 			p.greetLogging()
 		}
 		_ = p.conn.Close()
-		check.Fails(t, c.Ping(withinMinute(t)), "nobody answered, and the ping succeeded")
+		check.Fails(t, c.Ping(withTimeout(t, time.Minute)), "nobody answered, and the ping succeeded")
 		select {
 		case _, more := <-(<-refused).inbox:
 			wrong(t, more, "the client kept talking on the connection that failed")
@@ -69,13 +69,6 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 			t.Error("the connection that failed continues")
 		}
 	})
-}
-
-// withinMinute returns a context with a timeout of a minute.
-func withinMinute(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // The late end of a replaced connection does not begin a restart.
@@ -102,7 +95,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}}, o)
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)
-		check.NoError(t, c.Ping(withinMinute(t)))
+		check.NoError(t, c.Ping(withTimeout(t, time.Minute)))
 		check.Equal(t, "dials", transport.dialed(), 3)
 	})
 }
@@ -142,7 +135,7 @@ func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 		}
 		_ = p.conn.Close()
 		synctest.Wait()
-		check.NoError(t, c.Ping(withinMinute(t)))
+		check.NoError(t, c.Ping(withTimeout(t, time.Minute)))
 		check.Equal(t, "dials", peerTransport.dialed(), 3)
 	})
 }

@@ -480,7 +480,7 @@ func TestRestartRestores(t *testing.T) {
 			o := eras()[era]
 			o.Client = mcp.Implementation{Name: "test", Version: "1"}
 			o.Restart = &mcpclient.Restart{}
-			c := connected(t, scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, o)
+			c := connected(t, mcptest.Read(t, "testdata/restart_"+era+".txtar"), o)
 			defer func() { synctest.Wait(); _ = c.Close() }()
 			if era == "legacy" {
 				check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))

@@ -100,9 +100,7 @@ func TestRetries(t *testing.T) {
 			c := connectTo(t, httpServer(t, test.busy.serve), o)
 			ctx := t.Context()
 			if test.deadline > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, test.deadline)
-				defer cancel()
+				ctx = withTimeout(t, test.deadline)
 			}
 			start := time.Now()
 			_, err := c.Call(ctx, test.method, nil)

@@ -42,7 +42,7 @@ func round(t *testing.T, err error) *mcp.InputRequired {
 func TestManualInput(t *testing.T) {
 	manual := mcpclient.WithManualInput()
 	synctest.Test(t, func(t *testing.T) {
-		transport := scripted{mcptest.Read(t, "testdata/manual_modern.txtar")}
+		transport := mcptest.Read(t, "testdata/manual_modern.txtar")
 		opts := unasked(t)
 		opts.Client = mcp.Implementation{Name: "test", Version: "1"}
 		first := connected(t, transport, opts)

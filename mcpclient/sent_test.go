@@ -1,12 +1,9 @@
 package mcpclient_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -171,36 +168,29 @@ type dyingTransport struct {
 }
 
 func (d *dyingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	d.dials++
-	var input io.Writer = toServer
-	if d.dials == 1 {
-		input = writerFunc(func(b []byte) (int, error) {
+	server, output := program(func(m message) string {
+		switch m.Method {
+		case "initialize":
+			return handshakeAnswer(m)
+		case "tools/call":
+			return answerTo(m)
+		}
+		return ""
+	})
+	if d.dials++; d.dials == 1 {
+		input := server.Writer.(io.WriteCloser)
+		server.Writer = struct {
+			io.Writer
+			io.Closer
+		}{writerFunc(func(b []byte) (int, error) {
 			if bytes.Contains(b, []byte("tools/call")) {
-				_ = toClient.Close()
+				_ = output.Close()
 				return bytes.LastIndexByte(b[:len(b)-1], '\n') + 1 + d.written, io.ErrClosedPipe
 			}
-			return toServer.Write(b)
-		})
+			return input.Write(b)
+		}), input}
 	}
-	go func() {
-		for in := bufio.NewScanner(fromClient); in.Scan(); {
-			var m message
-			_ = json.Unmarshal(in.Bytes(), &m)
-			switch m.Method {
-			case "initialize":
-				_, _ = fmt.Fprintln(toClient, handshakeAnswer(m))
-			case "tools/call":
-				_, _ = fmt.Fprintln(toClient, answerTo(m))
-			}
-		}
-		_ = toClient.Close()
-	}()
-	return (&mcpclient.IO{Reader: fromServer, Writer: struct {
-		io.Writer
-		io.Closer
-	}{input, toServer}}).Dial(ctx)
+	return server.Dial(ctx)
 }
 
 // At most 4 KiB after the answer are read, within a second, so that the connection can be used

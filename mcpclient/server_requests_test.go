@@ -93,13 +93,6 @@ func TestWaitingNotificationsAreSmall(t *testing.T) {
 		block = make(chan struct{})
 		defer close(block)
 		const n, size = 20, 4 << 20
-		inUse := func() int64 {
-			var m runtime.MemStats
-			synctest.Wait()
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			return int64(m.HeapAlloc)
-		}
 		before := inUse()
 		for range n {
 			p.send(`[{"method":"notifications/x","params":{}},"` + strings.Repeat("x", size) + `"]`)
@@ -563,12 +556,8 @@ func TestHandshakeIsBounded(t *testing.T) {
 		mcp.Revision20260728: `{"supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","icons":` + icons + `}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			transport, server := mcpclient.Pipe()
-			go func() {
-				if _, err := server.Recv(); err == nil {
-					_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":`+answer+`}`))
-				}
-			}()
+			transport, p := newPeer(t)
+			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":%s}`, answer)
 			check.Is(t, connectError(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}}), mcp.ErrInvalidResult)
 		})
 	}

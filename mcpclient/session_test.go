@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,7 +195,7 @@ func TestSessionLost(t *testing.T) {
 		wrong(t, err != nil || len(names) != 1, "got %q, %v", names, err)
 		check.Equal(t, "session", c.SessionID(), "s-2")
 		got := s.seen()
-		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
+		if i := slices.Index(got, "GET s-2 2025-11-25"); i < 0 {
 			t.Errorf("no standalone stream among %q", got)
 		} else {
 			got = append(got[:i], got[i+1:]...) // the stream opens concurrently
@@ -208,15 +209,6 @@ func TestSessionLost(t *testing.T) {
 		}
 		check.Same(t, "", got, want)
 	})
-}
-
-func indexOf(all []string, one string) int {
-	for i, s := range all {
-		if s == one {
-			return i
-		}
-	}
-	return -1
 }
 
 // Some servers report a forgotten session with another status.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,7 +108,7 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // has checks whether one is among the requests.
 func has(t *testing.T, seen []string, one string, want bool) {
 	t.Helper()
-	got := indexOf(seen, one) >= 0
+	got := slices.Contains(seen, one)
 	wrong(t, got != want, "%q seen is %t, want %t: %q", one, got, want, seen)
 }
 

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -51,8 +53,32 @@ func (l lines) Send(_ context.Context, message []byte) error {
 	return err
 }
 
+// program returns a transport to a server with one message per line, and the writer of its output.
+// answer returns what the server writes on a message, "" for nothing. The output ends with the input.
+func program(answer func(m message) string) (*mcpclient.IO, *io.PipeWriter) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	go func() {
+		for in := bufio.NewScanner(fromClient); in.Scan(); {
+			var m message
+			_ = json.Unmarshal(in.Bytes(), &m)
+			if text := answer(m); text != "" {
+				_, _ = fmt.Fprintln(toClient, text)
+			}
+		}
+		_ = toClient.Close()
+	}()
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}, toClient
+}
+
 // overLines runs f in a bubble with a client that is connected by lines of text.
 func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
+	t.Helper()
+	overLinesUpTo(t, 0, opts, f)
+}
+
+// overLinesUpTo is overLines with a bound of messages in bytes, 0 for the default.
+func overLinesUpTo(t *testing.T, maxMessage int, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		fromClient, toServer := io.Pipe()
@@ -62,7 +88,7 @@ func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcp
 		p := &peer{t: t, conn: lines{bufio.NewReader(in), in, toClient}, inbox: make(chan message, 1<<15)}
 		go p.read()
 		go p.handshake()
-		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, opts)
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: maxMessage}, opts)
 		synctest.Wait() // for the end of the handshake
 		f(t, c, p)
 	})

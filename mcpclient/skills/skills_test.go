@@ -30,7 +30,7 @@ func play(t *testing.T, name string, do func(t *testing.T, ctx context.Context, 
 			t.Run(name+era+"/"+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					script := mcptest.Read(t, "testdata/"+name+era+".txtar")
-					var transport mcpclient.Transport = scripted{script}
+					var transport mcpclient.Transport = script
 					if way == "http" {
 						server := memhttp.New(script)
 						t.Cleanup(server.Close)
@@ -42,16 +42,6 @@ func play(t *testing.T, name string, do func(t *testing.T, ctx context.Context, 
 			})
 		}
 	}
-}
-
-// scripted is a transport whose connections a script plays to.
-type scripted struct{ script *mcptest.Script }
-
-func (s scripted) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	transport, server := mcpclient.Pipe()
-	conn, err := transport.Dial(ctx)
-	s.script.Serve(server)
-	return conn, err
 }
 
 func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpclient.Client {

@@ -16,12 +16,13 @@ import (
 
 // action is a part of a response.
 type action struct {
-	head *head // the first part
+	head *head // only of the first part
 	body []byte
-	end  bool
-	cut  bool
+	end  bool // the response ends with it
+	cut  bool // the connection breaks after it
 }
 
+// head is the status and the header of a response.
 type head struct {
 	status int
 	header http.Header
@@ -32,10 +33,8 @@ func (s *Script) aboutHTTP() bool {
 	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "POST") })
 }
 
-// serveExchange passes a request to the player and performs the player's actions.
-func (s *Script) serveExchange(w http.ResponseWriter, r *http.Request, body []byte) {
-	a := &arrival{body: body, request: r, actions: make(chan action), gone: make(chan struct{})}
-	defer close(a.gone)
+// respond passes a request to the player and performs the player's actions.
+func (s *Script) respond(w http.ResponseWriter, a *arrival) {
 	if !s.arrive(a) {
 		return
 	}
@@ -43,7 +42,7 @@ func (s *Script) serveExchange(w http.ResponseWriter, r *http.Request, body []by
 		var act action
 		select {
 		case act = <-a.actions:
-		case <-r.Context().Done():
+		case <-a.request.Context().Done():
 			return
 		case <-s.stop:
 			return
@@ -100,6 +99,7 @@ func (s *Script) exchange(section *txtar.File, name, label string) error {
 	return errors.New("no such kind of section")
 }
 
+// act lets the handler of a request perform an action.
 func (a *arrival) act(act action) error {
 	select {
 	case a.actions <- act:

@@ -20,8 +20,8 @@ type envelope struct {
 
 func (e *envelope) isRequest() bool { return e.Method != "" && e.ID != nil }
 
-// withoutMeta checks that a request has the members of the meta section, and a
-// tool call its progress token, and removes them.
+// withoutMeta checks that a request has the members of the meta section, and a tool call its
+// progress token, and removes them. The members of what it returns are sorted.
 func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 	var e envelope
 	if err := json.Unmarshal(message, &e); err != nil {
@@ -47,47 +47,26 @@ func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 		}
 		delete(meta, key)
 	}
-	return edit(message, "params", func(params []byte) []byte {
-		rest := edit(params, "_meta", func([]byte) []byte {
-			if len(meta) == 0 {
-				return nil
-			}
-			return encode(meta)
-		})
-		if string(rest) == "{}" {
-			return nil
-		}
-		return rest
-	}), nil
+	var whole map[string]json.RawMessage
+	if err := json.Unmarshal(message, &whole); err != nil {
+		return nil, err
+	}
+	put(e.Params, "_meta", meta)
+	put(whole, "params", e.Params)
+	return jsonrpc.Marshal(whole)
 }
 
-// edit changes one member of an object, or removes it if it becomes nil.
-func edit(object []byte, key string, change func([]byte) []byte) []byte {
-	out := []byte{'{'}
-	err := jsonrpc.Members(object, func(k, value []byte) {
-		if string(k) == key {
-			if value = change(value); value == nil {
-				return
-			}
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(jsonrpc.AppendString(out, string(k)), ':')
-		out = append(out, value...)
-	})
+// put replaces a member of an object, or removes it if the value has no members.
+func put(object map[string]json.RawMessage, key string, value map[string]json.RawMessage) {
+	if len(value) == 0 {
+		delete(object, key)
+		return
+	}
+	raw, err := jsonrpc.Marshal(value)
 	if err != nil {
 		panic(err) // it was decoded before
 	}
-	return append(out, '}')
-}
-
-func encode(v any) []byte {
-	raw, err := jsonrpc.Marshal(v)
-	if err != nil {
-		panic(err) // it was decoded before
-	}
-	return raw
+	object[key] = raw
 }
 
 // diffJSON compares two JSON values, "" if they are equal. The string "*" in

@@ -1,7 +1,7 @@
 // Package mcptest plays written conversations to a client, as the server of the conversation.
 //
 // A conversation is a txtar file: the text before the first section is a description, and each
-// section is a step. A conversation of messages can be played over a connection ([Script.Serve])
+// section is a step. A conversation of messages can be played over a connection ([Script.Dial])
 // and over HTTP ([Script.ServeHTTP]). Its sections are:
 //
 //	-- meta --               members of _meta that every request of the client
@@ -51,6 +51,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 var update = flag.Bool("update", false, "rewrite the client's half of the transcripts")
@@ -73,16 +75,14 @@ type Script struct {
 	tokens  bool // progress tokens are in the script
 
 	arrivals chan *arrival // from connections and HTTP handlers to the player
-	dials    chan Conn
 	stop     chan struct{} // closed at the end of the test
 	running  sync.WaitGroup
 
-	conn    Conn       // the current connection
-	pending []*arrival // HTTP requests that came before their step
-	labels  map[string]*arrival
-
-	mu   sync.Mutex
-	open []*arrival // requests that await a response over HTTP
+	// Only the player uses these.
+	conn    transport.Conn      // the current connection, nil before the first and over HTTP
+	pending []*arrival          // what came before its section
+	open    []*arrival          // requests that await a response over HTTP
+	labels  map[string]*arrival // requests of a conversation about HTTP itself
 }
 
 // Read starts to play the file at path. At the end of the test, or of its
@@ -104,7 +104,6 @@ func read(t testing.TB, path string, update bool) *Script {
 		path:     path,
 		archive:  archive,
 		arrivals: make(chan *arrival),
-		dials:    make(chan Conn),
 		stop:     make(chan struct{}),
 		labels:   map[string]*arrival{},
 		tokens:   slices.ContainsFunc(archive.Files, namesToken),
@@ -208,9 +207,12 @@ func (s *Script) client(section *txtar.File, anyOrder bool) error {
 	}
 	var got [][]byte
 	for range max(1, len(want)) {
-		a, err := s.next(func(a *arrival) bool { return a.request == nil })
+		a, err := s.next(func(a *arrival) bool { return !a.dialed })
 		if err != nil {
 			return err
+		}
+		if a.id != "" {
+			s.open = append(s.open, a)
 		}
 		body, err := s.withoutMeta(a.body)
 		if err != nil {

@@ -67,7 +67,7 @@ func play(t *testing.T, text string, update bool, says ...string) (got []string,
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{TB: t}
 		c := newChannel()
-		read(r, path, update).Serve(c)
+		read(r, path, update).serve(c)
 		for _, m := range says {
 			c.toServer <- []byte(m)
 		}
@@ -177,7 +177,7 @@ func TestSilenceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{TB: t}
 		c := newChannel()
-		Read(r, path).Serve(c)
+		Read(r, path).serve(c)
 		<-c.closed // the script fails and closes the connection
 		close(c.toServer)
 		r.end()

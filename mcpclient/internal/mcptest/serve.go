@@ -9,53 +9,49 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/pipe"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Conn is the server's end of a connection that carries whole messages.
-type Conn interface {
-	Send(ctx context.Context, message []byte) error
-	Recv() ([]byte, error)
-	Close() error
-}
-
-// arrival is an event from the client: a message, the end of a connection, or an HTTP request.
+// arrival is an event from the client: a connection, its end, a message or an HTTP request.
 type arrival struct {
-	body []byte
-	conn Conn  // nil over HTTP
-	err  error // why the connection ended
+	conn   transport.Conn // the server's end, nil over HTTP
+	dialed bool           // the connection has begun
+	err    error          // why it has ended
+	body   []byte
 
 	// Only over HTTP.
-	id      string        // of the JSON-RPC request
-	frames  chan []byte   // messages of the response; closed after the last
-	gone    chan struct{} // closed when the handler has returned
-	request *http.Request // in a conversation about HTTP itself
+	request *http.Request
 	actions chan action
+	gone    chan struct{} // closed when the handler has returned
+	id      string        // of the JSON-RPC request
+	begun   bool          // the response has a head
 }
 
-var (
-	errEarly  = errors.New("the test ended before this section")
-	errClosed = errors.New("the client closed the connection before this section")
-)
+var errEarly = errors.New("the test ended before this section")
 
-// Serve plays to one connection. If the script wants the client to dial again,
-// it continues with the connection of the next call of Serve.
-func (s *Script) Serve(c Conn) {
+// Dial implements [transport.Transport]. If the script wants the client to dial again, it continues
+// with the connection of the next Dial.
+func (s *Script) Dial(ctx context.Context) (transport.Conn, error) {
+	client, server := pipe.New()
+	conn, err := client.Dial(ctx)
+	s.serve(server)
+	return conn, err
+}
+
+// serve plays to one connection.
+func (s *Script) serve(c transport.Conn) {
 	s.running.Go(func() {
-		select {
-		case s.dials <- c:
-		case <-s.stop:
-			return
-		}
-		for {
+		goesOn := s.arrive(&arrival{conn: c, dialed: true})
+		for goesOn {
 			m, err := c.Recv()
-			if !s.arrive(&arrival{body: m, conn: c, err: err}) || err != nil {
-				return
-			}
+			goesOn = s.arrive(&arrival{body: m, conn: c, err: err}) && err == nil
 		}
 	})
 }
 
-// arrive passes an event to the player.
+// arrive passes an event to the player. It returns false at the end of the test.
 func (s *Script) arrive(a *arrival) bool {
 	select {
 	case s.arrivals <- a:
@@ -67,23 +63,16 @@ func (s *Script) arrive(a *arrival) bool {
 
 // dialed waits for the next connection.
 func (s *Script) dialed() error {
-	for {
-		select {
-		case s.conn = <-s.dials:
-			return nil
-		case a := <-s.arrivals:
-			if a.err == nil {
-				return fmt.Errorf("the client sent %s", a.body)
-			}
-		case <-s.stop:
-			return errEarly
-		case <-time.After(patience):
-			return errors.New("the client did not dial")
-		}
+	s.conn = nil
+	a, err := s.next(func(a *arrival) bool { return a.dialed })
+	if err != nil {
+		return err
 	}
+	s.conn = a.conn
+	return nil
 }
 
-// next waits for an event that the section expects.
+// next waits for an event that the section expects. Requests that a later section may expect wait.
 func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	if i := slices.IndexFunc(s.pending, wanted); i >= 0 {
 		a := s.pending[i]
@@ -93,26 +82,28 @@ func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	silence := time.NewTimer(patience)
 	defer silence.Stop()
 	for {
+		var a *arrival
 		select {
-		case c := <-s.dials:
-			if s.conn != nil {
-				return nil, errors.New("the client dialed again")
-			}
-			s.conn = c
-		case a := <-s.arrivals:
-			switch {
-			case a.err != nil && a.conn != s.conn:
-				continue // the end of an earlier connection
-			case a.err != nil:
-				return nil, errClosed
-			case wanted(a):
-				return a, nil
-			}
-			s.pending = append(s.pending, a)
+		case a = <-s.arrivals:
 		case <-s.stop:
 			return nil, errEarly
 		case <-silence.C:
 			return nil, errors.New("the client sent nothing")
+		}
+		switch {
+		case a.err != nil && a.conn != s.conn: // the end of an earlier connection
+		case a.err != nil:
+			return nil, errors.New("the client closed the connection before this section")
+		case wanted(a):
+			return a, nil
+		case a.dialed && s.conn == nil:
+			s.conn = a.conn
+		case a.dialed:
+			return nil, errors.New("the client dialed again")
+		case a.conn != s.conn:
+			return nil, fmt.Errorf("the client sent %s on an earlier connection", a.body)
+		default:
+			s.pending = append(s.pending, a)
 		}
 	}
 }
@@ -136,7 +127,7 @@ func (s *Script) rest() {
 
 func (s *Script) unexpected(a *arrival) {
 	what := string(a.body)
-	if a.request != nil {
+	if s.aboutHTTP() {
 		what = describe(a.request, a.body)
 	}
 	s.t.Errorf("%s: the client sent more than the script has:\n%s", s.path, what)
@@ -149,35 +140,34 @@ func (s *Script) abandon() {
 	}
 	for {
 		select {
-		case c := <-s.dials:
-			_ = c.Close()
-		case <-s.arrivals:
+		case a := <-s.arrivals:
+			if a.dialed {
+				_ = a.conn.Close()
+			}
 		case <-s.stop:
 			return
 		}
 	}
 }
 
-// send brings a message to the client. Over HTTP a response goes into its
-// exchange and ends it, and everything else into the newest.
+// send brings a message to the client. Over HTTP a response goes into its exchange and ends it, and
+// everything else into the newest exchange.
 func (s *Script) send(message []byte) error {
 	if s.conn != nil {
 		return s.conn.Send(context.Background(), message)
 	}
 	var e envelope
 	answer := json.Unmarshal(message, &e) == nil && e.Method == ""
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i, a := range slices.Backward(s.open) {
 		if answer && a.id != string(e.ID) {
 			continue
 		}
-		a.frames <- message
 		if answer {
-			close(a.frames)
 			s.open = slices.Delete(s.open, i, i+1)
 		}
-		return nil
+		if a.act(s.frame(a, message, answer)) == nil {
+			return nil
+		}
 	}
 	if answer {
 		return nil // the client cancelled the request
@@ -185,14 +175,33 @@ func (s *Script) send(message []byte) error {
 	return errors.New("no HTTP request is under way to send this in")
 }
 
-// ServeHTTP plays to HTTP requests.
+// frame returns the part of a response that carries a message: an event, or JSON if the response is
+// only the answer.
+func (s *Script) frame(a *arrival, message []byte, last bool) action {
+	act := action{body: message, end: last}
+	media := "application/json"
+	if s.Stream || a.begun || !last {
+		media = "text/event-stream"
+		act.body = fmt.Appendf(nil, "data: %s\n\n", message)
+	}
+	if !a.begun {
+		act.head = &head{status: http.StatusOK, header: http.Header{"Content-Type": {media}}}
+	}
+	a.begun = true
+	return act
+}
+
+// ServeHTTP plays to HTTP requests. In a conversation of messages it answers by itself what is not
+// a JSON-RPC request.
 func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
+	a := &arrival{body: body, request: r, actions: make(chan action), gone: make(chan struct{})}
+	defer close(a.gone)
 	if s.aboutHTTP() {
-		s.serveExchange(w, r, body)
+		s.respond(w, a)
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -203,59 +212,11 @@ func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		s.t.Errorf("%s: the client posted %q: %v", s.path, body, err)
 	}
-	a := &arrival{body: body, id: string(e.ID)}
 	if !e.isRequest() {
 		s.arrive(a)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	a.frames = make(chan []byte, 1024)
-	s.mu.Lock()
-	s.open = append(s.open, a)
-	s.mu.Unlock()
-	defer s.forget(a)
-	if s.arrive(a) {
-		s.respond(w, r, a)
-	}
-}
-
-func (s *Script) forget(a *arrival) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open = slices.DeleteFunc(s.open, func(o *arrival) bool { return o == a })
-}
-
-// respond writes the response of one request, as JSON if it is one message.
-func (s *Script) respond(w http.ResponseWriter, r *http.Request, a *arrival) {
-	streaming := false
-	for {
-		var frame []byte
-		var more bool
-		select {
-		case frame, more = <-a.frames:
-		case <-r.Context().Done():
-			return
-		case <-s.stop:
-			return
-		}
-		switch {
-		case !more:
-			return
-		case streaming:
-		case s.Stream || !isAnswer(frame):
-			streaming = true
-			w.Header().Set("Content-Type", "text/event-stream")
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(frame)
-			return
-		}
-		_, _ = fmt.Fprintf(w, "data: %s\n\n", frame)
-		w.(http.Flusher).Flush()
-	}
-}
-
-func isAnswer(message []byte) bool {
-	var e envelope
-	return json.Unmarshal(message, &e) == nil && e.Method == ""
+	a.id = string(e.ID)
+	s.respond(w, a)
 }
