@@ -279,20 +279,16 @@ func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
 // neverEnds. For status 401 there is another token.
 func endlessStatus(status int) func(t *testing.T) {
 	return func(t *testing.T) {
-		var sessions, lists, asked atomic.Int32
-		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			switch {
-			case m.Method == "initialize":
-				w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", sessions.Add(1)))
-				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-			case m.Method != "tools/list":
-				w.WriteHeader(http.StatusAccepted)
-			case lists.Add(1) == 1:
+		var lists, asked atomic.Int32
+		server := new(sessionServer)
+		server.on("tools/list", func(w http.ResponseWriter, r *http.Request, _ message) bool {
+			first := lists.Add(1) == 1
+			if first {
 				neverEnds(w, r, status)
-			default:
-				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
 			}
+			return first
 		})
+		s := serve(t, server)
 		defer s.Close()
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
@@ -304,7 +300,8 @@ func endlessStatus(status int) func(t *testing.T) {
 			}),
 		}, legacy())
 		check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
-		wrong(t, (sessions.Load() == 2) != (status == http.StatusNotFound), "got %d sessions", sessions.Load())
+		began := server.times("initialize")
+		wrong(t, (began == 2) != (status == http.StatusNotFound), "got %d sessions", began)
 		wrong(t, (asked.Load() == 1) != (status == http.StatusUnauthorized), "got %d calls of the hook", asked.Load())
 		check.NoError(t, c.Close())
 	}

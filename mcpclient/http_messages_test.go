@@ -226,7 +226,7 @@ func TestConnectFailsInSession(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			ended := make(chan string, 10)
-			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			s := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 				switch {
 				case r.Method == http.MethodDelete:
 					ended <- r.Header.Get("Mcp-Session-Id")
@@ -234,12 +234,12 @@ func TestConnectFailsInSession(t *testing.T) {
 						test.deleted(w, r)
 					}
 				case m.Method == "initialize":
-					w.Header().Set("Mcp-Session-Id", "s-1")
-					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+					return false
 				default:
 					test.initialized(w, r)
 				}
-			})
+				return true
+			}})
 			ctx := withTimeout(t, time.Second)
 			o := legacy()
 			start := time.Now()

@@ -183,21 +183,17 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		server := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 			credentials := r.Header.Get("Authorization")
 			if r.Method == http.MethodPost {
 				got = append(got, strings.TrimSpace(m.Method+" "+credentials))
 			}
-			switch {
-			case m.Method == "initialize":
-				w.Header().Set("Mcp-Session-Id", "s")
-				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
-			case credentials == "Bearer two":
+			refused := m.Method != "initialize" && credentials == "Bearer two"
+			if refused {
 				w.WriteHeader(http.StatusUnauthorized)
-			default:
-				w.WriteHeader(http.StatusAccepted)
 			}
-		})
+			return refused
+		}})
 		token := renews("three")
 		c := connectWith(t, server, token, legacy())
 		check.NoError(t, errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)))
@@ -274,14 +270,9 @@ func TestOldSessionWithNewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
 		var resumed diary
-		sessions := 0
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		server := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 			credentials := r.Header.Get("Authorization")
 			switch {
-			case m.Method == "initialize":
-				sessions++
-				w.Header().Set("Mcp-Session-Id", fmt.Sprint("s-", sessions))
-				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
 			case m.Method == "tools/call":
 				stream(w)
 				fmt.Fprintf(w, "id: %s\nretry: 10\ndata:\n\n", m.ID)
@@ -291,13 +282,14 @@ func TestOldSessionWithNewToken(t *testing.T) {
 				resumed.write("%s %s", r.Header.Get("Mcp-Session-Id"), credentials)
 				if credentials != "Bearer two" {
 					w.WriteHeader(http.StatusUnauthorized)
-					return
+					break
 				}
 				stream(w)(`{"jsonrpc":"2.0","id":` + r.Header.Get("Last-Event-Id") + `,"result":{"content":[]}}`)
 			default:
-				w.WriteHeader(http.StatusAccepted)
+				return false
 			}
-		})
+			return true
+		}})
 		token := renews("two")
 		_ = token.Set("one")
 		c := connectWith(t, server, token, legacy())
@@ -316,26 +308,17 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			var got diary
 			slow := false
-			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			server := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 				got.write("%s", strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
-				switch {
-				case m.Method == "initialize" && slow:
-					time.Sleep(time.Second)
-					if refused {
-						w.WriteHeader(http.StatusForbidden)
-						return
-					}
-					w.Header().Set("Mcp-Session-Id", "s-2")
-					fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
-				case m.Method == "initialize":
-					w.Header().Set("Mcp-Session-Id", "s-1")
-					fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
-				case m.ID == nil:
-					w.WriteHeader(http.StatusAccepted)
-				default:
-					fmt.Fprint(jsonWriter(w), answerTo(m))
+				if m.Method != "initialize" || !slow {
+					return false
 				}
-			})
+				time.Sleep(time.Second)
+				if refused {
+					w.WriteHeader(http.StatusForbidden)
+				}
+				return refused
+			}})
 			token := new(transport.Bearer)
 			c := connectWith(t, server, token, legacy())
 			slow = true

@@ -133,55 +133,44 @@ func TestWithTask(t *testing.T) {
 }
 
 // A limit of the call bounds the whole, whichever option sets it, and an unfinished task is
-// cancelled.
+// cancelled. That of a wait leaves the task.
 func TestWithTaskLimits(t *testing.T) {
 	const limit = 2500 * time.Millisecond
-	progress := mcpclient.WithProgress(func(mcp.Progress) {})
-	ended := func(t *testing.T, w *worker, call func() error, want time.Duration) {
-		t.Helper()
-		start := time.Now()
-		err := call()
-		took := time.Since(start)
-		wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != want, "got %v after %v, want the deadline after %v", err, took, want)
-		w.cancelled(t, true)
+	task, progress := mcpclient.WithTask(slow), mcpclient.WithProgress(func(mcp.Progress) {})
+	for name, tt := range map[string]struct {
+		timeout time.Duration // of Options
+		bounded bool          // the context
+		opts    []mcpclient.CallOption
+		wait    bool // by Task.Wait instead of a call
+	}{
+		"CallTimeout":               {timeout: limit, opts: []mcpclient.CallOption{task}},
+		"CallTimeout with progress": {timeout: limit, opts: []mcpclient.CallOption{task, progress}},
+		"WithTimeout":               {timeout: 1, opts: []mcpclient.CallOption{task, mcpclient.WithTimeout(limit)}},
+		"WithTimeout with progress": {timeout: 1, opts: []mcpclient.CallOption{task, mcpclient.WithTimeout(limit), progress}},
+		"context":                   {bounded: true, opts: []mcpclient.CallOption{task}},
+		"context with progress":     {bounded: true, opts: []mcpclient.CallOption{task, progress}},
+		"WithTimeout of Task.Wait":  {wait: true, opts: []mcpclient.CallOption{mcpclient.WithTimeout(limit)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = tt.timeout }, func(t *testing.T, c *mcpclient.Client, w *worker) {
+				w.polls = -2
+				ctx := t.Context()
+				if tt.bounded {
+					ctx = withTimeout(t, limit)
+				}
+				start := time.Now()
+				var err error
+				if tt.wait {
+					_, err = c.Task("k", "slow").Wait(ctx, tt.opts...)
+				} else {
+					_, err = c.CallTool(ctx, "slow", nil, tt.opts...)
+				}
+				took := time.Since(start)
+				wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != limit, "got %v after %v, want the deadline after %v", err, took, limit)
+				w.cancelled(t, !tt.wait)
+			})
+		})
 	}
-	for name, with := range map[string][]mcpclient.CallOption{"": nil, " with progress": {progress}} {
-		t.Run("CallTimeout"+name, func(t *testing.T) {
-			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = limit }, func(t *testing.T, c *mcpclient.Client, w *worker) {
-				w.polls = -2
-				ended(t, w, func() error {
-					return check.Err(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...))
-				}, limit)
-			})
-		})
-		t.Run("WithTimeout"+name, func(t *testing.T) {
-			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = time.Millisecond }, func(t *testing.T, c *mcpclient.Client, w *worker) {
-				w.polls = -2
-				ended(t, w, func() error {
-					return check.Err(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...))
-				}, limit)
-			})
-		})
-		t.Run("context"+name, func(t *testing.T) {
-			working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
-				w.polls = -2
-				ctx := withTimeout(t, limit)
-				ended(t, w, func() error {
-					return check.Err(c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...))
-				}, limit)
-			})
-		})
-	}
-	t.Run("Wait", func(t *testing.T) {
-		working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
-			w.polls = -2
-			start := time.Now()
-			_, err := c.Task("k", "slow").Wait(t.Context(), mcpclient.WithTimeout(limit))
-			took := time.Since(start)
-			wrong(t, !errors.Is(err, context.DeadlineExceeded) || took != limit, "got %v after %v, want the deadline after %v", err, took, limit)
-			w.cancelled(t, false)
-		})
-	})
 }
 
 // Every answer about a task ends a silence, and so does progress while there is no answer.
@@ -198,11 +187,16 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 
 		synctest.Wait()
 		w.silent, w.lag = true, 0
-		start := time.Now()
-		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
-			t.Errorf("silence: got %v after %v, want the deadline after 300ms", err, took)
+		late := func(what string, want time.Duration, wait func() error) {
+			t.Helper()
+			start := time.Now()
+			check.Is(t, wait(), context.DeadlineExceeded, what)
+			check.Equal(t, what, time.Since(start), want)
 		}
+		call := func() error {
+			return check.Err(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit))
+		}
+		late("silence", 300*time.Millisecond, call)
 		w.cancelled(t, true)
 
 		go func() {
@@ -212,17 +206,8 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 				w.tell(i)
 			}
 		}()
-		start = time.Now()
-		_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 2300*time.Millisecond {
-			t.Errorf("progress: got %v after %v, want the deadline after 2.3s", err, took)
-		}
-
-		start = time.Now()
-		_, err = c.Task("k", "slow").Wait(t.Context(), limit)
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
-			t.Errorf("Wait: got %v after %v, want the deadline after 300ms", err, took)
-		}
+		late("progress", 2300*time.Millisecond, call)
+		late("Wait", 300*time.Millisecond, func() error { return check.Err(c.Task("k", "slow").Wait(t.Context(), limit)) })
 	})
 }
 

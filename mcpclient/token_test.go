@@ -329,11 +329,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
 		var resumed []string
-		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		server := serve(t, &sessionServer{instead: func(w http.ResponseWriter, r *http.Request, m message) bool {
 			switch {
-			case m.Method == "initialize":
-				w.Header().Set("Mcp-Session-Id", "s")
-				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
 			case m.Method == "tools/call":
 				stream(w)
 				fmt.Fprintf(w, "id: 1\nretry: 10\ndata:\n\n")
@@ -343,9 +340,10 @@ func TestStreamOfOtherUser(t *testing.T) {
 				resumed = append(resumed, r.Header.Get("Authorization"))
 				w.WriteHeader(http.StatusForbidden)
 			default:
-				w.WriteHeader(http.StatusAccepted)
+				return false
 			}
-		})
+			return true
+		}})
 		token := new(transport.Bearer)
 		token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
 		_ = token.Set("one")
