@@ -12,8 +12,7 @@ import (
 	"image/color"
 	_ "image/gif"  // a format of Decode
 	_ "image/jpeg" // a format of Decode
-	"image/png"
-	_ "image/png" // a format of Decode
+	"image/png"    // also a format of Decode
 	"math"
 	"strings"
 

@@ -172,7 +172,7 @@ func (s *Session) page(ctx context.Context, style screen.Style, text string) err
 			break
 		}
 		key, err := s.Screen.Choose(ctx, &screen.Choice{
-			Question: fmt.Sprintf("%d %% of it.", 100*(len(text)-len(rest))/len(text)),
+			Question: fmt.Sprintf("%d%% of it.", 100*(len(text)-len(rest))/len(text)),
 			Answers:  []screen.Answer{{Key: 'm', Label: "more"}, {Key: 'q', Label: "quit"}},
 		})
 		if err != nil || key == 'q' {

@@ -13,8 +13,12 @@ import (
 // busyPrompt is the prompt while no text can be entered.
 const busyPrompt = "···"
 
-// maxRows bounds the rows of a text area. A longer text scrolls.
-const maxRows = 10
+// Bounds of a text area. What is typed beyond the last two is dropped.
+const (
+	maxRows     = 10 // on the screen; a longer text scrolls
+	maxTextRows = 100_000
+	maxText     = 1 << 20 // characters
+)
 
 // editor edits the text that the person types.
 type editor struct {
@@ -28,13 +32,13 @@ type editor struct {
 	ready    *bool // a text can be entered; the prompt function of the area reads it
 }
 
-// newArea returns a text area that does not handle Enter.
+// newArea returns a text area in which Enter is not a line break, as it sends the text.
 func newArea() textarea.Model {
 	area := textarea.New()
 	area.ShowLineNumbers = false
-	area.CharLimit = 1 << 20
+	area.CharLimit = maxText
 	area.MaxHeight = maxRows
-	area.MaxContentHeight = 100_000
+	area.MaxContentHeight = maxTextRows
 	area.DynamicHeight = true
 	area.SetVirtualCursor(false)
 	area.SetStyles(textarea.Styles{Cursor: textarea.CursorStyle{Shape: tea.CursorBlock}})
@@ -44,6 +48,7 @@ func newArea() textarea.Model {
 	return area
 }
 
+// newEditor returns an editor with the history in a file, see [openHistory].
 func newEditor(t *Terminal, file string) editor {
 	area := newArea()
 	ready := new(bool)
@@ -122,12 +127,18 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 		}
 		switch msg.String() {
 		case "up", "ctrl+p":
-			if text, ok := e.history.before(e.area.Value()); e.area.Line() == 0 && ok {
+			if e.area.Line() > 0 {
+				break // the cursor moves
+			}
+			if text, ok := e.history.before(e.area.Value()); ok {
 				e.set(text)
 				return nil
 			}
 		case "down", "ctrl+n":
-			if text, ok := e.history.after(); e.area.Line() == e.area.LineCount()-1 && ok {
+			if e.area.Line() < e.area.LineCount()-1 {
+				break // the cursor moves
+			}
+			if text, ok := e.history.after(); ok {
 				e.set(text)
 				return nil
 			}
@@ -180,7 +191,8 @@ func (e *editor) takesEnter() bool {
 	return e.search.on || e.menu.open && len(e.menu.items) > 0
 }
 
-// completed handles the answer to a request for completions: a single one is inserted, several are listed.
+// completed handles the answer to a request for completions: a single one is inserted, several are listed below what they
+// have in common, and none are said to be none. It ignores an answer for an earlier text.
 func (e *editor) completed(msg completedMsg) {
 	if msg.asked != e.menu.asked || msg.before != e.textBeforeCursor() {
 		return
@@ -211,7 +223,7 @@ func (e *editor) choose(item screen.Item) {
 	e.menu.close()
 }
 
-// textBeforeCursor returns the text up to the cursor.
+// textBeforeCursor returns the text up to the cursor. The library counts the column in characters of the line.
 func (e *editor) textBeforeCursor() string {
 	lines := strings.Split(e.area.Value(), "\n")
 	lines = lines[:min(e.area.Line()+1, len(lines))]

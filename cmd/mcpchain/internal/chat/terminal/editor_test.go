@@ -51,6 +51,29 @@ func TestTextUnderTheList(t *testing.T) {
 	}
 }
 
+// The arrow keys first move through the lines of a draft, and only then through the history.
+func TestHistoryAroundADraftOfSeveralLines(t *testing.T) {
+	e := newEditor(&Terminal{ctx: t.Context()}, "")
+	e.init()
+	e.resize(80)
+	e.history.add("old")
+	e.history.add("new")
+	e.area.SetValue("one\ntwo\nthree")
+	up, down := tea.KeyPressMsg{Code: tea.KeyUp}, tea.KeyPressMsg{Code: tea.KeyDown}
+	for i, step := range []struct {
+		key  tea.KeyPressMsg
+		want string
+	}{
+		{up, "one\ntwo\nthree"}, {up, "one\ntwo\nthree"}, {up, "new"}, {up, "old"}, {down, "new"},
+		{down, "one\ntwo\nthree"}, {up, "one\ntwo\nthree"}, {down, "one\ntwo\nthree"},
+	} {
+		e.update(step.key)
+		if got := e.text(); got != step.want {
+			t.Fatalf("step %d: got %q, want %q", i, got, step.want)
+		}
+	}
+}
+
 // Esc and Ctrl-C that come at once leave the search and clear the line. The next ones interrupt.
 func TestEscWithCtrlC(t *testing.T) {
 	interrupted := 0

@@ -25,22 +25,26 @@ const (
 	lockWait   = time.Second // after which an entry is not written to the file
 )
 
-// history has the questions that were entered before, also in earlier programs. If its file cannot be used, it lasts
-// until the end of the program.
+// history has the questions that were entered before, also in earlier programs. Of questions that cannot be written to
+// its file nobody is told: they last until the end of the program.
 type history struct {
-	path    string // of the file; "": none
-	entries []string
-	at      int    // index of the shown entry; len(entries) is the draft
-	draft   string // what the person was writing
+	path    string   // of the file; "": none
+	entries []string // the oldest first
+	at      int      // index of the shown entry; len(entries) is the draft
+	draft   string   // what the person was writing
 }
 
-// openHistory reads a file that has one JSON string on each line.
+// openHistory reads a file that has one JSON string on each line. A symbolic link stays one: its target is replaced.
 func openHistory(path string) *history {
-	entries, _ := readEntries(path) // without it there is nothing to go back to
+	if target, err := filepath.EvalSymlinks(path); err == nil { // else there is no file yet
+		path = target
+	}
+	entries, _ := readEntries(path) // if it cannot be read, there is nothing to go back to
 	return &history{path: path, entries: entries, at: len(entries)}
 }
 
-// readEntries returns the newest entries of a file, none if there is no file.
+// readEntries returns the newest maxEntries entries of a file, none if there is no file. Lines that are not JSON strings
+// are left out.
 func readEntries(path string) (entries []string, err error) {
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +100,7 @@ func (h *history) write(text string) error {
 // leave returns to an empty draft.
 func (h *history) leave() { h.at, h.draft = len(h.entries), "" }
 
-// before returns the entry before the one shown.
+// before returns the entry before the one shown, false if that is the oldest. shown is kept if it is the draft.
 func (h *history) before(shown string) (string, bool) {
 	if h.at == 0 {
 		return "", false
@@ -108,7 +112,7 @@ func (h *history) before(shown string) (string, bool) {
 	return h.entries[h.at], true
 }
 
-// after returns the entry after the one shown, or the draft.
+// after returns the entry after the one shown, or the draft. It returns false if that is shown already.
 func (h *history) after() (string, bool) {
 	if h.at >= len(h.entries) {
 		return "", false
@@ -157,7 +161,7 @@ func (s *search) handleKey(h *history, k tea.KeyPressMsg) (show *string, handled
 	case name == "enter":
 		s.on = false
 		return nil, true
-	case name == "esc", name == "ctrl+g", name == "ctrl+c":
+	case name == "esc", name == "ctrl+g": // editor.clear does the same for Ctrl-C
 		s.on = false
 		return &s.draft, true
 	case name == "backspace":

@@ -12,28 +12,33 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
+// awaitingModel is what the status line says before the first sign of a reply.
+const awaitingModel = "waiting for the model"
+
 // status is the state of the turn, for the status line.
 type status struct {
-	busy   bool // a turn is under way
-	since  time.Time
-	doing  string
-	calls  []*call
-	window int64 // size of the model's window in tokens; 0: unknown
+	busy   bool      // a turn is under way
+	since  time.Time // the turn began
+	doing  string    // what the model does, such as thinking
+	calls  []*call   // that are under way, the oldest first
+	window int64     // size of the model's window in tokens; 0: unknown
 
-	turn, total run.Spent
-	context     int64 // tokens of the last model call
+	turn, total run.Spent // of this turn, and of all turns on this screen
+	context     int64     // tokens of the last model call, with its reply
 }
 
 // call is a tool call that is under way.
 type call struct {
-	id, what string
-	since    time.Time
-	done     float64 // share from 0 to 1; below 0: unknown
-	message  string  // of the server
+	id      string
+	about   string // the server and the tool
+	since   time.Time
+	share   float64 // that is done, from 0 to 1; below 0: unknown
+	message string  // progress in numbers, and the server's words about it
 }
 
 func (s *status) begin(now time.Time) {
-	s.busy, s.since, s.doing, s.calls, s.turn = true, now, "waiting for the model", nil, run.Spent{}
+	s.busy, s.since, s.doing = true, now, awaitingModel
+	s.calls, s.turn = nil, run.Spent{}
 }
 
 func (s *status) end() { s.busy, s.calls = false, nil }
@@ -42,7 +47,7 @@ func (s *status) end() { s.busy, s.calls = false, nil }
 func (s *status) event(e agent.Event, now time.Time) {
 	switch e := e.(type) {
 	case *agent.ModelStart:
-		s.doing = "waiting for the model"
+		s.doing = awaitingModel
 	case *agent.ReasoningDelta:
 		s.doing = "thinking"
 	case *agent.TextDelta:
@@ -50,36 +55,49 @@ func (s *status) event(e agent.Event, now time.Time) {
 	case *agent.ModelEnd:
 		s.doing = "working"
 		s.context = e.Usage.Input + e.Usage.Output
-		s.turn.Add(e.Usage)
-		s.total.Add(e.Usage)
+		s.spend(e.Usage)
 	case *agent.SamplingEnd:
-		s.turn.Add(e.Usage)
-		s.total.Add(e.Usage)
+		s.spend(e.Usage)
 	case *agent.ToolStart:
-		s.calls = append(s.calls, &call{id: e.ID, what: hosttext.Line(e.Server+" "+screen.CallName(&e.Call), 60), since: now, done: -1})
+		about := hosttext.Line(e.Server+" "+screen.CallName(&e.Call), maxCallText)
+		s.calls = append(s.calls, &call{id: e.ID, about: about, since: now, share: -1})
 	case *agent.ToolProgress:
-		for _, c := range s.calls {
-			if c.id == e.ID {
-				c.message, c.done = hosttext.Line(screen.Progress(e), 60), -1
-				if total := e.Progress.Total; total != nil && *total > 0 {
-					c.done = min(1, max(0, e.Progress.Progress / *total))
-				}
-			}
-		}
+		s.progress(e)
 	case *agent.ToolEnd:
 		s.calls = slices.DeleteFunc(s.calls, func(c *call) bool { return c.id == e.ID })
 	}
 }
 
-// view returns a line for each call, and one for the turn.
+// maxCallText bounds the name of a call, and its message, in characters.
+const maxCallText = 60
+
+func (s *status) spend(u run.Spent) {
+	s.turn.Add(u)
+	s.total.Add(u)
+}
+
+// progress updates a call. It ignores calls that have ended.
+func (s *status) progress(e *agent.ToolProgress) {
+	i := slices.IndexFunc(s.calls, func(c *call) bool { return c.id == e.ID })
+	if i < 0 {
+		return
+	}
+	c := s.calls[i]
+	c.message, c.share = hosttext.Line(screen.Progress(e), maxCallText), -1
+	if total := e.Progress.Total; total != nil && *total > 0 {
+		c.share = min(1, max(0, e.Progress.Progress / *total))
+	}
+}
+
+// view returns a line for each call, and one for the turn; none between turns. asking means that the person is asked.
 func (s *status) view(now time.Time, asking bool) (lines []string) {
 	if !s.busy {
 		return nil
 	}
 	for _, c := range s.calls {
-		line := fmt.Sprintf("  ⋯ %s %s", c.what, formatSeconds(now.Sub(c.since)))
-		if c.done >= 0 {
-			line += " " + progressBar(c.done)
+		line := fmt.Sprintf("  ⋯ %s %s", c.about, formatSeconds(now.Sub(c.since)))
+		if c.share >= 0 {
+			line += " " + progressBar(c.share)
 		}
 		lines = append(lines, strings.TrimRight(line+" "+c.message, " "))
 	}
@@ -88,7 +106,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	case asking:
 		doing = "waiting for you"
 	case len(s.calls) == 1:
-		doing = "running " + s.calls[0].what
+		doing = "running " + s.calls[0].about
 	case len(s.calls) > 1:
 		doing = "running " + screen.Plural(len(s.calls), "tool")
 	}
@@ -100,7 +118,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 		parts = append(parts, "in all "+formatSpent(&s.total))
 	}
 	if s.window > 0 && s.context > 0 {
-		parts = append(parts, fmt.Sprintf("%d %% of the context", s.context*100/s.window))
+		parts = append(parts, fmt.Sprintf("%d%% of the context", s.context*100/s.window))
 	}
 	return append(lines, "● "+strings.Join(append(parts, "Ctrl-C stops"), " · "))
 }
@@ -108,17 +126,17 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 // barWidth is the width of a progress bar in columns.
 const barWidth = 20
 
-func progressBar(done float64) string {
-	full := int(done * barWidth)
+func progressBar(share float64) string {
+	full := int(share * barWidth)
 	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
-// formatSpent formats tokens, and their cost if it is known.
+// formatSpent formats tokens and cost as ↑1.2k ↓300 0.12 USD, without the cost if it is not known.
 func formatSpent(u *run.Spent) string {
 	return strings.TrimSpace("↑" + formatTokens(u.Input) + " ↓" + formatTokens(u.Output) + " " + screen.Cost(u.Cost))
 }
 
-// formatTokens formats a count in few characters, such as 1.2k.
+// formatTokens formats a count as 999, 1.2k or 3.4M.
 func formatTokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -129,7 +147,7 @@ func formatTokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// formatSeconds formats a duration as 59 s or 1:00.
+// formatSeconds formats a duration as 59 s, or as 1:00 from a minute on.
 func formatSeconds(d time.Duration) string {
 	s := int(d.Seconds())
 	if s < 60 {

@@ -40,13 +40,13 @@ const (
 	prompt         = "you ›"
 	promptWidth    = 6   // columns of the prompt with a space
 	defaultColumns = 80  // if the width of the terminal is not known
-	maxNotice      = 200 // characters
+	maxNotice      = 200 // characters of a line of progress
 
 	// maxFrameWait bounds the wait for a frame that the renderer may leave out.
 	maxFrameWait = time.Second
 )
 
-// Terminal is a [screen.Screen].
+// Terminal is a [screen.Screen] on a terminal. Its methods may be called concurrently.
 type Terminal struct {
 	ctx      context.Context // of external editors and requests for completions
 	cancel   context.CancelFunc
@@ -180,6 +180,7 @@ func (t *Terminal) awaitBusyFrame() {
 	}
 }
 
+// printQuestion prints a question that was entered, with the prompt before its first line.
 func (t *Terminal) printQuestion(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -258,6 +259,7 @@ func (t *Terminal) endAnswerLocked() {
 	t.answerLocked(lines)
 }
 
+// answerLocked prints finished lines of an answer, below a heading if they are its first.
 func (t *Terminal) answerLocked(lines []string) {
 	if len(lines) == 0 {
 		return
@@ -293,7 +295,8 @@ func (t *Terminal) noteLines(style screen.Style, text string) []string {
 	return lines
 }
 
-// printLocked prints lines into the scrollback, in portions that fit on the screen.
+// printLocked prints lines into the scrollback, in portions that fit on the screen, and removes the line of progress. It
+// may wait for room, see [Terminal.room]. It changes lines.
 func (t *Terminal) printLocked(lines []string) {
 	t.send(noticeMsg(""))
 	width := t.columns()
@@ -317,5 +320,6 @@ func (t *Terminal) columns() int {
 	return defaultColumns
 }
 
-// send sends a message to the model. The messages of a goroutine stay in order.
+// send sends a message to the model, and waits until it is taken. The messages of a goroutine stay in order. After the end
+// of the program they are dropped.
 func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }
