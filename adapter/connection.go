@@ -56,20 +56,25 @@ type server struct {
 	ready   chan struct{} // closed when it is open, or err is set
 }
 
-// open connects to the server, subscribes to its changes and lists its tools. In this order no
-// change is missed.
-func (s *server) open(ctx context.Context) (l listing, err error) {
+// open connects to the server and lists its tools. If it fails, it closes what it opened, and the
+// error names the server.
+func (s *server) open(ctx context.Context) (listing, error) {
 	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("server %q: %w", s.label, err)
-			_ = s.close()
-		}
-	}()
+	l, err := s.begin(ctx)
+	if err != nil {
+		_ = s.close()
+		return listing{}, fmt.Errorf("server %q: %w", s.label, err)
+	}
+	return l, nil
+}
+
+// begin connects to the server, subscribes to its changes and lists its tools. In this order no
+// change is missed.
+func (s *server) begin(ctx context.Context) (l listing, err error) {
 	if s.client = s.recipe.Client; s.client == nil {
 		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connectOptions()); err != nil {
-			return listing{}, err
+			return l, err
 		}
 	} else if level := s.level.Load(); level != nil {
 		if err := setLogLevel(ctx, s.client, *level); err != nil {
@@ -77,7 +82,7 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 		}
 	}
 	if !s.start(func() { s.watch.run(s.life, s.client) }) {
-		return listing{}, errToolsetClosed
+		return l, errToolsetClosed
 	}
 	s.watch.subscribed(ctx)
 	return s.list(ctx)
@@ -98,7 +103,7 @@ func (s *server) openAndTake(ctx context.Context) error {
 
 // connectOptions returns the options for connecting to the server.
 func (s *server) connectOptions() *mcpclient.Options {
-	opts := withNotifications(withSourceOf(s.hostOptions(), s.label, s.question), s.watch.notify)
+	opts := withNotifications(withQuestions(s.hostOptions(), s.label, s.question), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
 	if s.policy.older.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
@@ -117,7 +122,7 @@ func (s *server) hostOptions() *mcpclient.Options {
 	return s.opts.Client
 }
 
-// withNotifications returns options with a handler of notifications that runs before the host's.
+// withNotifications adds to options a handler of notifications that runs before the host's.
 func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) *mcpclient.Options {
 	next := opts.OnNotification
 	opts.OnNotification = func(n *mcp.Notification) {
@@ -142,12 +147,13 @@ type listing struct {
 	unmatched []string // entries of Allow and Deny
 }
 
-// setListing replaces what the server lists, and the pins.
+// setListing replaces what the server lists, and the pins. In a toolset the lock of the roster is held.
 func (s *server) setListing(l listing, pins map[string]string) {
 	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 }
 
-// list asks for the server's tools. A tool that cannot be used is skipped.
+// list asks for the server's tools, and stores the list for the next program. A tool that cannot be
+// used is skipped. A server without tools has an empty list.
 func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l listing, err error) {
 	if s.client.Server().Capabilities.Tools == nil {
 		return l, nil
@@ -165,7 +171,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 	return s.makeTools(defs), nil
 }
 
-// makeTools converts what the server lists to tools.
+// makeTools converts what the server lists to tools, and notes those that cannot be offered.
 func (s *server) makeTools(defs []*mcp.Tool) (l listing) {
 	seen := map[string]bool{}
 	var listed []string

@@ -72,6 +72,7 @@ func placeOf(s *Server) string {
 	return excerpt.Limit((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxPlace)
 }
 
+// withoutUser returns a URL without its user info. What is not a URL is returned as it is.
 func withoutUser(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -2,10 +2,8 @@ package adapter
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -73,13 +71,4 @@ func (s *server) unmatchedBy(listed []string) (out []string) {
 		}
 	}
 	return out
-}
-
-// guarded calls a function of the host. A panic becomes an error, and its stack is logged.
-func guarded(log *slog.Logger, what string, fn func() error) error {
-	err := bound.Run(what, fn)
-	if p, ok := err.(*bound.PanicError); ok {
-		log.Error(p.Error(), "stack", string(p.Stack))
-	}
-	return err
 }

@@ -62,7 +62,8 @@ type sending struct {
 	task    string             // that the call has become before, "" if it has not
 }
 
-// intercept sends a request through the interceptors.
+// intercept sends a request through the interceptors. An error is an interceptedError, unless it is
+// that of send or ctx has ended.
 func (s *sending) intercept(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
 	all := s.tool.calls.intercept
 	if len(all) == 0 {
@@ -100,7 +101,8 @@ type interceptedError struct{ err error }
 func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error() }
 func (e *interceptedError) Unwrap() error { return e.err }
 
-// send is the innermost handler: approval and the call itself.
+// send is the innermost handler: approval and the call itself. It notes its error, whether a server may
+// have received the call, and whether the outcome is unknown.
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
 	defer func() {
 		s.err = err
@@ -166,7 +168,8 @@ func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption)
 	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continued(t, opts))...)
 }
 
-// roundError is the error of a round that belongs to another call.
+// roundError is the error of a call that cannot be continued: the round or the task is not its own, or
+// is missing.
 type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }

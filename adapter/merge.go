@@ -29,8 +29,8 @@ type union struct {
 
 // merging is a merged catalog with the catalogs that it was merged from.
 type merging struct {
-	of  []*Catalog
-	all *Catalog
+	parts []*Catalog
+	all   *Catalog
 }
 
 var _, _ Source = (*Toolset)(nil), (*union)(nil)
@@ -49,21 +49,21 @@ func (m *union) Catalog(p profile.Profile) *Catalog {
 	if len(m.sources) == 1 {
 		return m.sources[0].Catalog(p)
 	}
-	of := make([]*Catalog, 0, 8)
+	parts := make([]*Catalog, 0, 8)
 	for _, s := range m.sources {
-		of = append(of, s.Catalog(p))
+		parts = append(parts, s.Catalog(p))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if last := m.last[p]; last != nil && slices.Equal(last.of, of) {
+	if last := m.last[p]; last != nil && slices.Equal(last.parts, parts) {
 		return last.all
 	}
-	all := merge(of)
-	m.last[p] = &merging{of: slices.Clone(of), all: all}
+	all := merge(parts)
+	m.last[p] = &merging{parts: slices.Clone(parts), all: all}
 	return all
 }
 
-// merge combines catalogs.
+// merge combines catalogs. Its bounds are the largest of theirs.
 func merge(catalogs []*Catalog) *Catalog {
 	var names []string
 	var ids []identity
@@ -97,18 +97,18 @@ func merge(catalogs []*Catalog) *Catalog {
 // renamed returns a copy of the catalog with other names. Only its tools and definitions are set.
 func (c *Catalog) renamed(names []string) *Catalog {
 	out := &Catalog{tools: make([]*Tool, len(names)), offered: definitions{tools: slices.Clone(c.offered.tools)}}
-	renamed := map[string]string{}
+	newNames := map[string]string{} // by the old ones
 	for i, name := range names {
 		out.tools[i] = c.tools[i].named(name)
 		if was := c.tools[i].name; was != name {
-			renamed[was] = name
+			newNames[was] = name
 			function := *c.offered.tools[i].Function
 			function.Name = name
 			out.offered.tools[i] = llms.Tool{Type: c.offered.tools[i].Type, Function: &function}
 		}
 	}
 	for _, change := range c.offered.changes {
-		if name, ok := renamed[change.Tool]; ok {
+		if name, ok := newNames[change.Tool]; ok {
 			change.Tool = name
 		}
 		out.offered.changes = append(out.offered.changes, change)

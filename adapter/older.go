@@ -14,7 +14,8 @@ import (
 var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and may have acted before it asked; " +
 	"the connection allows it now: call the tool again only if it does no harm twice")
 
-// attempt runs the call on the tool's present connection.
+// attempt runs the call on the tool's present connection. It also returns the tool as that connection
+// has it, nil if the call was not sent.
 func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
 	t, conn, err := s.tool.calls.held(ctx, s.tool)
 	if err != nil {

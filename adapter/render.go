@@ -14,11 +14,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Texts for results without text.
+// Texts for results without text, and for media.
 const (
 	noContent = "(the tool returned no content)"
 	noReason  = "(the tool failed without giving a reason)"
 
+	tooLarge      = ", left out because it is too large"
 	waitsForInput = "(the tool waits for input; it has not finished)"
 )
 
@@ -118,12 +119,12 @@ func (r *rendering) attach(kind, mimeType string, data []byte) {
 	}
 	about := fmt.Sprintf("%s: %s, %s", kind, excerpt.Limit(mimeType, 100), size(int64(len(data))))
 	if !r.take(mimeType, data) {
-		about += ", left out because it is too large"
+		about += tooLarge
 	}
 	r.parts = append(r.parts, "["+about+"]")
 }
 
-// take adds media if there is room.
+// take adds media, and reports whether there was room.
 func (r *rendering) take(mimeType string, data []byte) bool {
 	if len(data) > r.room {
 		return false
@@ -145,10 +146,9 @@ func (r *rendering) resource(c *mcp.ResourceContents) {
 		return
 	}
 	about := fmt.Sprintf("%s: %s of binary data", head, size(int64(len(c.Blob))))
-	for _, kind := range []string{"image/", "audio/"} {
-		if strings.HasPrefix(c.MIMEType, kind) && len(c.Blob) > 0 && !r.take(c.MIMEType, c.Blob) {
-			about += ", left out because it is too large"
-		}
+	isMedia := strings.HasPrefix(c.MIMEType, "image/") || strings.HasPrefix(c.MIMEType, "audio/")
+	if isMedia && len(c.Blob) > 0 && !r.take(c.MIMEType, c.Blob) {
+		about += tooLarge
 	}
 	r.parts = append(r.parts, "["+about+"]")
 }
@@ -172,6 +172,7 @@ func linkText(l *mcp.Resource) string {
 	return b.String() + "]"
 }
 
+// size writes a number of bytes for a model.
 func size(n int64) string {
 	switch {
 	case n >= 1<<20:

@@ -135,7 +135,8 @@ func (r *roster) fail(s *server, err error) bool {
 	return true
 }
 
-// named returns the servers with these names, or all that are connected if names is empty.
+// named returns the servers with these names, or all but those that rest if names is empty. The error
+// names a server that is not there.
 func (r *roster) named(names []string) ([]*server, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,7 +156,8 @@ func (r *roster) named(names []string) ([]*server, error) {
 	}), nil
 }
 
-// reserve reserves the name of a server that is being opened.
+// reserve reserves the name of a server that is being opened, until add. The error says that it is
+// taken.
 func (r *roster) reserve(label string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

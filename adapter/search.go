@@ -47,6 +47,7 @@ type servings struct {
 	index func() *search.Index
 }
 
+// served indexes what a function serves, nil if that is nothing.
 func served(all map[string]string) *servings {
 	if len(all) == 0 {
 		return nil
@@ -74,6 +75,7 @@ func (t *Tool) Serving(query string, limit int) iter.Seq2[string, string] {
 	}
 }
 
+// docsOf returns what a search finds of tools, in their order.
 func docsOf(tools []*Tool) []search.Doc {
 	docs := make([]search.Doc, len(tools))
 	for i, t := range tools {

@@ -76,6 +76,7 @@ type Server struct {
 	Pins map[string]string
 }
 
+// checkServer returns an error for settings that are missing, unknown, or do not go together.
 func checkServer(s *Server) error {
 	switch {
 	case s.Name == "":

@@ -60,8 +60,8 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// withSource returns the context of a handler of a server's requests.
-func withSource(ctx context.Context, server string) context.Context {
+// sourced returns the context of a handler of a server's requests.
+func sourced(ctx context.Context, server string) context.Context {
 	source := &RequestSource{Server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
@@ -79,19 +79,19 @@ func withSource(ctx context.Context, server string) context.Context {
 // caller, even without an Elicitation handler. A toolset uses WithSource for its own connections;
 // use it for a [Server.Client], with the Name of the [Server].
 func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
-	return withSourceOf(opts, server, func(context.Context) func(error) { return func(error) {} })
+	return withQuestions(opts, server, func(context.Context) func(error) { return func(error) {} })
 }
 
-// withSourceOf is WithSource with a function that is called when a question begins, and whose
+// withQuestions is WithSource with a function that is called when a question begins, and whose
 // result is called when it ends.
-func withSourceOf(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
+func withQuestions(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
 	var out mcpclient.Options
 	if opts != nil {
 		out = *opts
 	}
 	if h := out.Sampling; h != nil {
 		out.Sampling = inquiry.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (_ *mcp.CreateMessageResult, err error) {
-			ctx = withSource(ctx, server)
+			ctx = sourced(ctx, server)
 			answered := question(ctx)
 			defer func() { answered(err) }()
 			if c := callerFrom(ctx); c.CreateMessage != nil {
@@ -106,7 +106,7 @@ func withSourceOf(opts *mcpclient.Options, server string, question func(context.
 		handler = onlyCallers{}
 	}
 	out.Elicitation = inquiry.WrapElicitation(handler, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
-		ctx = withSource(ctx, server)
+		ctx = sourced(ctx, server)
 		answered := question(ctx)
 		defer func() { answered(err) }()
 		if c := callerFrom(ctx); c.Elicit != nil {

@@ -17,14 +17,14 @@ import (
 
 // spill keeps long results in memory.
 type spill struct {
-	limit   int
-	tool    *Tool
+	limit   int                        // bytes of all texts
+	tool    *Tool                      // reads the texts
 	current func(*Tool) (*Tool, error) // as in calls
 
 	mu    sync.Mutex
-	used  int
-	texts map[string]string
-	order []string // handles, oldest first
+	used  int               // bytes of all texts
+	texts map[string]string // by handle
+	order []string          // handles, oldest first
 }
 
 func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {

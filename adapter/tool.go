@@ -47,7 +47,8 @@ type Tool struct {
 	local func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
 }
 
-// newTool returns a tool for a definition. client is nil for the toolset's own.
+// newTool returns a tool for a definition. client is nil for a tool of this program. The error says why
+// the input schema cannot be used.
 func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
 	if name := p.keyInArgument; name != "" {

@@ -1,7 +1,6 @@
 package sampling
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -156,6 +156,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	})
 }
 
+// hash returns the SHA-256 of JSON in hexadecimal digits, "" for none.
 func hash(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -166,11 +167,9 @@ func hash(raw json.RawMessage) string {
 
 // encoded returns a value's JSON as on the wire, nil if it cannot be encoded.
 func encoded(v any) json.RawMessage {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
+	raw, err := jsonrpc.Marshal(v)
+	if err != nil {
 		return nil
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return raw
 }

@@ -1,8 +1,10 @@
 package inquiry
 
-import "context"
+import (
+	"context"
 
-import "github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
 
 // ReviewLaterError is the error of a [mcp.SamplingHandler] for a request that a person has to
 // approve first. It matches [mcp.ErrAnswerLater]: whoever calls the tool shows the request to
