@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/internal/search"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // Catalog is what a model is offered in one request: tools, their names, and their schemas for
@@ -17,10 +18,11 @@ import (
 // under it, even if servers have changed since. Take a new catalog for each model call, and use
 // it to answer the reply. The zero value has no tools.
 type Catalog struct {
-	tools   []*Tool
-	byName  map[string]*Tool
-	folded  map[string]*Tool // by lower-case name: names are unique regardless of case
-	offered definitions
+	tools       []*Tool
+	definitions []llms.Tool // of the tools, in their order
+	changes     []profile.Change
+	byName      map[string]*Tool
+	folded      map[string]*Tool // by lower-case name: names are unique regardless of case
 
 	parallelism int // of one Dispatch
 	maxResult   int // bytes of a text that belongs to no tool
@@ -50,24 +52,39 @@ func (all catalogs) of(p profile.Profile) *Catalog {
 	return build()
 }
 
-// newCatalog returns the catalog of a source.
+// newCatalog returns the catalog of tools with distinct names for a provider.
 func newCatalog(all []*Tool, p profile.Profile, parallelism, maxResult int) *Catalog {
-	offered := define(all, p)
-	shown := make([]*Tool, len(all))
-	for i, tool := range all {
-		shown[i] = tool.shownAs(offered.wrapped[i])
+	c := &Catalog{
+		tools: make([]*Tool, len(all)), definitions: make([]llms.Tool, len(all)),
+		parallelism: parallelism, maxResult: maxResult,
 	}
-	c := &Catalog{offered: *offered, parallelism: parallelism, maxResult: maxResult}
-	c.index(shown)
+	rooms := map[*policy]*rewrite.Room{} // by server
+	for i, tool := range all {
+		if rooms[tool.policy] == nil {
+			rooms[tool.policy] = &rewrite.Room{}
+		}
+		written := tool.input.For(p, rooms[tool.policy])
+		function := &llms.FunctionDefinition{
+			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
+		}
+		if p == profile.Gemini || p == profile.GoogleAI {
+			function.Parameters = written.Root
+		}
+		c.tools[i], c.definitions[i] = tool.shownAs(written.Wrapped), llms.Tool{Type: "function", Function: function}
+		for _, change := range written.Changes {
+			change.Tool = tool.name
+			c.changes = append(c.changes, change)
+		}
+	}
+	c.index()
 	return c
 }
 
-// index adds tools with distinct names to the catalog.
-func (c *Catalog) index(all []*Tool) {
-	c.tools = all
-	c.byName = make(map[string]*Tool, len(all))
-	c.folded = make(map[string]*Tool, len(all))
-	for _, tool := range all {
+// index makes the tools known by their names.
+func (c *Catalog) index() {
+	c.byName = make(map[string]*Tool, len(c.tools))
+	c.folded = make(map[string]*Tool, len(c.tools))
+	for _, tool := range c.tools {
 		c.byName[tool.name] = tool
 		c.folded[strings.ToLower(tool.name)] = tool
 	}
@@ -79,12 +96,12 @@ func (c *Catalog) index(all []*Tool) {
 // map[string]any that must not be modified. With [profile.Plain] it is the schema as the server
 // wrote it; langchaingo's openai, anthropic, mistral and bedrock providers pass it on unchanged.
 func (c *Catalog) Definitions() []llms.Tool {
-	if len(c.offered.tools) == 0 {
+	if len(c.definitions) == 0 {
 		return nil
 	}
-	out := make([]llms.Tool, len(c.offered.tools))
+	out := make([]llms.Tool, len(c.definitions))
 	functions := make([]llms.FunctionDefinition, len(out))
-	for i, tool := range c.offered.tools {
+	for i, tool := range c.definitions {
 		functions[i] = *tool.Function
 		out[i] = llms.Tool{Type: tool.Type, Function: &functions[i]}
 	}
@@ -97,7 +114,7 @@ func (c *Catalog) Definitions() []llms.Tool {
 // keywords and unused definitions, and objects that were closed to other properties because the
 // provider requires it, if their schemas say nothing about those.
 func (c *Catalog) Changes() []profile.Change {
-	return append([]profile.Change(nil), c.offered.changes...)
+	return append([]profile.Change(nil), c.changes...)
 }
 
 // Tools returns the tools, in the order of the definitions.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
@@ -81,37 +79,36 @@ func merge(catalogs []*Catalog) *Catalog {
 	}
 	tellApart(names, ids)
 	out := &Catalog{}
-	tools := make([]*Tool, 0, len(names))
 	for _, c := range catalogs {
 		out.parallelism = max(out.parallelism, c.parallelism)
 		out.maxResult = max(out.maxResult, c.maxResult)
-		renamed := c.renamed(names[len(tools):][:len(c.tools)])
-		tools = append(tools, renamed.tools...)
-		out.offered.tools = append(out.offered.tools, renamed.offered.tools...)
-		out.offered.changes = append(out.offered.changes, renamed.offered.changes...)
+		renamed := c.renamed(names[len(out.tools):][:len(c.tools)])
+		out.tools = append(out.tools, renamed.tools...)
+		out.definitions = append(out.definitions, renamed.definitions...)
+		out.changes = append(out.changes, renamed.changes...)
 	}
-	out.index(tools)
+	out.index()
 	return out
 }
 
-// renamed returns a copy of the catalog with other names. Only its tools and definitions are set.
+// renamed returns a copy of the catalog with other names. Only its tools, definitions and changes are set.
 func (c *Catalog) renamed(names []string) *Catalog {
-	out := &Catalog{tools: make([]*Tool, len(names)), offered: definitions{tools: slices.Clone(c.offered.tools)}}
+	out := &Catalog{tools: make([]*Tool, len(names)), definitions: slices.Clone(c.definitions)}
 	newNames := map[string]string{} // by the old ones
 	for i, name := range names {
 		out.tools[i] = c.tools[i].named(name)
 		if was := c.tools[i].name; was != name {
 			newNames[was] = name
-			function := *c.offered.tools[i].Function
+			function := *c.definitions[i].Function
 			function.Name = name
-			out.offered.tools[i] = llms.Tool{Type: c.offered.tools[i].Type, Function: &function}
+			out.definitions[i].Function = &function
 		}
 	}
-	for _, change := range c.offered.changes {
+	for _, change := range c.changes {
 		if name, ok := newNames[change.Tool]; ok {
 			change.Tool = name
 		}
-		out.offered.changes = append(out.offered.changes, change)
+		out.changes = append(out.changes, change)
 	}
 	for i, tool := range out.tools {
 		if tool != c.tools[i] && tool.isReader() {

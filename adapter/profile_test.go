@@ -62,13 +62,13 @@ func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 // parametersOf writes a tool for a profile and decodes the parameters as a provider would.
 func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]any, strict bool, changes []profile.Change) {
 	t.Helper()
-	d := define([]*Tool{tool}, p)
-	*tool = *tool.shownAs(d.wrapped[0])
-	raw, err := json.Marshal(d.tools[0].Function.Parameters)
+	c := newCatalog([]*Tool{tool}, p, 1, 0)
+	*tool = *c.tools[0]
+	raw, err := json.Marshal(c.definitions[0].Function.Parameters)
 	check.Must(t, err)
 	v, err := schema.Decode(raw)
 	check.Must(t, err)
-	return v.(map[string]any), d.tools[0].Function.Strict, d.changes
+	return v.(map[string]any), c.definitions[0].Function.Strict, c.changes
 }
 
 // offered returns the schema of a tool as written for a profile. It checks that the schema is
@@ -206,14 +206,14 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	for name, raw := range publishedSchemas(t) {
 		tool := toolWith(t, string(raw))
 		for _, p := range []profile.Profile{profile.Plain, profile.OpenAI, profile.Anthropic} {
-			d := define([]*Tool{tool}, p)
-			*tool = *tool.shownAs(d.wrapped[0])
-			for _, c := range d.changes {
-				if c.Effect != "same" && !needed.MatchString(c.Note) {
-					t.Errorf("%s for %s: got %+v, want nothing lost", name, p, c)
+			c := newCatalog([]*Tool{tool}, p, 1, 0)
+			*tool = *c.tools[0]
+			for _, change := range c.changes {
+				if change.Effect != "same" && !needed.MatchString(change.Note) {
+					t.Errorf("%s for %s: got %+v, want nothing lost", name, p, change)
 				}
 			}
-			if got, _ := d.tools[0].Function.Parameters.(json.RawMessage); len(d.changes) == 0 && string(got) != string(tool.input.Parameters) {
+			if got, _ := c.definitions[0].Function.Parameters.(json.RawMessage); len(c.changes) == 0 && string(got) != string(tool.input.Parameters) {
 				t.Errorf("%s for %s: got %s without a change, want %s", name, p, got, tool.input.Parameters)
 			}
 		}
@@ -243,13 +243,13 @@ func TestChangesThatAreListed(t *testing.T) {
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{"/properties/a examples same"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := define([]*Tool{toolWith(t, tt.schema)}, tt.p)
-			raw, err := json.Marshal(d.tools[0].Function.Parameters)
+			catalog := newCatalog([]*Tool{toolWith(t, tt.schema)}, tt.p, 1, 0)
+			raw, err := json.Marshal(catalog.definitions[0].Function.Parameters)
 			if err != nil || string(raw) != tt.want {
 				t.Errorf("got %s, %v, want %s", raw, err, tt.want)
 			}
 			var changes []string
-			for _, c := range d.changes {
+			for _, c := range catalog.changes {
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
 			}
 			check.Same(t, "changes", changes, tt.changes)
