@@ -23,10 +23,10 @@ type calls struct {
 	// error is an [ErrStale].
 	current func(*Tool) (*Tool, error)
 
-	// hold returns the present version of a tool with its connection, which the caller releases.
+	// hold returns the present version of a tool, with its connection until release is called.
 	// older reconnects the server of a tool in an older protocol revision, and reports whether it
 	// has that revision now. Both are nil for functions.
-	hold  func(context.Context, *Tool) (*Tool, lease, error)
+	hold  func(context.Context, *Tool) (now *Tool, release func(), err error)
 	older func(ctx context.Context, t *Tool, why error) bool
 
 	// fit shortens the text of a tool's result to its bound.
@@ -70,21 +70,13 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 	return now, nil
 }
 
-// lease is a call's use of a connection.
-type lease interface{ release(by *Caller) }
-
-// noLease is the lease of a function.
-type noLease struct{}
-
-func (noLease) release(*Caller) {}
-
 // held is hold, which functions lack.
-func (c *calls) held(ctx context.Context, t *Tool) (*Tool, lease, error) {
+func (c *calls) held(ctx context.Context, t *Tool) (now *Tool, release func(), err error) {
 	if c.hold != nil {
 		return c.hold(ctx, t)
 	}
-	now, err := c.reachable(t)
-	return now, noLease{}, err
+	now, err = c.reachable(t)
+	return now, func() {}, err
 }
 
 // approve returns the arguments that were approved. edited reports whether they differ from the

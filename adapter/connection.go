@@ -30,7 +30,6 @@ type server struct {
 
 	// Provided by the toolset.
 	start    func(func()) bool // runs a goroutine; false if the toolset is closed
-	released func(*server, *Caller)
 	question func(ctx context.Context) (answered func(error))
 	schemas  *schema.Cache
 	level    *atomic.Pointer[mcp.LogLevel]

@@ -24,7 +24,7 @@ func (c *connector) newServer(recipe *Server, p *policy) *server {
 	s := &server{
 		label: recipe.Name, recipe: recipe, policy: p, opts: c.opts, pins: recipe.Pins,
 		listing: make(chan struct{}, 1),
-		start:   c.roster.start, released: c.lender.released, schemas: &c.schemas, level: &c.level, calls: c.calls,
+		start:   c.roster.start, schemas: &c.schemas, level: &c.level, calls: c.calls,
 	}
 	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.notifyHost)
 	s.question = func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }

@@ -24,20 +24,17 @@ type lender struct {
 	doze      func(*server)                        // disconnects a lazy server; called with the lock held
 }
 
-// hold returns the present version of a tool, and a connection for a call of it, which the
-// caller releases.
-func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
-	now, err := l.reachable(tool)
-	if err != nil {
+// hold returns the present version of a tool, with its connection until release is called.
+func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
+	now, err = l.reachable(tool)
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if now.local != nil {
-		return now, noLease{}, nil
-	}
-	if now.policy.perUser > 0 {
+	case now.local != nil:
+		return now, func() {}, nil
+	case now.policy.perUser > 0:
 		return l.holdFor(ctx, now)
-	}
-	if now.client == nil {
+	case now.client == nil:
 		if err := l.awake(ctx, now.policy); err != nil {
 			return nil, nil, err
 		}
@@ -47,54 +44,51 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 	if now, err = l.reachable(now); err != nil { // with the server's present connection
 		return nil, nil, err
 	}
-	s, err := l.useSharedLocked(ctx, now.policy)
+	_, release, err = l.sharedLocked(ctx, now.policy)
+	return now, release, err
+}
+
+// holdFor is hold for a server with a connection per user.
+func (l *lender) holdFor(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
+	s, release, err := l.conn(ctx, tool.policy)
 	if err != nil {
 		return nil, nil, err
 	}
-	return now, s, nil
+	if now, err = l.toolOf(s, tool); err == nil {
+		return now, release, nil
+	}
+	release()
+	if tool.client == nil { // the stored list is outdated
+		_ = l.awake(ctx, tool.policy) // the next catalog gets the present list
+	}
+	return nil, nil, err
 }
 
-// conn returns a connection to a server for a request without a tool, which the caller releases.
-func (l *lender) conn(ctx context.Context, p *policy) (*server, error) {
+// conn returns a connection to a server, which may be used until release is called.
+func (l *lender) conn(ctx context.Context, p *policy) (s *server, release func(), err error) {
 	if p.perUser > 0 {
 		return l.userConn(ctx, p)
 	}
 	if err := l.awake(ctx, p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
-	return l.useSharedLocked(ctx, p)
+	return l.sharedLocked(ctx, p)
 }
 
-// useSharedLocked counts a call on the connection that all users of a server share, and returns it.
-func (l *lender) useSharedLocked(ctx context.Context, p *policy) (*server, error) {
+// sharedLocked is conn for the connection that all users of a server share, if it is there.
+func (l *lender) sharedLocked(ctx context.Context, p *policy) (_ *server, release func(), err error) {
 	s := l.roster.ofLocked(p)
 	switch {
 	case s == nil:
-		return nil, &unsentError{fmt.Errorf("server %q was removed", p.label)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q was removed", p.label)}
 	case s.client == nil: // it became idle again
-		return nil, &unsentError{fmt.Errorf("server %q: %w", p.label, errResting)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", p.label, errResting)}
 	}
-	s.useLocked(callerOf(ctx))
-	return s, nil
-}
-
-// holdFor is hold for a server with a connection per user.
-func (l *lender) holdFor(ctx context.Context, tool *Tool) (*Tool, lease, error) {
-	s, err := l.userConn(ctx, tool.policy)
-	if err != nil {
-		return nil, nil, err
-	}
-	own, err := l.toolOf(s, tool)
-	if err != nil {
-		s.release(callerOf(ctx))
-		if tool.client == nil { // the stored list is outdated
-			_ = l.awake(ctx, tool.policy) // the next catalog gets the present list
-		}
-		return nil, nil, err
-	}
-	return own, s, nil
+	by := callerOf(ctx)
+	s.useLocked(by)
+	return s, func() { l.release(s, by) }, nil
 }
 
 // errResting is the error of a call on a connection that has just become idle.
@@ -125,15 +119,8 @@ func (s *server) useLocked(by *Caller) {
 	s.callers[by]++
 }
 
-// release ends the use of a connection.
-func (s *server) release(by *Caller) {
-	if s != nil {
-		s.released(s, by)
-	}
-}
-
-// released ends the count of a call, and closes a replaced connection after its last one.
-func (l *lender) released(s *server, by *Caller) {
+// release ends the use of a connection by a call, and closes a replaced connection after its last one.
+func (l *lender) release(s *server, by *Caller) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()

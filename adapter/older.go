@@ -17,11 +17,11 @@ var errActedFirst = errors.New("the tool asked the user or the model in a way th
 // attempt runs the call on the tool's present connection. It also returns the tool as that connection
 // has it, nil if the call was not sent.
 func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
-	t, conn, err := s.tool.calls.held(ctx, s.tool)
+	t, release, err := s.tool.calls.held(ctx, s.tool)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer conn.release(callerOf(ctx))
+	defer release()
 	res, err := s.ask(ctx, t, r.Options)
 	return t, res, err
 }

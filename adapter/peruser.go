@@ -51,12 +51,12 @@ const (
 )
 
 // userConn returns the connection of the context's user for a call, and waits until it is free, for
-// the policy's CallTimeout or else for longestWait. It tells the context's caller why it waits. The
-// connection has to be released. After an error nothing was sent.
-func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
+// the policy's CallTimeout or else for longestWait. It tells the context's caller why it waits. After
+// an error nothing was sent.
+func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release func(), err error) {
 	user, known := l.userOf(ctx)
 	if !known {
-		return nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
 	}
 	by := callerOf(ctx)
 	limit := p.CallTimeout
@@ -72,20 +72,20 @@ func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 		l.roster.mu.Unlock()
 		switch {
 		case err != nil:
-			return nil, &unsentError{err}
+			return nil, nil, &unsentError{err}
 		case lent.conn != nil:
 			if lent.unopened {
 				l.openFor(ctx, lent.conn)
 			}
 			err := lent.conn.wait(ctx)
 			if err == nil {
-				return lent.conn, nil
+				return lent.conn, func() { l.release(lent.conn, by) }, nil
 			}
-			l.released(lent.conn, by)
+			l.release(lent.conn, by)
 			if _, abandoned := errors.AsType[*abandonedError](err); abandoned && ctx.Err() == nil {
 				continue
 			}
-			return nil, &unsentError{err}
+			return nil, nil, &unsentError{err}
 		case lent.why != told:
 			told = lent.why
 			callerFrom(ctx).waiting(ctx, told)
@@ -93,7 +93,7 @@ func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 		select {
 		case <-lent.changed:
 		case <-ctx.Done():
-			return nil, &unsentError{fmt.Errorf("server %q: %w", p.label, context.Cause(ctx))}
+			return nil, nil, &unsentError{fmt.Errorf("server %q: %w", p.label, context.Cause(ctx))}
 		}
 	}
 }

@@ -176,11 +176,11 @@ func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answe
 // An error that matches [mcp.ErrAnswerLater] leaves the question to a person; others say that
 // no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
-	t, conn, err := p.tool.calls.held(ctx, p.tool)
+	t, release, err := p.tool.calls.held(ctx, p.tool)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.release(callerOf(ctx))
+	defer release()
 	if t.client == nil {
 		return nil, &roundError{"there is no server"}
 	}

@@ -162,10 +162,10 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 		}
 	}
 	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
-	conn, err := a.toolset.lender.conn(ctx, s.policy)
+	conn, release, err := a.toolset.lender.conn(ctx, s.policy)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
 	}
-	defer conn.release(callerOf(ctx))
+	defer release()
 	return conn.client.ReadResource(ctx, uri, opts...)
 }
