@@ -32,6 +32,9 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	base, query := splitQuery(cfg.BaseURL)
 	cfg.BaseURL = base
 	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(base, "/"), query: query, config: &cfg}
+	if detected, err := detect(&cfg); err == nil && detected == "ollama" {
+		return "ollama", d.ollama(model)
+	}
 	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
 	entry := entryOf(list, model)
 	switch owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); {
@@ -40,11 +43,7 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	case owner == "vllm":
 		host = "vllm"
 	}
-	window = windowIn(entry)
-	if detected, err := detect(&cfg); err == nil && detected == "ollama" {
-		return "ollama", d.ollama(model)
-	}
-	return host, window
+	return host, windowIn(entry)
 }
 
 // discovery asks one endpoint.

@@ -19,7 +19,7 @@ const (
 	CodeTruncated     = "truncated"      // the answer broke off
 	CodeTooLarge      = "too_large"      // the answer is over Options.MaxReply
 	CodeMalformed     = "malformed"      // the answer breaks the API's format
-	CodeEmpty         = "empty"          // the answer has no choice
+	CodeEmpty         = "empty"          // the answer has no choice or no output, or the host broke off before the model said anything
 	CodeContentFilter = "content_filter" // the host withheld the answer
 	CodeNoToolCall    = "no_tool_call"   // a call was required, and the model made none
 )
@@ -101,7 +101,7 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 	switch e.Code {
-	case "insufficient_quota", "billing_hard_limit_reached", "content_filter", CodeContextLength:
+	case "insufficient_quota", "billing_hard_limit_reached", CodeContentFilter, CodeContextLength:
 		return false
 	case CodeUnreachable:
 		return !badCertificate(e.cause)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -152,9 +153,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	case r.Finish == FinishContentFilter: // a part of the calls may be withheld
 		a.calls = nil
 	case r.Finish == FinishStop && a.stopWord != "":
-		for _, s := range d.stops {
-			r.Stopped = r.Stopped || s == a.stopWord
-		}
+		r.Stopped = slices.Contains(d.stops, a.stopWord)
 	}
 	if err := d.settleCalls(x, a, r); err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ func Must(t testing.TB, err error) {
 // Err returns the error of a call, without its value.
 func Err[T any](_ T, err error) error { return err }
 
-// NoError reports an error; of says which, if the line does not.
+// NoError reports an error. Here and below, of or what names what was checked; it may be left out, or "", where the line
+// of the test tells.
 func NoError(t testing.TB, err error, of ...any) {
 	t.Helper()
 	if err != nil {
@@ -29,7 +30,7 @@ func NoError(t testing.TB, err error, of ...any) {
 	}
 }
 
-// Fails reports a call without an error; of says which, if the line does not.
+// Fails reports that there is no error.
 func Fails(t testing.TB, err error, of ...any) {
 	t.Helper()
 	if err == nil {
@@ -45,7 +46,7 @@ func Is(t testing.TB, err, want error, of ...any) {
 	}
 }
 
-// Text reports an error without want in its text, and none.
+// Text reports an error whose text lacks want. No error lacks it, too.
 func Text(t testing.TB, err error, want string, of ...any) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -53,7 +54,7 @@ func Text(t testing.TB, err error, want string, of ...any) {
 	}
 }
 
-// Equal reports two values that differ; what says of what, if the line does not.
+// Equal reports two values that differ.
 func Equal[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
 	if got != want {
@@ -61,7 +62,7 @@ func Equal[T comparable](t testing.TB, what any, got, want T) {
 	}
 }
 
-// Same is Equal for values of any type. It shows only what differs.
+// Same is Equal for values of any type, such as maps and pointers. It shows only what differs.
 func Same(t testing.TB, what, got, want any, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
@@ -77,7 +78,7 @@ func Contains(t testing.TB, what any, text, part string) {
 	}
 }
 
-// about begins a report.
+// about returns the beginning of a report: the names of what was checked, "" for none.
 func about(of []any) string {
 	text := strings.TrimSpace(fmt.Sprintln(of...))
 	if text == "" {

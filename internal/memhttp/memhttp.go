@@ -107,6 +107,7 @@ func (s *Server) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 }
 
+// add counts a connection. It returns false if the server is closed or refuses connections.
 func (s *Server) add(server, client net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,6 +119,7 @@ func (s *Server) add(server, client net.Conn) bool {
 	return true
 }
 
+// forget ends the count of a connection that add has counted.
 func (s *Server) forget(server net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

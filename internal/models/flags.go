@@ -40,7 +40,11 @@ func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 	set.IntVar(&m.MaxTokens, "max-tokens", 0, "maximum number of `tokens` of a reply; default: the model's")
 	set.Int64Var(&m.Window, "window", 0, "size of the model's context window in `tokens`; default: as the endpoint says, or 128,000")
 	set.Func("extra", "JSON `object` with additional fields for each request, for features of a host", func(text string) error {
-		return json.Unmarshal([]byte(text), &m.Extra)
+		m.Extra = nil
+		if err := json.Unmarshal([]byte(text), &m.Extra); err != nil || m.Extra == nil {
+			return errors.New(`want a JSON object, such as {"top_k": 20}`)
+		}
+		return nil
 	})
 	set.Func("prices", "`file` with the prices of models, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of the currency per million tokens, \"output\": …}]}", f.readPrices)
 	return f
@@ -69,7 +73,7 @@ func (f *Flags) Complete() error {
 		return err
 	}
 	m := &f.Model
-	if err := m.check(); err != nil {
+	if err := m.complete(); err != nil {
 		return err
 	}
 	switch { // a key of the environment goes to its own host, or to one of the command line

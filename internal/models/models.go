@@ -55,8 +55,9 @@ const OpenAI = "https://api.openai.com/v1"
 // efforts are the efforts of reasoning that the hosts know, the least first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// check returns an error for the first invalid setting, and completes the others.
-func (m *Model) check() error {
+// complete returns an error for the first invalid setting. Otherwise it takes the window from its older name, and the
+// slash off the end of the URL.
+func (m *Model) complete() error {
 	switch {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
 		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", hosttext.Line(m.API, 40))
@@ -128,16 +129,15 @@ func Read(path string) (*File, error) {
 		return nil, fmt.Errorf("read models: %w", err)
 	}
 	f := &File{path: path}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(f); err != nil {
+	if err := decode(data, f); err != nil {
 		return nil, fmt.Errorf("read models: %s: %w", path, err)
 	}
-	for name, model := range f.Models {
+	for _, name := range f.Names() {
+		model := f.Models[name]
 		if model.BaseURL == "" && model.API != Messages || model.Name == "" {
 			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, hosttext.Line(name, 80))
 		}
-		if err := model.check(); err != nil {
+		if err := model.complete(); err != nil {
 			return nil, fmt.Errorf("read models: %s: %s: %w", path, hosttext.Line(name, 80), err)
 		}
 		f.Models[name] = model
@@ -146,6 +146,23 @@ func Read(path string) (*File, error) {
 		return nil, fmt.Errorf("read models: %s: default: %s is not one of the models: %s", path, hosttext.Line(f.Default, 80), f.names())
 	}
 	return f, nil
+}
+
+// decode reads the one object of a file. It refuses unknown members.
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text shows a type of Go
+		return fmt.Errorf("%s: want another kind of value than a %s", cmp.Or(wrong.Field, "the file"), wrong.Value)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("there is more text after the object, at byte %d", d.InputOffset())
+	}
+	return nil
 }
 
 // read reads a file of bounded size that is not a pipe or a device.

@@ -3,6 +3,7 @@ package models_test
 import (
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,6 +47,8 @@ func TestWrongModels(t *testing.T) {
 		`{"models": {"a": {"url": "x"}}}`:     `unknown field "url"`,
 		`{"models": {"a": {"baseUrl": "x"}}}`: "a: want a baseUrl and a model",
 		`{"models": {"a": {"baseUrl": "x", "model": "m", "effort": "superhigh"}}}`: `a: the effort "superhigh" is unknown; use none, `,
+		`{"models": {}} {"default": "a"}`:                                          "more text after the object",
+		`{"models": {"a": {"baseUrl": "x", "model": "m", "maxTokens": "9"}}}`:      "models.maxTokens: want another kind of value than a string",
 		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`:   "b is not one of the models: a",
 	} {
 		path := filepath.Join(t.TempDir(), "models.json")
@@ -70,8 +73,7 @@ func TestPublicURL(t *testing.T) {
 	}
 }
 
-// TestFlags has the settings of the command line, of a file, and of both.
-// TestKeysStayAtTheirHosts: a key of the environment goes neither to a host of another API nor to an address of a file.
+// A key of the environment goes neither to a host of another API nor to an address of a file.
 func TestKeysStayAtTheirHosts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
 	write(t, path, `{"models": {"own": {"api": "messages", "model": "c", "baseUrl": "https://gateway", "apiKey": "filed"},
@@ -102,6 +104,7 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 	}
 }
 
+// The settings come from the command line, from a file, or from both.
 func TestFlags(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
 	write(t, path, `{"models": {"big": {"baseUrl": "https://h/v1", "model": "gpt-6-astra", "apiKey": "k", "effort": "high", "window": 400000, "maxTokens": 9,
@@ -133,11 +136,15 @@ func TestFlags(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-model m -model-api soap": "use chat, responses or messages", "-model m -window -1": "below 0", "-model-api messages -model c -host vllm": "OpenAI-compatible",
-		"-model m -base-url h/v1": "is http:// or https:// missing",
+		"-model m -base-url h/v1": "is http:// or https:// missing", "-model m -extra [1]": "want a JSON object, such as", "-model m -extra null": "want a JSON object, such as",
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
+		set.SetOutput(io.Discard)
 		f := models.Declare(set, env)
-		check.Must(t, set.Parse(strings.Fields(args)))
-		check.Text(t, f.Complete(), want, args)
+		err := set.Parse(strings.Fields(args))
+		if err == nil {
+			err = f.Complete()
+		}
+		check.Text(t, err, want, args)
 	}
 }

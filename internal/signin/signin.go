@@ -4,7 +4,6 @@ package signin
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -36,27 +35,18 @@ type Options struct {
 
 // Authorize gives a server of a file an HTTP client that signs in as the file says. The caller
 // closes the transport. It is nil if there is nothing to sign in to: a command starts the server, or
-// its headers have a token.
+// its headers have a token and the file does not ask for a sign-in.
 func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
-	url, use := remote(s)
-	if url == "" {
+	remote, ok := s.Transport.(*mcpclient.HTTP)
+	if !ok || s.OAuth == nil && remote.Header.Get("Authorization") != "" {
 		return nil, nil
 	}
-	t, err := oauth.New(url, options(s, o))
+	t, err := oauth.New(remote.URL, options(s, o))
 	if err != nil {
 		return nil, err
 	}
-	use(t.Client())
+	remote.Client = t.Client()
 	return t, nil
-}
-
-// remote returns the URL of a server that may want a sign-in, and sets its HTTP client.
-func remote(s *config.Server) (url string, use func(*http.Client)) {
-	t, ok := s.Transport.(*mcpclient.HTTP)
-	if !ok || s.OAuth == nil && t.Header.Get("Authorization") != "" {
-		return "", nil
-	}
-	return t.URL, func(c *http.Client) { t.Client = c }
 }
 
 func options(s *config.Server, o *Options) *oauth.Options {

@@ -3,6 +3,7 @@ package testenv
 import (
 	"bufio"
 	"context"
+	"io"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -38,6 +39,7 @@ func (s *NPM) Listen(t testing.TB, ready *regexp.Regexp, args ...string) string 
 				}
 			}
 		}
+		_, _ = io.Copy(io.Discard, out) // the scanner gives up at a line of 64 KiB
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // field is a field of a struct that encoding/json decodes.
@@ -94,13 +96,19 @@ func (w *typeWriter) property(f field) (json.RawMessage, error) {
 	}
 	more := map[string]any{}
 	for _, bound := range []string{"minimum", "maximum"} {
-		if text := f.Tag.Get(bound); text != "" {
-			number := json.Number(text)
-			if _, err := number.Float64(); err != nil {
-				return nil, fmt.Errorf("%s %q is not a number", bound, text)
-			}
-			more[bound] = number
+		text, ok := f.Tag.Lookup(bound)
+		if !ok {
+			continue
 		}
+		kind, _ := jsonrpc.String(jsonrpc.Lookup(schema, "type"))
+		var number json.Number
+		switch err := json.Unmarshal([]byte(text), &number); {
+		case err != nil, text != number.String():
+			return nil, fmt.Errorf("%s %q is not a JSON number", bound, text)
+		case kind != "integer" && kind != "number":
+			return nil, fmt.Errorf("the tag %s is for numbers, not for %s", bound, schema)
+		}
+		more[bound] = number
 	}
 	if text := f.Tag.Get("jsonschema"); text != "" {
 		more["description"] = text

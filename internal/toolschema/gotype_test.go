@@ -106,7 +106,16 @@ func TestTypesWithoutSchema(t *testing.T) {
 		}{}, `the tag enum is for strings`},
 		{struct {
 			N int `minimum:"one"`
-		}{}, `minimum "one" is not a number`},
+		}{}, `minimum "one" is not a JSON number`},
+		{struct {
+			N float64 `minimum:".5"`
+		}{}, `field N: minimum ".5" is not a JSON number`},
+		{struct {
+			N float64 `maximum:"NaN"`
+		}{}, `maximum "NaN" is not a JSON number`},
+		{struct {
+			N string `minimum:"1"`
+		}{}, `the tag minimum is for numbers`},
 	} {
 		check.Text(t, check.Err(OfType(reflect.TypeOf(tt.value))), tt.want, tt.value)
 	}

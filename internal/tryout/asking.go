@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -17,10 +18,7 @@ import (
 // and is called again with the answer. Clients of revisions before 2026-07-28
 // get a request of the server instead; the SDK does that for the tool.
 func addAskingTools(s *sdk.Server) {
-	sdk.AddTool(s, &sdk.Tool{
-		Name: "summarize", Title: "Summarize a text", Annotations: readOnly(),
-		Description: "Summarizes a text with the help of the client's own model.",
-	}, summarize)
+	sdk.AddTool(s, readOnly("summarize", "Summarize a text", "Summarizes a text with the help of the client's own model."), summarize)
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "book_table", Title: "Book a table",
 		Description: "Books a table at a restaurant. It asks the guest for date, time and number of people itself; " +
@@ -45,17 +43,16 @@ func summarize(_ context.Context, req *sdk.CallToolRequest, in passage) (*sdk.Ca
 	if c := req.ClientCapabilities(); c == nil || c.Sampling == nil {
 		return nil, nil, errors.New("this tool needs a client that lends its model (sampling), and yours does not")
 	}
-	answer, asked := req.Params.InputResponses["summary"]
-	if !asked {
+	message, asked, err := answerTo[*sdk.CreateMessageWithToolsResult](req, "summary")
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !asked:
 		return ask("summary", &sdk.CreateMessageParams{
 			SystemPrompt: "Summarize the text of the user in one short sentence.",
 			Messages:     []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: in.Text}}},
 			MaxTokens:    200,
 		}), nil, nil
-	}
-	message, ok := answer.(*sdk.CreateMessageWithToolsResult)
-	if !ok {
-		return nil, nil, fmt.Errorf("the client answered a request for a message with a %T", answer)
 	}
 	var parts []string
 	for _, c := range message.Content {
@@ -106,23 +103,24 @@ func bookTable(_ context.Context, req *sdk.CallToolRequest, in booking) (*sdk.Ca
 	if name == "" {
 		name = "Chez Démo"
 	}
-	if in.People < 0 || in.People > 12 {
-		return nil, nil, fmt.Errorf("no table for %d; there are tables for 1 to 12 people", in.People)
+	if in.People != 0 {
+		if err := checkParty(float64(in.People)); err != nil {
+			return nil, nil, err
+		}
 	}
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
 		return nil, nil, errors.New("this tool needs a client that shows forms (elicitation), and yours does not")
 	}
-	answer, asked := req.Params.InputResponses["booking"]
-	if !asked {
+	form, asked, err := answerTo[*sdk.ElicitResult](req, "booking")
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !asked:
 		return ask("booking", &sdk.ElicitParams{
 			Mode:            "form",
 			Message:         fmt.Sprintf("When should the table at %.60s be booked?", name),
 			RequestedSchema: in.form(),
 		}), nil, nil
-	}
-	form, ok := answer.(*sdk.ElicitResult)
-	if !ok {
-		return nil, nil, fmt.Errorf("the client answered a form with a %T", answer)
 	}
 	if form.Action != "accept" {
 		return text("No table was booked: the guest did not fill in the form (" + form.Action + ")."), nil, nil
@@ -148,8 +146,15 @@ func confirm(name string, content map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return "", fmt.Errorf("read the form: %w", err)
+	err = json.Unmarshal(raw, &b)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return "", fmt.Errorf("the field %s is a %s", strings.ToLower(wrong.Field), wrong.Value)
+	}
+	if err == nil {
+		err = checkParty(b.People)
+	}
+	if err != nil {
+		return "", err
 	}
 	if _, err := time.Parse(time.DateOnly, b.Date); err != nil {
 		return "", fmt.Errorf("date %.20q is not of the form 2006-01-02", b.Date)
@@ -171,7 +176,24 @@ func confirm(name string, content map[string]any) (string, error) {
 	return s + ".", nil
 }
 
+// checkParty returns an error for a number of people without a table.
+func checkParty(people float64) error {
+	if people != math.Trunc(people) || people < 1 || people > 12 {
+		return fmt.Errorf("no table for %v; there are tables for 1 to 12 people", people)
+	}
+	return nil
+}
+
 // ask interrupts the call with one question.
 func ask(key string, question sdk.InputRequest) *sdk.CallToolResult {
 	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{key: question}}
+}
+
+// answerTo returns the client's answer to the question of this key. asked is false in the call before the question.
+func answerTo[T sdk.InputResponse](req *sdk.CallToolRequest, key string) (answer T, asked bool, err error) {
+	given, asked := req.Params.InputResponses[key]
+	if answer, ok := given.(T); ok || !asked {
+		return answer, asked, nil
+	}
+	return answer, true, fmt.Errorf("the client's answer %q is not of the kind that was asked for", key)
 }

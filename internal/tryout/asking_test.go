@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -22,6 +23,21 @@ func TestBookingTime(t *testing.T) {
 		}
 		if _, err := confirm("x", content); (err == nil) != right || err != nil && !strings.HasPrefix(err.Error(), "time ") {
 			t.Errorf("the tool with %q: got %v, want it taken: %t", time, err, right)
+		}
+	}
+}
+
+// The number of people is checked as the form says, too.
+func TestBookingPeople(t *testing.T) {
+	for _, tt := range []struct {
+		people any
+		wrong  string
+	}{{1, ""}, {12, ""}, {0, "no table for 0"}, {13, "no table for 13"}, {2.5, "no table for 2.5"}, {"two", "the field people is a string"}, {nil, "no table for 0"}} {
+		_, err := confirm("x", map[string]any{"date": "2030-05-01", "time": "19:30", "people": tt.people})
+		if tt.wrong == "" {
+			check.NoError(t, err, tt.people)
+		} else {
+			check.Text(t, err, tt.wrong, tt.people)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -38,6 +39,7 @@ func StartModel() (*Model, error) {
 	s.http.Handler = ModelHandler()
 	s.http.ReadHeaderTimeout = 10 * time.Second
 	s.http.MaxHeaderBytes = 64 << 10
+	s.http.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // standard error may be the screen of a chat
 	s.wg.Go(func() { s.http.Serve(listener) })
 	return s, nil
 }

@@ -3,18 +3,14 @@ package tryout
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const menu = `# Menu
-
-- Soup of the day
-- Risotto with mushrooms
-- Grilled fish
-- Lemon tart
-`
+var dishes = []string{"Soup of the day", "Risotto with mushrooms", "Grilled fish", "Lemon tart"}
 
 // addOffers adds a resource, a template and a prompt.
 func addOffers(s *sdk.Server) {
@@ -22,18 +18,19 @@ func addOffers(s *sdk.Server) {
 		URI: "demo://menu", Name: "menu", Title: "Menu of the restaurant", MIMEType: "text/markdown",
 	}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
-			{URI: "demo://menu", MIMEType: "text/markdown", Text: menu},
+			{URI: "demo://menu", MIMEType: "text/markdown", Text: "# Menu\n\n- " + strings.Join(dishes, "\n- ") + "\n"},
 		}}, nil
 	})
 	s.AddResourceTemplate(&sdk.ResourceTemplate{
 		URITemplate: "demo://dish/{name}", Name: "dish", Title: "A dish", MIMEType: "text/plain",
 	}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		dish := strings.TrimPrefix(req.Params.URI, "demo://dish/")
-		if !strings.Contains(strings.ToLower(menu), strings.ToLower(dish)) {
+		name, err := url.PathUnescape(strings.TrimPrefix(req.Params.URI, "demo://dish/"))
+		i := slices.IndexFunc(dishes, func(dish string) bool { return strings.EqualFold(dish, name) })
+		if err != nil || i < 0 {
 			return nil, sdk.ResourceNotFoundError(req.Params.URI)
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
-			{URI: req.Params.URI, MIMEType: "text/plain", Text: fmt.Sprintf("%.40s is on the menu.", dish)},
+			{URI: req.Params.URI, MIMEType: "text/plain", Text: dishes[i] + " is on the menu."},
 		}}, nil
 	})
 	s.AddPrompt(&sdk.Prompt{

@@ -34,10 +34,12 @@ func RunServer(ctx context.Context) error {
 	return NewServer().Run(ctx, &sdk.StdioTransport{})
 }
 
-// readOnly marks a tool that changes nothing anywhere.
-func readOnly() *sdk.ToolAnnotations {
-	closed := false
-	return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
+// readOnly describes a tool that changes nothing anywhere.
+func readOnly(name, title, description string) *sdk.Tool {
+	return &sdk.Tool{
+		Name: name, Title: title, Description: description,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
+	}
 }
 
 func text(s string) *sdk.CallToolResult {

@@ -246,3 +246,12 @@ func TestOffers(t *testing.T) {
 		}
 	}
 }
+
+// A dish is named as clients expand the template, in either case, and as a whole.
+func TestDishes(t *testing.T) {
+	s := connect(t, nil, nil)
+	for name, on := range map[string]bool{"Lemon%20tart": true, "soup%20of%20the%20day": true, "Lemon": false, "menu": false, "%0A": false} {
+		_, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://dish/" + name})
+		check.Equal(t, name, err == nil, on)
+	}
+}

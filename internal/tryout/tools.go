@@ -15,26 +15,11 @@ import (
 )
 
 func addPlainTools(s *sdk.Server) {
-	sdk.AddTool(s, &sdk.Tool{
-		Name: "add", Title: "Add two numbers", Annotations: readOnly(),
-		Description: "Adds two numbers.",
-	}, add)
-	sdk.AddTool(s, &sdk.Tool{
-		Name: "multiply", Title: "Multiply two numbers", Annotations: readOnly(),
-		Description: "Multiplies two numbers.",
-	}, multiply)
-	sdk.AddTool(s, &sdk.Tool{
-		Name: "weather", Title: "Weather", Annotations: readOnly(),
-		Description: "Tells the weather in a city. The cities are " + strings.Join(cities(), ", ") + ".",
-	}, weather)
-	sdk.AddTool(s, &sdk.Tool{
-		Name: "count", Title: "Count", Annotations: readOnly(),
-		Description: "Counts up to a number, slowly, and reports its progress.",
-	}, count)
-	sdk.AddTool(s, &sdk.Tool{
-		Name: "picture", Title: "A picture", Annotations: readOnly(),
-		Description: "Paints a small picture of a sunset.",
-	}, picture)
+	sdk.AddTool(s, readOnly("add", "Add two numbers", "Adds two numbers."), add)
+	sdk.AddTool(s, readOnly("multiply", "Multiply two numbers", "Multiplies two numbers."), multiply)
+	sdk.AddTool(s, readOnly("weather", "Weather", "Tells the weather in a city. The cities are "+strings.Join(cities(), ", ")+"."), weather)
+	sdk.AddTool(s, readOnly("count", "Count", "Counts up to a number, slowly, and reports its progress."), count)
+	sdk.AddTool(s, readOnly("picture", "A picture", "Paints a small picture of a sunset."), picture)
 }
 
 type operands struct {

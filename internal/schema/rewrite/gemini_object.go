@@ -144,9 +144,8 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 	tree.CopyKeys(out, s, "title", "description")
 	describe(out, "A list of names and values.")
 	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
-		tree.CopyKeys(out, map[string]any{to: s[from]}, to)
-		if s[from] == nil {
-			delete(out, to)
+		if limit, ok := s[from]; ok {
+			out[to] = limit
 		}
 	}
 	if least, _ := limitOf(s["minProperties"]); least > 1 {

@@ -1,8 +1,6 @@
 package rewrite
 
 import (
-	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -62,8 +60,3 @@ func sourceKeyword(s map[string]any, key string) string {
 	}
 	return key
 }
-
-func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
-
-// quote quotes a name for a note, cut to tree.MaxPath.
-func quote(name string) string { return strconv.Quote(name[:min(len(name), tree.MaxPath)]) }

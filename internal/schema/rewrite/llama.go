@@ -1,9 +1,7 @@
 package rewrite
 
 import (
-	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -86,7 +84,7 @@ func (l *llama) tuple(out map[string]any, at string) {
 	least, _ := tree.Rational(out["minItems"])
 	if tree.Never(rest) {
 		delete(out, "items")
-		out["maxItems"] = json.Number(strconv.Itoa(len(first)))
+		out["maxItems"] = number(len(first))
 		effect := profile.Narrower
 		if least != nil && least.IsInt() && least.Num().Int64() >= int64(len(first)) {
 			effect = profile.Same

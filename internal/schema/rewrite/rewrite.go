@@ -16,6 +16,7 @@
 package rewrite
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -145,3 +146,9 @@ func tellDropped(out, in map[string]any, keywords ...string) {
 		describe(out, "("+strings.Join(facts, ", ")+")")
 	}
 }
+
+// number returns a number as schemas have it.
+func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+
+// quote quotes a name for a note, cut to tree.MaxPath.
+func quote(name string) string { return strconv.Quote(name[:min(len(name), tree.MaxPath)]) }
