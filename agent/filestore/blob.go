@@ -46,7 +46,7 @@ func (s *directory) blobDir(key run.Key) string {
 // PutBlob implements [record.BlobStore].
 func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	err := s.changeAs(ctx, lease, func(File, tip) error { return s.putBlob(lease.Key, name, data) })
-	return of("keep a blob of", lease.Key, err)
+	return wrap("keep a blob of", lease.Key, err)
 }
 
 func (s *directory) putBlob(key run.Key, name string, data []byte) error {
@@ -79,20 +79,17 @@ func (s *directory) writeChecked(path string, data []byte) error {
 		if _, err := f.WriteAt(head, 0); err != nil {
 			return err
 		}
-		if _, err := f.WriteAt(data, int64(len(head))); err != nil {
-			return err
-		}
-		return s.sync(f)
+		return writeAt(f, data, int64(len(head)), s.opts.Sync != SyncNever)
 	})
 }
 
 // Blob implements [record.BlobStore].
 func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, of("load a blob of", key, err)
+		return nil, wrap("load a blob of", key, err)
 	}
 	data, err = s.readBlob(key, name)
-	return data, of("load a blob of", key, err)
+	return data, wrap("load a blob of", key, err)
 }
 
 func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
@@ -133,13 +130,13 @@ func (s *directory) readChecked(path string) ([]byte, error) {
 // Blobs implements [record.BlobStore].
 func (s *directory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, of("list the blobs of", key, err)
+		return nil, wrap("list the blobs of", key, err)
 	}
 	entries, err := s.blobEntries(s.blobDir(key))
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return names, of("list the blobs of", key, err)
+	return names, wrap("list the blobs of", key, err)
 }
 
 // blobEntries reads a directory of blobs, which may be absent.

@@ -26,7 +26,7 @@ type cancelRequest struct {
 
 // RequestCancel implements [record.Store].
 func (s *directory) RequestCancel(ctx context.Context, key run.Key) error {
-	return of("request to cancel", key, s.change(ctx, key, func(_ File, t tip) error {
+	return wrap("request to cancel", key, s.change(ctx, key, func(_ File, t tip) error {
 		if t.head.Status.Ended() {
 			return nil
 		}
@@ -68,7 +68,7 @@ func (s *directory) readCancel(ctx context.Context, name string) (*cancelRequest
 	if err := json.Unmarshal(data, c); err != nil {
 		return nil, err
 	}
-	h, err := s.headOf(ctx, name)
+	h, err := s.runHead(ctx, name)
 	if errors.Is(err, record.ErrNotFound) || err == nil && (h.Status.Ended() || !h.Created.Equal(c.Created)) {
 		// By now the file may have a newer request, for a new run with that key. CancelRun repeats it.
 		_ = s.opts.FS.Remove(path)

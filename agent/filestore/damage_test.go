@@ -202,7 +202,7 @@ func TestEnds(t *testing.T) {
 	s, disk, path, data := sample(t)
 	disk.put(path, withEnds(regexp.MustCompile(`,"end":.*`).ReplaceAll(data, nil)))
 	check.Equal(t, "records", fold(t, s).Seq, 6)
-	disk.put(path, withEnds([]byte(`{"v":2,"later":true,"head":{}`+"\n")))
+	disk.put(path, withEnds([]byte(`{"v":2,"records":true,"head":{}`+"\n")))
 	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("got %v, want the version", err)
 	}

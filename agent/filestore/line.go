@@ -58,27 +58,28 @@ func (h head) withReplies(questions []string) head {
 	return h
 }
 
-// end is the last member of a line, of a fixed size.
-type end struct {
+// trailer is the last member of a line, of a fixed size.
+type trailer struct {
 	at     int64 // offset of the line in its file
-	head   int   // bytes of the head, which precedes the end
+	head   int64 // bytes of the head, which precedes the trailer
 	synced int64 // how far the file was durable when the line was written
 	sync   bool  // the line itself was synced before its change was reported
 }
 
-// As text the end has numbers of fixed sizes: at, head, synced, sync and the checksum of
-// everything before it.
+// As text a trailer has numbers of fixed sizes: at, head, synced, sync and the checksum of
+// everything before it. [trailerOf] has the offsets.
 const (
-	endFormat = `,"end":"%012x %08x %012x %c`
-	sumFormat = ` %08x"}`
-	sumSize   = 11
-	endSize   = 44 + sumSize
+	trailerBegin  = `,"end":"`
+	trailerFormat = trailerBegin + `%012x %08x %012x %c`
+	sumFormat     = ` %08x"}`
+	sumSize       = 11
+	trailerSize   = 44 + sumSize
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode returns the text of a line.
-func encode(l *line, e end) ([]byte, error) {
+// encode returns the text of a line with its line break. It sets t.head.
+func encode(l *line, t trailer) ([]byte, error) {
 	b := fmt.Appendf(nil, `{"v":%d`, version)
 	b, err := encodeList(b, "records", l.Records)
 	if err != nil {
@@ -92,18 +93,18 @@ func encode(l *line, e end) ([]byte, error) {
 	if b, err = appendMember(b, "head", l.Head); err != nil {
 		return nil, err
 	}
-	e.head = len(b) - before - len(`,"head":`)
+	t.head = int64(len(b) - before - len(`,"head":`))
 	flag := '-'
-	if e.sync {
+	if t.sync {
 		flag = 's'
 	}
-	b = fmt.Appendf(b, endFormat, e.at, e.head, e.synced, flag)
+	b = fmt.Appendf(b, trailerFormat, t.at, t.head, t.synced, flag)
 	b = fmt.Appendf(b, sumFormat, crc32.Checksum(b, castagnoli))
 	return append(b, '\n'), nil
 }
 
-// encodeList adds a member with values that marshal themselves. Package json would escape some
-// of their characters.
+// encodeList adds a member with values that marshal themselves, none if there are no values.
+// Package json would escape some of their characters.
 func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, error) {
 	for i, v := range values {
 		data, err := v.MarshalJSON()
@@ -134,23 +135,34 @@ func appendMember(b []byte, name string, v any) ([]byte, error) {
 	return append(fmt.Appendf(b, `,"%s":`, name), data...), nil
 }
 
-// parseEnd parses the end of a line without its line break. whole is true if the line is
-// complete and belongs at this offset.
-func parseEnd(raw []byte, at int64) (e end, whole bool) {
-	if len(raw) < endSize {
-		return end{}, false
+// checkedTrailer returns the trailer of a line, which has no line break. whole is true if the
+// line is complete and belongs at this offset.
+func checkedTrailer(raw []byte, at int64) (t trailer, whole bool) {
+	t, ok := trailerOf(raw)
+	if !ok {
+		return trailer{}, false
 	}
 	sumAt := len(raw) - sumSize
 	sum := fmt.Appendf(nil, sumFormat, crc32.Checksum(raw[:sumAt], castagnoli))
 	if !bytes.Equal(sum, raw[sumAt:]) {
-		return end{}, false
+		return trailer{}, false
 	}
-	text := raw[len(raw)-endSize:]
-	e = end{at: number(text[8:20]), head: int(number(text[21:29])), synced: number(text[30:42]), sync: text[43] == 's'}
-	return e, e.at == at && e.head <= len(raw)-endSize && e.synced <= at
+	return t, t.at == at && t.head <= int64(len(raw)-trailerSize) && t.synced <= at
 }
 
-// number parses a number of an end. Its checksum was compared.
+// trailerOf returns the trailer of a line, which has no line break. It does not compare the
+// checksum: the numbers of a damaged line may be any.
+func trailerOf(raw []byte) (t trailer, ok bool) {
+	if len(raw) < trailerSize {
+		return trailer{}, false
+	}
+	text := raw[len(raw)-trailerSize:]
+	if !bytes.HasPrefix(text, []byte(trailerBegin)) {
+		return trailer{}, false
+	}
+	return trailer{at: number(text[8:20]), head: number(text[21:29]), synced: number(text[30:42]), sync: text[43] == 's'}, true
+}
+
 func number(text []byte) int64 {
 	n, err := strconv.ParseInt(string(text), 16, 64)
 	if err != nil {
@@ -159,28 +171,21 @@ func number(text []byte) int64 {
 	return n
 }
 
-// headOf returns the head of a line.
-func headOf(raw []byte, e end) (h head, err error) {
-	stop := len(raw) - endSize
-	err = jsonv2.Unmarshal(raw[stop-e.head:stop], &h)
+// headOf returns the head of a line that is whole, see [checkedTrailer].
+func headOf(raw []byte) (h head, err error) {
+	t, _ := trailerOf(raw)
+	stop := int64(len(raw) - trailerSize)
+	err = jsonv2.Unmarshal(raw[stop-t.head:stop], &h)
 	h.TTL = time.Duration(h.Lasts)
 	return h, err
 }
 
-// decode parses a line.
+// decode parses a line. The error says so if the line is of a later version of the format.
 func decode(raw []byte) (*line, error) {
 	var l line
-	var v struct {
-		V int `json:"v"`
-	}
-	err := jsonv2.Unmarshal(raw, &l)
-	if err == nil {
-		v.V = l.V
-	} else if other := jsonv2.Unmarshal(raw, &v); other != nil {
-		return nil, err
-	}
-	if v.V > version {
-		return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", v.V, version)
+	err := jsonv2.Unmarshal(raw, &l) // has read the version, the first member, before it fails
+	if l.V > version {
+		return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", l.V, version)
 	}
 	return &l, err
 }

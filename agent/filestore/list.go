@@ -68,7 +68,7 @@ func (l *listing) read(ctx context.Context) (err error) {
 	if q.DueAt.IsZero() && q.Status != run.StatusRunning && q.Status != run.StatusWaiting {
 		return l.all(ctx)
 	}
-	if err := l.store.marked(ctx); err != nil {
+	if err := l.store.checkMarks(ctx); err != nil {
 		return err
 	}
 	switch {
@@ -127,7 +127,7 @@ func (l *listing) take(ctx context.Context, name string) (taken bool, err error)
 		return false, nil
 	}
 	l.seen[name] = true
-	h, err := l.store.headOf(ctx, name)
+	h, err := l.store.runHead(ctx, name)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()

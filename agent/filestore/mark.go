@@ -2,13 +2,11 @@ package filestore
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -80,17 +78,15 @@ const (
 	innerBits = 4
 )
 
-// dirs returns the names of the two directories of a mark.
-func (m mark) dirs() (outer, inner string) {
-	second := m.at / int64(time.Second)
-	return fmt.Sprintf("%06x", second>>outerBits), fmt.Sprintf("%02x", second>>innerBits&(1<<(outerBits-innerBits)-1))
-}
-
+// dir returns the directory of a mark.
 func (m mark) dir() string {
-	outer, inner := m.dirs()
+	second := m.at / int64(time.Second)
+	outer := fmt.Sprintf("%06x", second>>outerBits)
+	inner := fmt.Sprintf("%02x", second>>innerBits&(1<<(outerBits-innerBits)-1))
 	return filepath.Join(m.shelf, outer, inner)
 }
 
+// file returns the name of the file of a mark, see [parseMark].
 func (m mark) file() string {
 	return fmt.Sprintf("%s.%016x", strings.TrimSuffix(m.name, suffix), m.at)
 }
@@ -153,53 +149,54 @@ func (s *directory) putAll(want, have []mark) error {
 	return nil
 }
 
-// walk visits the marks of a shelf up to a time, the latest first.
+// walk visits the marks of a shelf up to a time, the latest first, until visit wants no more.
 func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
-	last := mark{shelf: shelf, at: upTo}
-	lastOuter, lastInner := last.dirs()
+	last := mark{shelf: shelf, at: upTo}.dir() // names of directories have equal lengths
 	outers, err := s.dirNames(shelf)
 	for _, outer := range slices.Backward(outers) {
-		if outer > lastOuter {
+		outer = filepath.Join(shelf, outer)
+		if outer > filepath.Dir(last) {
 			continue
 		}
-		inners, err := s.dirNames(filepath.Join(shelf, outer))
+		inners, err := s.dirNames(outer)
 		if err != nil {
 			return err
 		}
 		for _, inner := range slices.Backward(inners) {
-			if outer == lastOuter && inner > lastInner {
+			inner = filepath.Join(outer, inner)
+			if inner > last {
 				continue
 			}
-			marks, err := s.marksIn(shelf, outer, inner)
-			if err != nil {
+			if more, err := s.walkDir(shelf, inner, upTo, visit); err != nil || !more {
 				return err
-			}
-			for _, m := range marks {
-				if m.at > upTo {
-					continue
-				}
-				if more, err := visit(m); err != nil || !more {
-					return err
-				}
 			}
 		}
 	}
 	return err
 }
 
-// marksIn returns the marks of a directory, the latest first.
-func (s *directory) marksIn(shelf, outer, inner string) (marks []mark, err error) {
-	names, err := s.dirNames(filepath.Join(shelf, outer, inner))
+// walkDir visits the marks of a directory up to a time, the latest first.
+func (s *directory) walkDir(shelf, dir string, upTo int64, visit func(mark) (more bool, err error)) (more bool, err error) {
+	names, err := s.dirNames(dir)
+	if err != nil {
+		return false, err
+	}
+	var marks []mark
 	for _, name := range names {
-		if m, ok := parseMark(shelf, name); ok {
+		if m, ok := parseMark(shelf, name); ok && m.at <= upTo {
 			marks = append(marks, m)
 		}
 	}
 	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.name, b.name)) })
-	return marks, err
+	for _, m := range marks {
+		if more, err := visit(m); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
-// dirNames returns the sorted names in a directory of marks, none if it is absent.
+// dirNames returns the sorted names in a directory of the store, none if it is absent.
 func (s *directory) dirNames(dir string) (names []string, err error) {
 	entries, err := s.opts.FS.ReadDir(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,129 +206,4 @@ func (s *directory) dirNames(dir string) (names []string, err error) {
 		names = append(names, e.Name())
 	}
 	return names, err
-}
-
-// marking says when the marks were last compared with the runs.
-type marking struct {
-	turn chan struct{} // has one place, held during a comparison
-	next time.Time     // when to compare again; guarded by turn
-}
-
-// The first list of a process compares the marks with the runs, later ones after remarkEvery.
-// At most a thousandth of the time is spent on it.
-const (
-	remarkEvery = time.Minute
-	remarkShare = 1000
-)
-
-// marked compares the marks with the runs if it is time.
-func (s *directory) marked(ctx context.Context) error {
-	select {
-	case s.marking.turn <- struct{}{}:
-		defer func() { <-s.marking.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	begin := time.Now()
-	if begin.Before(s.marking.next) {
-		return nil
-	}
-	if err := s.remark(ctx); err != nil {
-		return err
-	}
-	end := time.Now()
-	s.marking.next = end.Add(max(remarkEvery, remarkShare*end.Sub(begin)))
-	return nil
-}
-
-// remark creates missing marks, and removes wrong ones.
-func (s *directory) remark(ctx context.Context) error {
-	have, err := s.allMarks()
-	if err != nil {
-		return err
-	}
-	names, err := s.runNames("")
-	if err != nil {
-		return err
-	}
-	wrong := maps.Clone(have) // also those of runs that are gone
-	for _, name := range names {
-		right, err := s.remarkRun(ctx, name, have[name])
-		if err != nil {
-			return err
-		}
-		if right {
-			delete(wrong, name)
-		}
-	}
-	for name, marks := range wrong {
-		if err := s.drop(ctx, name, marks); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// allMarks returns the marks of all shelves, by the name of the run's file.
-func (s *directory) allMarks() (map[string][]mark, error) {
-	shelves, err := s.dirNames(waitingShelves)
-	if err != nil {
-		return nil, err
-	}
-	for i, shelf := range shelves {
-		shelves[i] = filepath.Join(waitingShelves, shelf)
-	}
-	all := map[string][]mark{}
-	for _, shelf := range append(shelves, dueShelf) {
-		err := s.walk(shelf, math.MaxInt64, func(m mark) (bool, error) {
-			all[m.name] = append(all[m.name], m)
-			return true, nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// remarkRun creates the missing marks of a run. right is true if it has no wrong ones. A run
-// that cannot be read may be due.
-func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (right bool, err error) {
-	h, err := s.headOf(ctx, name)
-	switch {
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case errors.Is(err, record.ErrNotFound):
-		return false, nil
-	case err != nil && len(have) > 0:
-		return true, nil
-	case err != nil:
-		return true, s.put(mark{shelf: dueShelf, name: name})
-	}
-	want := marksOf(h)
-	wrong := slices.ContainsFunc(have, func(m mark) bool { return !slices.Contains(want, m) })
-	return !wrong, s.putAll(want, have)
-}
-
-// dropWait bounds the wait for the lock of a run with wrong marks: a process may have been
-// stopped while it held the lock.
-const dropWait = time.Second
-
-// drop removes the wrong marks of a run.
-func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
-	waiting, stop := context.WithTimeout(ctx, dropWait)
-	defer stop()
-	unlock, err := s.lock(waiting, name)
-	if err != nil {
-		return ctx.Err()
-	}
-	defer unlock()
-	h, err := s.lastHead(name)
-	switch {
-	case err == nil:
-		s.takeAll(marks, marksOf(h))
-	case errors.Is(err, record.ErrNotFound):
-		s.takeAll(marks, nil)
-	}
-	return nil
 }

@@ -17,24 +17,20 @@ func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 		}
 		return s.rewrite(name, c)
 	})
-	return of("prune", lease.Key, err)
+	return wrap("prune", lease.Key, err)
 }
 
-// rewrite writes a file that begins with the last snapshot. If it fails, the old file stays.
+// rewrite replaces a file by one line: the records from the last snapshot on, and all replies, also
+// those to closed questions. If it fails, the old file stays.
 func (s *directory) rewrite(name string, c *content) error {
 	l := &line{Records: c.records[c.tip.head.Snapshot-c.records[0].Seq:], Head: c.tip.head}
 	l.Head.Current = 0
 	for _, a := range c.replies {
 		l.Replies = append(l.Replies, a)
 	}
-	data, err := encode(l, end{sync: true})
+	data, err := encode(l, trailer{sync: true})
 	if err != nil {
 		return err
 	}
-	return s.replace(s.path(name), func(f File) error {
-		if _, err := f.WriteAt(data, 0); err != nil {
-			return err
-		}
-		return s.sync(f)
-	})
+	return s.replace(s.path(name), func(f File) error { return writeAt(f, data, 0, s.opts.Sync != SyncNever) })
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// open opens the file of a run. The error matches [record.ErrNotFound] if there is none.
+// open opens the file of a run for reading or for both. The error matches [record.ErrNotFound] if
+// there is none.
 func (s *directory) open(name string, flag int) (File, error) {
 	f, err := s.opts.FS.OpenFile(s.path(name), flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -23,7 +24,8 @@ func (s *directory) open(name string, flag int) (File, error) {
 	return f, err
 }
 
-// readEnd reads the last line of a file, and more of it only after a crash.
+// readEnd reads the last line of a file, and all of it after a crash. If that fails, the tip may
+// have the head of an earlier line.
 func (s *directory) readEnd(f File, name string) (tip, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -55,7 +57,8 @@ type content struct {
 // read reads a complete file.
 func (s *directory) read(f File, name string) (*content, error) { return s.readFrom(f, name, 0) }
 
-// readFrom reads a file from the line that begins at an offset.
+// readFrom reads a file from the line that begins at an offset. With an error the content may be
+// nil, or that of the lines that could be read.
 func (s *directory) readFrom(f File, name string, at int64) (*content, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -83,14 +86,11 @@ func (s *directory) belongs(t tip, name string) error {
 	return nil
 }
 
-// parse parses the content of a file from an offset on.
+// parse parses the content of a file from an offset on. After an error the content is that of the
+// lines before the one that cannot be read.
 func parse(data []byte, at int64) (*content, error) {
 	c := &content{replies: map[string]run.Reply{}}
-	s := span{data: data, at: at}
-	if at == 0 {
-		s.line = 1
-	}
-	t, err := scan(s, func(raw []byte) error {
+	t, err := scan(data, at, func(raw []byte) error {
 		l, err := decode(raw)
 		if err != nil {
 			return err
@@ -99,17 +99,23 @@ func parse(data []byte, at int64) (*content, error) {
 		for _, a := range l.Replies {
 			c.replies[a.Question] = a
 		}
-		n := len(c.records)
-		if n == 0 || at == 0 && !ledger.Begins(c.records[0]) || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
-			return fmt.Errorf("its record is not the next: %w", record.ErrCorrupt)
-		}
-		return nil
+		return c.follows(at, l.Head.Seq)
 	})
-	if err == nil && t.end == at {
-		err = fmt.Errorf("line 1: %w", record.ErrCorrupt) // a file begins with a complete line
+	if err == nil && t.end == at { // not even one line is complete
+		err = fmt.Errorf("line 1: %w", record.ErrCorrupt)
 	}
 	c.tip = t
 	return c, err
+}
+
+// follows checks that the records begin a run, unless the content is from the middle of a file,
+// and go on without a gap until number seq.
+func (c *content) follows(at int64, seq uint64) error {
+	n := len(c.records)
+	if n > 0 && (at > 0 || ledger.Begins(c.records[0])) && c.records[n-1].Seq == seq && c.records[0].Seq+uint64(n)-1 == seq {
+		return nil
+	}
+	return fmt.Errorf("its record is not the next: %w", record.ErrCorrupt)
 }
 
 // Load implements [record.Store].
@@ -126,7 +132,8 @@ func (s *directory) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, 
 	return log.Current(), nil
 }
 
-// readCurrent reads a file from its last snapshot on, or all of it if the offset is unknown.
+// readCurrent reads a file from its last snapshot on, or all of it if the offset is unknown, or if a
+// reply to an open question stands before the snapshot.
 func (s *directory) readCurrent(f File, name string) (*content, error) {
 	t, err := s.readEnd(f, name)
 	if err != nil || t.head.Current == 0 {
@@ -134,7 +141,7 @@ func (s *directory) readCurrent(f File, name string) (*content, error) {
 	}
 	c, err := s.readFrom(f, name, t.head.Current)
 	if err != nil || len(c.pending()) < c.tip.head.Replies {
-		return s.read(f, name) // has the better error
+		return s.read(f, name) // after an error for the number of the line
 	}
 	return c, nil
 }
@@ -152,14 +159,14 @@ func (s *directory) readFor(f File, name string, h head, replies []run.Reply) (*
 func (s *directory) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*record.Log, error) {
 	var c *content
 	name := nameOf(key)
-	err := s.calm(ctx, name, func(f File) (whole bool, err error) {
+	err := s.readWhole(ctx, name, func(f File) (whole bool, err error) {
 		if c, err = read(f, name); err != nil {
 			return false, err
 		}
 		return !c.tip.torn && !c.tip.bare, nil
 	})
 	if err != nil {
-		return nil, of("load", key, err)
+		return nil, wrap("load", key, err)
 	}
 	return &record.Log{Head: c.tip.head.Head, Records: c.records, Replies: c.pending()}, nil
 }
@@ -174,13 +181,14 @@ func (c *content) pending() (replies []run.Reply) {
 	return replies
 }
 
-// calm calls read with a file. If the content is incomplete, another process may be writing, so
-// it calls read once more under the lock.
-func (s *directory) calm(ctx context.Context, name string, read func(File) (whole bool, err error)) error {
+// readWhole calls read with a file. If that fails or the content is incomplete, another process may
+// be writing, so it calls read once more, under the lock: what is incomplete then was left by a
+// crash. read has to forget what it has read before.
+func (s *directory) readWhole(ctx context.Context, name string, read func(File) (whole bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	whole, err := s.opened(name, read)
+	whole, err := s.withFile(name, read)
 	if whole || errors.Is(err, record.ErrNotFound) {
 		return err
 	}
@@ -189,11 +197,12 @@ func (s *directory) calm(ctx context.Context, name string, read func(File) (whol
 		return err
 	}
 	defer unlock()
-	_, err = s.opened(name, read)
+	_, err = s.withFile(name, read)
 	return err
 }
 
-func (s *directory) opened(name string, read func(File) (bool, error)) (bool, error) {
+// withFile calls read with the file of a run.
+func (s *directory) withFile(name string, read func(File) (bool, error)) (bool, error) {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
 		return false, err
@@ -213,14 +222,17 @@ func (s *directory) runNames(dir string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return !isName(name) }), err
 }
 
-// headOf returns the head of a file. If the last line cannot be read, the key is that of
-// earlier lines, if they have it.
-func (s *directory) headOf(ctx context.Context, name string) (h run.Head, err error) {
-	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
+// runHead returns the head of the run in a file. With an error it has at most the key, from lines
+// that could be read.
+func (s *directory) runHead(ctx context.Context, name string) (h run.Head, err error) {
+	err = s.readWhole(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
 		h = t.head.Head
-		if err != nil && nameOf(h.Key) != name {
-			h.Key = run.Key{}
+		if err != nil {
+			h = run.Head{}
+			if key := t.head.Key; nameOf(key) == name {
+				h.Key = key
+			}
 		}
 		return err == nil && !t.torn && !t.bare, err
 	})

@@ -2,13 +2,14 @@ package filestore
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// tip is the last complete line of a file.
+// tip says where the complete lines of a file end, and what the last one has.
 type tip struct {
 	head   head
 	end    int64 // offset of the next line
@@ -17,49 +18,46 @@ type tip struct {
 	torn   bool  // a crash has left something after the end
 }
 
-// span is a part of a file, from the beginning of a line.
-type span struct {
-	data []byte
-	at   int64 // offset in the file
-	line int   // number of its first line, for errors; 0: unknown
+// scan visits the lines of data, which begins with a line at an offset of its file, without their
+// line breaks. It ignores what a crash has left at the end. The error names the line, counted
+// from the beginning of data. It matches [record.ErrCorrupt] if a line is damaged in another way,
+// and is otherwise that of visit or of the last head. After an error the tip is that of the lines
+// before it, as far as they have one: they say whose run it is.
+func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
+	t, last, err := scanLines(data, at, visit)
+	if last == nil {
+		return t, err
+	}
+	head, broken := headOf(last)
+	t.head = head
+	return t, cmp.Or(err, broken)
 }
 
-// scan visits the lines of a span. It cuts what a crash has left at the end. The error matches
-// [record.ErrCorrupt] if anything else is wrong.
-func scan(s span, visit func(raw []byte) error) (t tip, err error) {
-	t.end, t.synced = s.at, s.at
-	var last []byte
-	var e end
-	defer func() {
-		if err != nil && last != nil { // earlier lines say whose run it is
-			t.head, _ = headOf(last, e)
-		}
-	}()
-	for rest := s.data; len(rest) > 0; s.line++ {
-		raw, after, broken := bytes.Cut(rest, []byte{'\n'})
-		next, whole := parseEnd(raw, t.end)
+// scanLines is scan without the head of the tip. It returns the last whole line, nil if there is none.
+func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last []byte, err error) {
+	t = tip{end: at, synced: at}
+	for n := 1; len(data) > 0; n++ {
+		raw, after, ended := bytes.Cut(data, []byte{'\n'})
+		e, whole := checkedTrailer(raw, t.end)
 		if !whole {
-			if !tornAt(rest, t.end) {
-				return t, fmt.Errorf("line %d: %w", s.line, record.ErrCorrupt)
+			t.torn = tornAt(data, t.end)
+			if !t.torn {
+				err = fmt.Errorf("line %d: %w", n, record.ErrCorrupt)
 			}
-			t.torn = true
-			break
+			return t, last, err
 		}
 		if err := visit(raw); err != nil {
-			return t, fmt.Errorf("line %d: %w", s.line, err)
+			return t, last, fmt.Errorf("line %d: %w", n, err)
 		}
-		last, e, rest, t.bare = raw, next, after, !broken
+		last, data = raw, after
+		t.bare = !ended
 		t.end += int64(len(raw)) + 1
 		t.synced = e.synced
 		if e.sync {
 			t.synced = t.end
 		}
 	}
-	if last == nil {
-		return t, nil
-	}
-	t.head, err = headOf(last, e)
-	return t, err
+	return t, last, nil
 }
 
 const sector = 512 // bytes that a disk writes atomically
@@ -70,14 +68,14 @@ const sector = 512 // bytes that a disk writes atomically
 func tornAt(rest []byte, at int64) bool {
 	i := bytes.IndexByte(rest, '\n')
 	if i < 0 {
-		_, whole := parseEnd(rest[:len(rest)-1], at)
+		_, whole := checkedTrailer(rest[:len(rest)-1], at)
 		return !whole // a line with another byte instead of its line break was not cut
 	}
 	if !hasHole(rest[:i], at) {
 		return false
 	}
 	for place := at; i >= 0; i = bytes.IndexByte(rest, '\n') {
-		if e, whole := parseEnd(rest[:i], place); whole && e.synced > at {
+		if e, whole := checkedTrailer(rest[:i], place); whole && e.synced > at {
 			return false
 		}
 		rest, place = rest[i+1:], place+int64(i)+1
@@ -103,7 +101,8 @@ func hasHole(line []byte, at int64) bool {
 const tailSize = 4 << 10 // bytes; most last lines fit
 
 // readTip reads the last line of a file, and the lines before it that may not be durable. ok is
-// false if that takes the rest of the file.
+// false if the whole file must be read: it is empty, torn or damaged, or its last line does not
+// say where those lines begin. An error is that of the disk.
 func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 	from := max(0, size-tailSize)
 	data := make([]byte, size-from)
@@ -121,22 +120,16 @@ func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 		}
 		from = begin
 	}
-	t, err = scan(span{data: data[begin-from:], at: begin}, func([]byte) error { return nil })
+	t, err = scan(data[begin-from:], begin, func([]byte) error { return nil })
 	return t, err == nil && !t.torn, nil
 }
 
-// lastBegin returns the offset from which lines may not be durable according to the last line.
-// It does not compare the checksum of the line.
+// lastBegin returns the offset from which lines may not be durable according to the last line of
+// tail. It does not compare the checksum of the line.
 func lastBegin(tail []byte) (begin int64, ok bool) {
-	raw, broken := bytes.CutSuffix(tail, []byte{'\n'})
-	if !broken || len(raw) < endSize {
-		return 0, false
-	}
-	text := raw[len(raw)-endSize:]
-	if !bytes.HasPrefix(text, []byte(endFormat[:8])) {
-		return 0, false
-	}
-	return min(number(text[8:20]), number(text[30:42])), true
+	raw, ended := bytes.CutSuffix(tail, []byte{'\n'})
+	t, ok := trailerOf(raw)
+	return min(t.at, t.synced), ok && ended
 }
 
 // readAt fills data. A file that is too short is damaged, or being changed.

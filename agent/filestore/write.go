@@ -23,7 +23,7 @@ func (s *directory) Create(ctx context.Context, h record.Holder, head run.Head, 
 		return record.Lease{}, err
 	}
 	lease, err := s.create(ctx, h, head, records)
-	return lease, of("create", head.Key, err)
+	return lease, wrap("create", head.Key, err)
 }
 
 func (s *directory) create(ctx context.Context, h record.Holder, first run.Head, records []run.Record) (record.Lease, error) {
@@ -49,8 +49,8 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
-// replace writes a file under another name first, so that the file at path is complete, or as it
-// was before, and makes that durable.
+// replace has write fill a file under another name, and renames it to path, so that the file at path
+// is complete, or as it was before. It makes the name durable; write does that for the content.
 func (s *directory) replace(path string, write func(File) error) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -83,7 +83,8 @@ func (s *directory) syncDir(dir string) error {
 	return s.opts.FS.SyncDir(dir)
 }
 
-// Append implements [record.Store]. With replies it reads the file as Reply does.
+// Append implements [record.Store]. It reads the last line of the file, and with replies as much as
+// Reply does.
 func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply) error {
 	err := s.changeAs(ctx, lease, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
@@ -102,7 +103,7 @@ func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Hea
 		}
 		return s.write(f, t, l, s.syncs(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
 	})
-	return of("append to", lease.Key, err)
+	return wrap("append to", lease.Key, err)
 }
 
 func questionIDs(replies []run.Reply) (questions []string) {
@@ -123,7 +124,7 @@ func (s *directory) syncs(records []run.Record) bool {
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it
 // for replies to closed questions.
 func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
+	return wrap("answer", key, s.change(ctx, key, func(f File, t tip) error {
 		log, err := s.readFor(f, nameOf(key), t.head, replies)
 		if err != nil {
 			return err
@@ -155,14 +156,14 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
 	if err != nil {
-		return record.Lease{}, of("acquire", key, err)
+		return record.Lease{}, wrap("acquire", key, err)
 	}
 	return lease, nil
 }
 
 // Renew implements [record.Store].
 func (s *directory) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	return of("renew the lease of", lease.Key, s.hold(ctx, lease, s.now().Add(ttl), ttl))
+	return wrap("renew the lease of", lease.Key, s.hold(ctx, lease, s.now().Add(ttl), ttl))
 }
 
 // Release implements [record.Store].
@@ -171,10 +172,10 @@ func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 	if errors.Is(err, record.ErrConflict) {
 		return nil
 	}
-	return of("release", lease.Key, err)
+	return wrap("release", lease.Key, err)
 }
 
-// hold sets the end of a lease.
+// hold sets the end of a lease, and writes nothing if it is that already.
 func (s *directory) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
 	return s.changeAs(ctx, lease, func(f File, t tip) error {
 		if t.head.Held.Equal(until) {
@@ -190,12 +191,12 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
-		return of("delete", key, err)
+		return wrap("delete", key, err)
 	}
 	defer unlock()
 	last, _ := s.lastHead(name)
 	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
-		return of("delete", key, err)
+		return wrap("delete", key, err)
 	}
 	err = s.opts.FS.Remove(s.path(name))
 	for i := 0; i < maxTicks && err == nil && record.FirstEpoch(time.Now()) <= last.Epoch; i++ {
@@ -207,16 +208,16 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
 		err = s.syncDir(s.dir)
 	}
-	return of("delete", key, err)
+	return wrap("delete", key, err)
 }
 
 // maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
 // Clocks of some systems stand still for 16 ms; for one that was set back further it does not wait.
 const maxTicks = 20
 
-// lastHead returns the head of a run under its lock, zero if it cannot be read.
+// lastHead returns the head of a run, whose lock the caller holds. With an error it is zero.
 func (s *directory) lastHead(name string) (h run.Head, err error) {
-	_, err = s.opened(name, func(f File) (bool, error) {
+	_, err = s.withFile(name, func(f File) (bool, error) {
 		t, err := s.readEnd(f, name)
 		if err == nil {
 			h = t.head.Head
@@ -245,7 +246,8 @@ func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) 
 	return errors.Join(err, f.Close())
 }
 
-// changeAs is change for the holder of a run.
+// changeAs is change for the holder of a run. The error matches [record.ErrConflict] if the lease
+// is not the latest, or the run was deleted.
 func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(File, tip) error) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
@@ -259,67 +261,80 @@ func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(Fi
 	return err
 }
 
-// write appends a line to a file. If that fails, it restores the file if possible.
-func (s *directory) write(f File, t tip, l *line, sync bool) (err error) {
-	if t.bare {
-		if _, err := f.WriteAt([]byte{'\n'}, t.end-1); err != nil {
-			return err
-		}
+// write appends a line to a file, after it has repaired what a crash has left at its end. The
+// marks that the line needs are made first, and those that it makes obsolete removed last. If the
+// write fails, the old end is restored as far as the disk allows: what stays behind it is cut
+// by the next change, or is the whole line.
+func (s *directory) write(f File, t tip, l *line, sync bool) error {
+	if err := s.repair(f, t); err != nil {
+		return err
 	}
-	if t.torn {
-		if err := s.cut(f, t.end); err != nil {
-			return err
-		}
-	}
-	data, err := encode(l, end{at: t.end, synced: t.synced, sync: sync || s.opts.Sync == SyncNever})
+	data, err := encode(l, trailer{at: t.end, synced: t.synced, sync: sync || s.opts.Sync == SyncNever})
 	if err != nil {
 		return err
 	}
-	switch n := int64(len(data)); {
-	case n > s.opts.MaxLine:
-		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", record.ErrTooLarge, n, s.opts.MaxLine)
-	case t.end+n > s.opts.MaxFile-s.reserve(l, n):
-		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", record.ErrTooLarge, t.end+n, s.opts.MaxFile)
+	if err := s.fits(l, t.end, int64(len(data))); err != nil {
+		return err
 	}
 	have, want := marksOf(t.head.Head), marksOf(l.Head.Head)
 	if err := s.putAll(want, have); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = f.Truncate(t.end)
-		}
-	}()
-	if _, err := f.WriteAt(data, t.end); err != nil {
+	if err := writeAt(f, data, t.end, sync); err != nil {
+		_ = f.Truncate(t.end)
 		return err
-	}
-	if sync {
-		if err := f.Sync(); err != nil {
-			return err
-		}
 	}
 	s.takeAll(have, want)
 	return nil
 }
 
-// reserve returns how much room a change has to leave in a file, for leases, replies and the
-// end of the run.
-func (s *directory) reserve(l *line, size int64) int64 {
-	if l.Head.Status.Ended() || size <= 4<<10 {
-		return 0
-	}
-	return min(1<<20, s.opts.MaxFile/16)
-}
-
-// cut removes what a crash has left, before something shorter replaces it.
-func (s *directory) cut(f File, size int64) error {
-	if err := f.Truncate(size); err != nil || s.opts.Sync == SyncNever {
+// writeAt writes data at an offset, and makes the file durable if sync is true.
+func writeAt(f File, data []byte, at int64, sync bool) error {
+	if _, err := f.WriteAt(data, at); err != nil || !sync {
 		return err
 	}
 	return f.Sync()
 }
 
-// of adds the operation and the run to an error that does not name them.
-func of(what string, key run.Key, err error) error {
+// fits checks that the text of a line, of that size, may be written at the end of a file. Room
+// remains for leases, replies and the end of the run.
+func (s *directory) fits(l *line, end, size int64) error {
+	reserve := int64(0)
+	if !l.Head.Status.Ended() && size > smallLine {
+		reserve = min(maxReserve, s.opts.MaxFile/16)
+	}
+	switch {
+	case size > s.opts.MaxLine:
+		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", record.ErrTooLarge, size, s.opts.MaxLine)
+	case end+size > s.opts.MaxFile-reserve:
+		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", record.ErrTooLarge, end+size, s.opts.MaxFile)
+	}
+	return nil
+}
+
+const (
+	smallLine  = 4 << 10 // bytes of a line that may use the reserve of a file
+	maxReserve = 1 << 20 // bytes
+)
+
+// repair completes the last line of a file if a crash has left it without its line break, and
+// cuts what a crash has left after it, before something shorter replaces that.
+func (s *directory) repair(f File, t tip) error {
+	if t.bare {
+		if _, err := f.WriteAt([]byte{'\n'}, t.end-1); err != nil {
+			return err
+		}
+	}
+	if !t.torn {
+		return nil
+	}
+	if err := f.Truncate(t.end); err != nil {
+		return err
+	}
+	return s.sync(f)
+}
+
+// wrap adds the operation and the run to an error that does not name them. It keeps nil.
+func wrap(what string, key run.Key, err error) error {
 	return subject.Wrap(err, "%s run %q", what, key.ID)
 }

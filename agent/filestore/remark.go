@@ -1,0 +1,138 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// marking says when the marks were last compared with the runs.
+type marking struct {
+	turn chan struct{} // has one place, held during a comparison
+	next time.Time     // when to compare again; guarded by turn
+}
+
+// The first list of a process compares the marks with the runs, later ones after remarkEvery.
+// At most a thousandth of the time is spent on it.
+const (
+	remarkEvery = time.Minute
+	remarkShare = 1000
+)
+
+// checkMarks compares the marks with the runs if it is time, and waits for another goroutine that does.
+func (s *directory) checkMarks(ctx context.Context) error {
+	select {
+	case s.marking.turn <- struct{}{}:
+		defer func() { <-s.marking.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	begin := time.Now()
+	if begin.Before(s.marking.next) {
+		return nil
+	}
+	if err := s.remark(ctx); err != nil {
+		return err
+	}
+	end := time.Now()
+	s.marking.next = end.Add(max(remarkEvery, remarkShare*end.Sub(begin)))
+	return nil
+}
+
+// remark creates missing marks, and removes wrong ones.
+func (s *directory) remark(ctx context.Context) error {
+	have, err := s.allMarks()
+	if err != nil {
+		return err
+	}
+	names, err := s.runNames("")
+	if err != nil {
+		return err
+	}
+	wrong := maps.Clone(have) // also those of runs that are gone
+	for _, name := range names {
+		right, err := s.remarkRun(ctx, name, have[name])
+		if err != nil {
+			return err
+		}
+		if right {
+			delete(wrong, name)
+		}
+	}
+	for name, marks := range wrong {
+		if err := s.drop(ctx, name, marks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allMarks returns the marks of all shelves, by the name of the run's file.
+func (s *directory) allMarks() (map[string][]mark, error) {
+	shelves, err := s.dirNames(waitingShelves)
+	if err != nil {
+		return nil, err
+	}
+	for i, shelf := range shelves {
+		shelves[i] = filepath.Join(waitingShelves, shelf)
+	}
+	all := map[string][]mark{}
+	for _, shelf := range append(shelves, dueShelf) {
+		err := s.walk(shelf, math.MaxInt64, func(m mark) (bool, error) {
+			all[m.name] = append(all[m.name], m)
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// remarkRun creates the missing marks of a run. right is true if it has no wrong ones. A run
+// that cannot be read may be due.
+func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (right bool, err error) {
+	h, err := s.runHead(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, record.ErrNotFound):
+		return false, nil
+	case err != nil && len(have) > 0:
+		return true, nil
+	case err != nil:
+		return true, s.put(mark{shelf: dueShelf, name: name})
+	}
+	want := marksOf(h)
+	wrong := slices.ContainsFunc(have, func(m mark) bool { return !slices.Contains(want, m) })
+	return !wrong, s.putAll(want, have)
+}
+
+// dropWait bounds the wait for the lock of a run with wrong marks: a process may have been
+// stopped while it held the lock.
+const dropWait = time.Second
+
+// drop removes the wrong marks of a run.
+func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
+	waiting, stop := context.WithTimeout(ctx, dropWait)
+	defer stop()
+	unlock, err := s.lock(waiting, name)
+	if err != nil {
+		return ctx.Err()
+	}
+	defer unlock()
+	h, err := s.lastHead(name)
+	switch {
+	case err == nil:
+		s.takeAll(marks, marksOf(h))
+	case errors.Is(err, record.ErrNotFound):
+		s.takeAll(marks, nil)
+	}
+	return nil
+}
