@@ -68,7 +68,7 @@ type Options struct {
 // scope is the name of the instrumentation.
 const scope = "github.com/mcpchain/mcpchain/agent/otelagent"
 
-// defaultContent bounds an attribute of content.
+// defaultContent is the default of [Options.MaxContent].
 const defaultContent = 64 << 10
 
 // Telemetry is an [agent.Observer] for any number of agents. It may be used concurrently.
@@ -80,7 +80,7 @@ type Telemetry struct {
 
 var _ agent.AppendObserver = (*Telemetry)(nil)
 
-// New returns an observer. The error says which instrument could not be created.
+// New returns an observer. The error says which instruments could not be created.
 func New(opts *Options) (*Telemetry, error) {
 	var o Options
 	if opts != nil {
@@ -103,24 +103,28 @@ func New(opts *Options) (*Telemetry, error) {
 		t.content = &writer{limit: o.MaxContent}
 	}
 	var err error
-	if t.metrics, err = newMetrics(o.MeterProvider.Meter(scope)); err != nil {
+	t.metrics, err = newMetrics(o.MeterProvider.Meter(scope))
+	if err != nil {
 		return nil, fmt.Errorf("otelagent: %w", err)
 	}
 	return t, nil
 }
 
-// invocation has the totals of a span invoke_agent, and what its child spans need.
+// invocation has what the child spans of a span invoke_agent need, and its totals, to which
+// child spans that run at the same time add.
 type invocation struct {
 	run, agent string
 
-	inferences, tools, input, output atomic.Int64
+	inferences, tools atomic.Int64 // calls
+	input, output     atomic.Int64 // tokens
 }
 
 // key is the context key of the innermost *invocation.
 type key struct{}
 
-// invoked returns the invocation that the work belongs to, an empty one outside a run.
-func invoked(ctx context.Context) *invocation {
+// invocationOf returns the invocation that the work belongs to. Outside a run it is one whose
+// totals nobody reads.
+func invocationOf(ctx context.Context) *invocation {
 	i, ok := ctx.Value(key{}).(*invocation)
 	if !ok {
 		return new(invocation)
@@ -128,9 +132,9 @@ func invoked(ctx context.Context) *invocation {
 	return i
 }
 
-// Appended implements [agent.AppendObserver].
+// Appended implements [agent.AppendObserver]. It records how long the store took, also if it failed.
 func (t *Telemetry) Appended(ctx context.Context, took time.Duration, err error) {
-	t.metrics.kept.Record(ctx, took.Seconds(), with(errorType(err)))
+	t.metrics.kept.Record(ctx, took.Seconds(), measured(errorType(err)))
 }
 
 // Invoke implements [agent.Observer].
@@ -140,47 +144,47 @@ func (t *Telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Co
 	ctx = context.WithValue(ctx, key{}, i)
 	v.Trace = contextOf(ctx)
 	return ctx, func(err error) {
-		kind := errorType(err)
+		failure := errorType(err)
 		attributes := invocationEnd(v, i)
 		if t.content != nil {
 			attributes = append(attributes, t.content.invocation(v)...)
 		}
-		t.metrics.invoked(ctx, v, i, kind, span.end(kind, attributes))
+		t.metrics.recordInvocation(ctx, v, i, failure, span.end(failure, attributes))
 	}
 }
 
 // Infer implements [agent.Observer].
 func (t *Telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
-	i := invoked(ctx)
+	i := invocationOf(ctx)
 	i.inferences.Add(1)
 	span, ctx := t.start(ctx, "chat", v.Model, trace.SpanKindClient, inferenceStart(v, i))
 	return ctx, func(err error) {
 		i.input.Add(v.Usage.Input)
 		i.output.Add(v.Usage.Output)
-		kind := errorType(err)
+		failure := errorType(err)
 		attributes := inferenceEnd(v)
 		if t.content != nil {
 			attributes = append(attributes, t.content.inference(v)...)
 		}
-		t.metrics.inferred(ctx, v, kind, span.end(kind, attributes))
+		t.metrics.recordInference(ctx, v, failure, span.end(failure, attributes))
 	}
 }
 
 // Execute implements [agent.Observer].
 func (t *Telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
-	i := invoked(ctx)
+	i := invocationOf(ctx)
 	i.tools.Add(1)
 	span, ctx := t.start(ctx, "execute_tool", v.Name, trace.SpanKindInternal, execution(v, i))
 	return ctx, func(err error) {
-		kind := errorType(err)
-		if v.Result != nil && v.Result.IsError && (kind == "" || kind == other) {
-			kind = "tool_error"
+		failure := errorType(err)
+		if v.Result != nil && v.Result.IsError && (failure == "" || failure == other) {
+			failure = "tool_error"
 		}
 		var attributes []attribute.KeyValue
 		if t.content != nil {
 			attributes = t.content.execution(v)
 		}
-		t.metrics.executed(ctx, v, i, kind, span.end(kind, attributes))
+		t.metrics.recordExecution(ctx, v, i, failure, span.end(failure, attributes))
 	}
 }
 
@@ -190,7 +194,8 @@ type span struct {
 	began time.Time
 }
 
-// start begins a span. Its name is the operation and the target, if there is one.
+// start begins a span. Its name is the operation and, if it is known, the target: the agent, the
+// model or the tool.
 func (t *Telemetry) start(ctx context.Context, operation, target string, kind trace.SpanKind, attributes []attribute.KeyValue, links ...trace.Link) (*span, context.Context) {
 	name := operation
 	if target != "" {
@@ -203,12 +208,13 @@ func (t *Telemetry) start(ctx context.Context, operation, target string, kind tr
 	return s, ctx
 }
 
-// end ends the span, and returns its duration in seconds.
-func (s *span) end(kind string, attributes []attribute.KeyValue) float64 {
+// end ends the span, as failed if failure, its error type, is not empty. It returns the duration
+// in seconds, which the metrics record, too.
+func (s *span) end(failure string, attributes []attribute.KeyValue) float64 {
 	duration := time.Since(s.began)
 	s.SetAttributes(attributes...)
-	if kind != "" {
-		s.SetAttributes(keyErrorType.String(kind))
+	if failure != "" {
+		s.SetAttributes(keyErrorType.String(failure))
 		s.SetStatus(codes.Error, "") // a description would quote a model or server
 	}
 	s.End(trace.WithTimestamp(s.began.Add(duration)))
@@ -226,7 +232,8 @@ func contextOf(ctx context.Context) map[string]string {
 	return carrier
 }
 
-// links returns a link to the span whose context is stored with a run.
+// links returns a link to the span whose context is stored with a run, none if there was no span
+// or the context is not valid.
 func links(kept map[string]string) []trace.Link {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier(kept))
 	before := trace.SpanContextFromContext(ctx)

@@ -21,25 +21,26 @@ type counts struct {
 	lag     time.Duration // of the run that has been due for the longest time
 	held    int64
 	parked  int64
-	taken   int64 // consecutive processes that ended while they worked on runs that have not ended
+	taken   int64 // processes that ended while they worked on runs that have not ended, since their last progress
 	damaged int64
 }
 
 // ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
-// status, how many are due, held, parked or damaged, and for how long the first has been due. Each
-// time it lists all runs of the query that are running, waiting or failed, so its cost grows with
-// their number; q.Limit bounds it for each status, and the fields Status, DueAt and Before are
-// ignored. stop unregisters the meters.
+// status, how many are due, held, parked or damaged, and for how long the first has been due, see
+// [run.Head.DueSince]. Each time it lists all runs of the query that are running, waiting or failed, so its cost grows with
+// their number; q.Limit bounds it for each status, and the fields Status, DueAt, Before and After
+// are ignored. If a list fails, the meters have no values at that time, and the error goes to the
+// reader of the meters. stop unregisters the meters. Of opts, only MeterProvider is used.
 func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func() error, err error) {
 	provider := otel.GetMeterProvider()
 	if opts != nil && opts.MeterProvider != nil {
 		provider = opts.MeterProvider
 	}
-	meter := provider.Meter(scope)
+	in := &maker{meter: provider.Meter(scope)}
 	var all []metric.Observable
 	gauge := func(name, unit, description string) metric.Int64ObservableGauge {
-		g, failed := meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
-		err = errors.Join(err, failed)
+		g, err := in.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+		in.failed(name, err)
 		all = append(all, g)
 		return g
 	}
@@ -49,11 +50,13 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	parked := gauge("mcpchain.runs.parked", "{run}", "Runs that failed because their processes ended repeatedly.")
 	takeovers := gauge("mcpchain.runs.takeovers", "{process}", "Consecutive processes that ended without progress while they worked on unfinished runs.")
 	damaged := gauge("mcpchain.runs.damaged", "{run}", "Runs that cannot be read.")
-	lag, failed := meter.Float64ObservableGauge("mcpchain.runs.lag", metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
-	if err = errors.Join(err, failed); err != nil {
-		return nil, fmt.Errorf("observe a store: %w", err)
+	const lagName = "mcpchain.runs.lag"
+	lag, err := in.meter.Float64ObservableGauge(lagName, metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
+	in.failed(lagName, err)
+	if in.err != nil {
+		return nil, fmt.Errorf("observe a store: %w", in.err)
 	}
-	registered, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+	registered, err := in.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		c, err := count(ctx, store, q)
 		if err != nil {
 			return fmt.Errorf("observe a store: %w", err)
@@ -78,6 +81,7 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 // observed are the statuses of runs that may need attention.
 var observed = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
 
+// count lists the runs that a query selects. A damaged run is counted once, and not by status.
 func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
@@ -101,6 +105,7 @@ func count(ctx context.Context, store record.Store, q record.Query) (c counts, e
 	return c, nil
 }
 
+// add counts a run.
 func (c *counts) add(h run.Head, now time.Time) {
 	c.status[h.Status]++
 	if h.HeldAt(now) {
@@ -114,10 +119,6 @@ func (c *counts) add(h run.Head, now time.Time) {
 	}
 	if h.Due(now) {
 		c.due++
-		since := h.Updated
-		if h.Status != run.StatusRunning && h.Replies == 0 {
-			since = h.Wake
-		}
-		c.lag = max(c.lag, now.Sub(since))
+		c.lag = max(c.lag, now.Sub(h.DueSince()))
 	}
 }

@@ -60,6 +60,16 @@ func (h Head) Due(now time.Time) bool {
 	return h.Status == StatusRunning || h.Replies > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
 
+// DueSince returns when a run became due, for a run that is [Head.Due]: at its last change if it
+// is running or has a reply, else at its wake-up time. A reply is not a change, so a run that
+// waited for a reply counts as due since it began to wait.
+func (h Head) DueSince() time.Time {
+	if h.Status == StatusRunning || h.Replies > 0 {
+		return h.Updated
+	}
+	return h.Wake
+}
+
 // Key identifies a run. A run belongs to one tenant, and no key of another tenant reaches it.
 // Keys are compared byte by byte. Both strings are UTF-8 without U+0000, at most 1 KiB long; ID
 // is not empty.

@@ -101,15 +101,7 @@ func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Repl
 func (q Query) Compare(a, b run.Head) int {
 	order := b.Updated.Compare(a.Updated)
 	if !q.DueAt.IsZero() {
-		order = since(a).Compare(since(b))
+		order = a.DueSince().Compare(b.DueSince())
 	}
 	return cmp.Or(order, cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.ID, b.Key.ID))
-}
-
-// since returns when a due run became due, as far as its head tells.
-func since(h run.Head) time.Time {
-	if h.Status == run.StatusRunning || h.Replies > 0 {
-		return h.Updated
-	}
-	return h.Wake
 }

@@ -58,9 +58,8 @@ type Store interface {
 	Release(ctx context.Context, lease Lease) error
 
 	// List returns runs in order of their last change, newest first. With [Query].DueAt the run
-	// that has been due for the longest time comes first: due since its wake-up time, or since
-	// its last change if it is running or has a reply. Runs with equal times are ordered by
-	// tenant and id.
+	// that has been due for the longest time comes first, see [run.Head.DueSince]. Runs with
+	// equal times are ordered by tenant and id.
 	//
 	// The loop body may call the store. If a run that the query may select cannot be read, List
 	// yields a head with its key and a [*DamagedError], and continues. Any other error is the
@@ -185,7 +184,7 @@ type Query struct {
 	Status     run.Status // "" is any
 	Before     time.Time  // last change earlier than this; zero: any
 	DueAt      time.Time  // due at this time, see [run.Head.Due]; zero: any
-	Limit      int        // most runs returned; 0: no limit
+	Limit      int        // most runs returned; 0 or less: no limit
 
 	// After is the last run of the previous page. Nil means the first page. It cannot be
 	// combined with DueAt, because runs leave that list as they are taken.
