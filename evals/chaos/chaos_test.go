@@ -21,6 +21,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// TestFlags refuses flags that would divide by zero, or be left out in silence.
+func TestFlags(t *testing.T) {
+	good := options{Store: witness.Store{Kind: "file"}, Runs: 1, slow: time.Second}
+	check.NoError(t, good.check())
+	for name, change := range map[string]func(*options){
+		"no runs":                  func(o *options) { o.Runs = 0 },
+		"negative kills":           func(o *options) { o.kills = -1 },
+		"calls without a time":     func(o *options) { o.slow = 0 },
+		"a database of files":      func(o *options) { o.DSN = "postgres://db" },
+		"a fault of a foreign one": func(o *options) { o.Kind, o.DSN, o.Fault = "postgres", "postgres://db", true },
+	} {
+		o := good
+		change(&o)
+		if o.check() == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
 // TestChaos kills workers a few times with each store, and compares what the tools did with
 // what the model was told.
 func TestChaos(t *testing.T) {

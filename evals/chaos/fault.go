@@ -20,10 +20,11 @@ import (
 // How long a store fails.
 const (
 	fullFor = time.Second
-	downFor = 5 // seconds
+	downFor = 5 // seconds that a Postgres server is down
 )
 
-// failOnce has a store fail once n runs have begun. end waits for that.
+// failOnce calls fail, which has the store fail for a while, as soon as n runs have begun. end waits
+// for that, and returns the error of fail, or one that says why the store has not failed.
 func failOnce(ctx context.Context, store record.Store, n int, fail func() error) (end func() error) {
 	ctx, stop := context.WithCancel(ctx)
 	failed := make(chan error, 1)

@@ -26,21 +26,36 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
-	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// options are those of the program. A worker process gets the exported ones.
+// options are the flags, see main, and what play adds for the worker processes. These get the
+// exported fields.
 type options struct {
 	witness.Store
-	URL   string // of the servers
 	Runs  int
-	Fault bool // the store fails once
+	Fault bool
+	URL   string // of the tools; set by play
 
 	kills int
-	slow  time.Duration // how long a call waits at most before and after its effect
+	slow  time.Duration
+}
+
+// check refuses flags that make no sense. None of them may be left out in silence.
+func (o *options) check() error {
+	switch {
+	case o.Runs < 1, o.kills < 0, o.slow <= 0:
+		return errors.New("-runs and -slow have to be above 0, and -kills may not be negative")
+	case o.DSN != "" && o.Kind != "postgres":
+		return errors.New("-dsn is for -store postgres only")
+	case o.DSN != "" && o.Fault:
+		return errors.New("-fault needs a Postgres server that it can restart: leave out -dsn")
+	}
+	return nil
 }
 
 // faultSlow makes runs last longer than a fault.
@@ -48,7 +63,8 @@ const faultSlow = time.Second
 
 func main() {
 	log.SetFlags(0)
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	var o options
 	if worker, err := witness.Settings(&o); worker {
 		if err == nil {
@@ -59,13 +75,19 @@ func main() {
 		}
 		return
 	}
-	flag.IntVar(&o.Runs, "runs", 50, "runs to begin with; more begin if they are over before the kills are")
-	flag.IntVar(&o.kills, "kills", 500, "how often the worker is killed")
+	flag.IntVar(&o.Runs, "runs", 50, "`number` of runs to begin with; more begin if they are over before the kills are")
+	flag.IntVar(&o.kills, "kills", 500, "`number` of times that the worker is killed")
 	flag.StringVar(&o.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
-	flag.StringVar(&o.DSN, "dsn", "", "database of -store postgres, which must be empty; by default that of a server that is started for it")
+	flag.StringVar(&o.DSN, "dsn", "", "`URL` of the database of -store postgres, which must be empty; by default that of a server that is started for it")
 	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
 	flag.BoolVar(&o.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five), instead of killing the worker")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("there are only flags, and no argument %q", flag.Arg(0))
+	}
+	if err := o.check(); err != nil {
+		log.Fatal(err)
+	}
 	if o.Fault {
 		o.kills, o.slow = 0, max(o.slow, faultSlow)
 	}
@@ -80,18 +102,11 @@ func main() {
 
 // play drives the runs, and compares their calls with the effects.
 func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
-	var database *testenv.Postgres
-	if o.Kind == "postgres" && o.DSN == "" {
-		if database, err = testenv.StartPostgres(); err != nil {
-			return nil, err
-		}
-		defer database.Stop()
-		o.DSN = database.DSN("postgres")
-	}
-	if o.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
+	database, stop, err := o.Start()
+	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(o.Dir)
+	defer stop()
 	w := witness.New(o.slow, "effect")
 	server := httptest.NewServer(w)
 	defer server.Close()
@@ -124,7 +139,8 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, 
 // moreRuns are added whenever all runs have ended before the last kill.
 const moreRuns = 10
 
-// kill runs workers until all runs have ended, and kills them. It returns the number of kills.
+// kill runs one worker after the other until all runs have ended, and kills as many as it has to.
+// It returns the number of kills.
 func (o *options) kill(ctx context.Context) (kills int, err error) {
 	for {
 		killed, err := o.worker(ctx, kills < o.kills)
@@ -141,7 +157,8 @@ func (o *options) kill(ctx context.Context) (kills int, err error) {
 	}
 }
 
-// worker runs a worker process until it is killed, or its runs have ended.
+// worker runs a worker process until all runs have ended or, if kill is true, kills it at a random
+// moment before. killed reports whether that came first. The error has what the worker wrote.
 func (o *options) worker(ctx context.Context, kill bool) (killed bool, err error) {
 	cmd, err := witness.Worker(ctx, o)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // script is the model of all runs.
 var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
 
-// work does the work of a worker process. Its disk is full for a while if the store is to fail: a Postgres server is
-// restarted by the first process.
+// work does the work of a worker process. With -fault the disk of its store is full for a while;
+// a Postgres server is restarted by play instead.
 func (o *options) work(ctx context.Context) error {
 	if !o.Fault || o.Kind == "postgres" {
 		store, err := o.Open(ctx)
@@ -39,13 +39,17 @@ func (o *options) work(ctx context.Context) error {
 	return errors.Join(err, end())
 }
 
-// drive drives the runs until all have ended or the process is killed.
+// drive begins the runs that do not exist yet, continues those that a killed process has left, and
+// returns when all have ended.
 func (o *options) drive(ctx context.Context, store record.Store) error {
 	ttl := 300 * time.Millisecond
 	if o.Fault {
 		ttl = time.Minute // longer than the fault
 	}
-	agents, err := script.Agents(ctx, o.URL, agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: ttl}, ParallelWrites: true}) // as many calls under way as there may be
+	agents, err := script.Agents(ctx, o.URL, agent.Options{
+		Durable:        agent.Durable{Store: store, LeaseTTL: ttl},
+		ParallelWrites: true, // so that a kill meets as many calls as there may be
+	})
 	if err != nil {
 		return err
 	}
@@ -75,6 +79,7 @@ func (o *options) drive(ctx context.Context, store record.Store) error {
 	return err
 }
 
+// begin begins a run, which drive continues if that fails.
 func begin(ctx context.Context, a *agent.Agent, id string) {
 	if _, err := a.Run(ctx, agent.Text(id), agent.In(id)); err != nil && ctx.Err() == nil {
 		log.Printf("%s: %v", id, err)

@@ -5,17 +5,22 @@
 //	cd evals/temporal && go run .
 //	cd evals/temporal && go run . -runs 20 -workers 2
 //
-// Each run asks for approvals and forms. Some replies are sent twice, and some too late. Every
-// other second a worker is killed and started again. At the end each call of each run is
-// compared with its effects, see [witness.Counts].
+// Each run asks for approvals and forms. Every third question gets its reply twice at once, and
+// then another one, which must be refused. Every two seconds (-every) a worker is killed and
+// started again. At the end each call of each run is compared with its effects, see
+// [witness.Counts].
 //
 // A pause is the time from a kill until another worker holds the run whose step was interrupted.
+// It depends on -lease: the heartbeat timeout of a step is two fifths of the lease, and the bound
+// of a pause, at the 99th percentile, is the lease and a second. The exit status is 1 if the bound
+// is exceeded, or if a call or a reply had a wrong outcome.
 //
 // The tests need TEMPORAL_SERVER=embedded or -tags embedded: they build the server, too.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"log"
 	"os"
@@ -26,18 +31,29 @@ import (
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// options are those of the program. A worker process gets the exported ones.
+// options are the flags, see main, and what play adds for the worker processes. These get the
+// exported fields.
 type options struct {
 	witness.Store
-	Lease  time.Duration
-	Worker int // its number, from 1
+	Lease time.Duration
 
-	Address, Namespace string // of Temporal
-	World              string // URL of the tools
+	Worker    int    // number of the worker process, from 1
+	Address   string // of Temporal
+	Namespace string // of Temporal
+	Tools     string // URL of the tools
 
-	runs, workers int
-	length, every time.Duration
-	postgres      bool
+	runs    int
+	workers int
+	length  time.Duration // how long workers are killed
+	every   time.Duration // between kills
+}
+
+// check refuses flags that make no sense: the program would divide by zero, or wait for ever.
+func (o *options) check() error {
+	if o.runs < 1 || o.workers < 1 || o.every <= 0 || o.Lease <= 0 || o.length < 0 {
+		return errors.New("-runs, -workers, -every and -lease have to be above 0, and -time may not be negative")
+	}
+	return nil
 }
 
 func main() {
@@ -49,17 +65,27 @@ func main() {
 		if err == nil {
 			err = o.work(ctx)
 		}
-		log.Fatal(err)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
-	flag.IntVar(&o.runs, "runs", 200, "runs")
-	flag.IntVar(&o.workers, "workers", 3, "worker processes")
+	flag.IntVar(&o.runs, "runs", 200, "`number` of runs")
+	flag.IntVar(&o.workers, "workers", 3, "`number` of worker processes")
 	flag.DurationVar(&o.length, "time", time.Minute, "how long workers are killed")
 	flag.DurationVar(&o.every, "every", 2*time.Second, "the time between kills")
-	flag.DurationVar(&o.Lease, "lease", 3*time.Second, "the lease of a run. The heartbeat timeout of its steps is two fifths of it; the bound of a pause is the lease and a second")
-	flag.BoolVar(&o.postgres, "postgres", false, "begin a Postgres server, as the store of runs. Default: a file of SQLite")
+	flag.DurationVar(&o.Lease, "lease", 3*time.Second, "the lease of a run, on which the length of pauses depends")
+	postgres := flag.Bool("postgres", false, "start a Postgres server as the store of runs, instead of a file of SQLite")
 	flag.Parse()
-	if o.runs < 1 || o.workers < 1 {
-		log.Fatal("-runs and -workers have to be above 0")
+	if flag.NArg() > 0 {
+		log.Fatalf("there are only flags, and no argument %q", flag.Arg(0))
+	}
+	if err := o.check(); err != nil {
+		log.Fatal(err)
+	}
+	o.Kind = "sqlite"
+	if *postgres {
+		o.Kind = "postgres"
 	}
 	clean, fast, err := o.play(ctx, os.Stdout)
 	if err != nil {

@@ -19,11 +19,13 @@ type person struct {
 	client *temporal.Client
 	store  record.Store
 
-	mu             sync.Mutex // guards the fields below
-	answers, twice int
-	wrong          []error
+	mu      sync.Mutex // guards the fields below
+	answers int        // questions that were replied to
+	twice   int        // of these, twice at once and then differently
+	wrong   []error    // what a reply should not have led to
 }
 
+// print writes how many replies there were, and the wrong outcomes.
 func (p *person) print(out io.Writer) {
 	fmt.Fprintf(out, "answers: %d, of these %d twice at once and once too late; wrong outcomes: %d\n", p.answers, p.twice, len(p.wrong))
 	for _, err := range p.wrong {
@@ -31,7 +33,7 @@ func (p *person) print(out io.Writer) {
 	}
 }
 
-// attend replies to all questions that are open, again and again.
+// attend replies to all questions that are open, again and again, until the context ends.
 func (p *person) attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		var all sync.WaitGroup
@@ -69,7 +71,8 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 	all.Wait()
 }
 
-// reply replies to a question, and to every third one twice at once and then differently.
+// reply replies to a question, and to every third one twice at once and then differently: equal
+// replies are accepted, and the different one must be refused.
 func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) error {
 	yes, no := q.Allow(), q.Deny("too late")
 	if q.Kind == run.QuestionForm {
@@ -96,6 +99,7 @@ func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) error 
 	return nil
 }
 
+// count counts a reply.
 func (p *person) count(twice bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

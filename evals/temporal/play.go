@@ -23,25 +23,16 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
-	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // play begins the runs, kills workers, and compares calls with their effects. clean is true if
 // nothing was lost, doubled or silent, and fast if the pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
-	o.Kind = "sqlite"
-	if o.postgres {
-		database, err := testenv.StartPostgres()
-		if err != nil {
-			return false, false, err
-		}
-		defer database.Stop()
-		o.Kind, o.DSN = "postgres", database.DSN("postgres")
-	}
-	if o.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
+	_, stop, err := o.Start()
+	if err != nil {
 		return false, false, err
 	}
-	defer os.RemoveAll(o.Dir)
+	defer stop()
 	w := witness.New(300*time.Millisecond, "effect", "approved", "form")
 	seen := newWatch()
 	serve := http.NewServeMux()
@@ -49,7 +40,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	serve.Handle("/report", seen)
 	tools := httptest.NewServer(serve)
 	defer tools.Close()
-	o.World = tools.URL
+	o.Tools = tools.URL
 	server := temporaltest.NewServer()
 	o.Address, o.Namespace = server.GetFrontendHostPort(), server.GetDefaultNamespace()
 	service, err := client.Dial(client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: quiet()})
@@ -63,8 +54,6 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	}
 	c := temporal.NewClient(service, store, nil)
 
-	ctx, stop := context.WithTimeout(ctx, o.length+5*time.Minute)
-	defer stop()
 	f := &fleet{options: o, watch: seen}
 	defer f.close()
 	p := &person{client: c, store: store}
@@ -84,8 +73,14 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	return v.Clean() && len(p.wrong) == 0, !slow, nil
 }
 
+// runTime bounds how long the runs take after the last kill.
+const runTime = 5 * time.Minute
+
 // drive begins the runs and waits for their ends, while workers are killed and a person replies.
+// It gives up if a worker cannot be started again.
 func (o *options) drive(ctx context.Context, c *temporal.Client, f *fleet, p *person) error {
+	ctx, stop := context.WithTimeout(ctx, o.length+runTime)
+	defer stop()
 	if err := f.begin(ctx); err != nil {
 		return err
 	}
@@ -93,7 +88,11 @@ func (o *options) drive(ctx context.Context, c *temporal.Client, f *fleet, p *pe
 	var around sync.WaitGroup
 	var failed error
 	around.Go(func() { p.attend(attended) })
-	around.Go(func() { failed = f.kill(ctx) })
+	around.Go(func() {
+		if failed = f.kill(ctx); failed != nil {
+			stop()
+		}
+	})
 	err := o.start(ctx, c, p.store)
 	for i := 0; err == nil && i < o.runs; i++ {
 		_, err = c.Result(ctx, script.Key(i))
@@ -108,7 +107,7 @@ func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHa
 
 // start begins the runs one after the other, during three quarters of the time.
 func (o *options) start(ctx context.Context, c *temporal.Client, store record.Store) error {
-	agents := map[string]*agent.Agent{}
+	agents := map[string]*agent.Agent{} // by name; without tools, which only the workers need
 	for _, kind := range script.Kinds {
 		a, err := agent.New(script, &agent.Options{Name: kind, Durable: agent.Durable{Store: store}})
 		if err != nil {
@@ -118,7 +117,8 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store record.St
 	}
 	pace := o.length * 3 / 4 / time.Duration(o.runs)
 	for i := range o.runs {
-		if _, err := c.Start(ctx, agents[script.Kind(i)], agent.Text(script.Key(i).ID), agent.In(script.Key(i).ID), agent.ForTenant(script.Key(i).Tenant)); err != nil {
+		key := script.Key(i)
+		if _, err := c.Start(ctx, agents[script.Kind(i)], agent.Text(key.ID), agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
 			return err
 		}
 		select {
@@ -130,15 +130,16 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store record.St
 	return nil
 }
 
-// fleet is the worker processes.
+// fleet is the worker processes. Its methods are not called at the same time.
 type fleet struct {
 	*options
 	watch *watch
-	all   []*exec.Cmd
+	all   []*exec.Cmd // worker number 1 comes first
 	kills int
 	used  time.Duration // processor time of workers that have ended
 }
 
+// begin starts all workers.
 func (f *fleet) begin(ctx context.Context) error {
 	for i := range f.workers {
 		cmd, err := f.worker(ctx, i+1)
@@ -150,9 +151,10 @@ func (f *fleet) begin(ctx context.Context) error {
 	return nil
 }
 
-func (f *fleet) worker(ctx context.Context, n int) (*exec.Cmd, error) {
+// worker starts the worker with that number.
+func (f *fleet) worker(ctx context.Context, number int) (*exec.Cmd, error) {
 	settings := *f.options
-	settings.Worker = n
+	settings.Worker = number
 	cmd, err := witness.Worker(ctx, settings)
 	if err != nil {
 		return nil, err
@@ -161,7 +163,8 @@ func (f *fleet) worker(ctx context.Context, n int) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// kill kills one worker after the other, and starts it again.
+// kill kills one worker after the other, and starts each again. It returns nil when the time is
+// over or the context has ended.
 func (f *fleet) kill(ctx context.Context) error {
 	for end := time.Now().Add(f.length); time.Now().Before(end); f.kills++ {
 		select {

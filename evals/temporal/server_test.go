@@ -325,7 +325,7 @@ func (s *service) listed(t *testing.T) {
 // depends on the machine.
 func TestChaos(t *testing.T) {
 	opted(t)
-	o := &options{runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, Lease: 2 * time.Second}
+	o := &options{Store: witness.Store{Kind: "sqlite"}, runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, Lease: 2 * time.Second}
 	clean, _, err := o.play(t.Context(), t.Output())
 	if err != nil || !clean {
 		t.Errorf("got %v, %v, want that nothing is lost", clean, err)

@@ -21,7 +21,7 @@ type watch struct {
 
 func newWatch() *watch { return &watch{workers: map[string]int{}, killed: map[string]time.Time{}} }
 
-// ServeHTTP receives reports of workers.
+// ServeHTTP receives the reports of workers, see reporter.report.
 func (w *watch) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	run := q.Get("run")
@@ -41,7 +41,7 @@ func (w *watch) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// kill notes that a worker was killed.
+// kill notes that a worker was killed, for each run that it worked on.
 func (w *watch) kill(worker int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +52,8 @@ func (w *watch) kill(worker int) {
 	}
 }
 
-// print writes the pauses, and returns how many steps have begun. slow is true if the pauses are longer than the bound.
+// print writes the pauses, and returns how many steps have begun. slow is true if the 99th
+// percentile of the pauses is above the bound.
 func (w *watch) print(out io.Writer, bound time.Duration) (steps int, slow bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +63,9 @@ func (w *watch) print(out io.Writer, bound time.Duration) (steps int, slow bool)
 		return w.steps, false
 	}
 	slices.Sort(all)
-	at := func(q float64) time.Duration { return all[int(q*float64(len(all)-1))].Round(time.Millisecond) }
+	at := func(share float64) time.Duration {
+		return all[int(share*float64(len(all)-1))].Round(time.Millisecond)
+	}
 	fmt.Fprintf(out, "pause of a step after a kill: %d, median %v, 99th percentile %v, longest %v\n", len(all), at(0.5), at(0.99), at(1))
 	fmt.Fprintf(out, "the bound of a pause is %v at the 99th percentile\n", bound)
 	return w.steps, at(0.99) > bound

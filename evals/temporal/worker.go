@@ -30,8 +30,8 @@ func (o *options) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &reporter{Store: store, url: o.World + "/report", worker: o.Worker}
-	agents, err := script.Agents(ctx, o.World, agent.Options{
+	r := &reporter{Store: store, url: o.Tools + "/report", worker: o.Worker}
+	agents, err := script.Agents(ctx, o.Tools, agent.Options{
 		Durable: agent.Durable{Store: r, LeaseTTL: o.Lease},
 		Person: agent.Person{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Name == "approved" {
@@ -59,13 +59,15 @@ func (o *options) work(ctx context.Context) error {
 	return w.Run(ctx)
 }
 
-// reporter is a store that reports who holds a run.
+// reporter is a store that tells [watch] who holds a run.
 type reporter struct {
 	record.Store
-	url    string
-	worker int
+	url    string // of watch
+	worker int    // number of this process
 }
 
+// report reports that a step of the run begins, that this process holds the run, or that the run is
+// free. A report that fails is lost: then a pause is not measured.
 func (r *reporter) report(key run.Key, what string) {
 	q := url.Values{"worker": {fmt.Sprint(r.worker)}, "run": {key.ID}, "what": {what}}
 	if resp, err := http.Post(r.url+"?"+q.Encode(), "", nil); err == nil {
@@ -73,6 +75,7 @@ func (r *reporter) report(key run.Key, what string) {
 	}
 }
 
+// Acquire implements [record.Store].
 func (r *reporter) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease, err := r.Store.Acquire(ctx, key, h)
 	if err == nil {
@@ -81,6 +84,7 @@ func (r *reporter) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 	return lease, err
 }
 
+// Release implements [record.Store].
 func (r *reporter) Release(ctx context.Context, lease record.Lease) error {
 	err := r.Store.Release(ctx, lease)
 	r.report(lease.Key, "free")

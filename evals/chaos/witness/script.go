@@ -13,10 +13,10 @@ import (
 )
 
 // Script is a model that requests the calls of the next turn according to the history. Each run
-// has turns of parallel calls to the server of one kind.
+// has turns of parallel calls to the server of one kind, and then ends.
 type Script struct {
-	Turns, Fan int
-	Kinds      []string
+	Turns, Fan int                         // of each run, and calls of each turn
+	Kinds      []string                    // of the servers, such as [Keys]; the runs take them in turn
 	Tenants    int                         // number of tenants of the runs; 0: none
 	Tool       func(turn, call int) string // nil: the tool "effect"
 }
@@ -33,8 +33,11 @@ func (s *Script) Key(i int) run.Key {
 	return key
 }
 
-// callOf returns the name of a call.
-func callOf(id string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", id, turn, i) }
+// callOf returns the name by which the tools know a call of a run.
+func callOf(runID string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", runID, turn, i) }
+
+// idOf returns the id by which the model knows a call.
+func idOf(turn, i int) string { return fmt.Sprintf("c%d_%d", turn, i) }
 
 // Info implements [agent.Model].
 func (*Script) Info() model.Info { return model.Info{Whole: true} }
@@ -66,7 +69,7 @@ func (s *Script) next(messages []run.Message) run.Message {
 			tool = s.Tool(turn, i)
 		}
 		m.Parts = append(m.Parts, run.Part{
-			Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: tool,
+			Type: run.PartCall, ID: idOf(turn, i), Name: tool,
 			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
 		})
 	}
@@ -74,7 +77,7 @@ func (s *Script) next(messages []run.Message) run.Message {
 }
 
 // Agents returns an agent for each kind, in the order of Kinds, with the servers of a world at
-// url. It completes the options.
+// url. It overrides Name, Tools and Limits of the options: neither failures nor calls are limited.
 func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all []*agent.Agent, err error) {
 	for _, kind := range s.Kinds {
 		server := adapter.Server{Name: kind, Transport: &mcpclient.HTTP{URL: url + "/" + kind}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // Store says where runs are stored.
@@ -21,7 +23,29 @@ type Store struct {
 	DSN  string // of the Postgres database
 }
 
-// Open opens the store.
+// Start makes a temporary folder for the files and, for Postgres without a DSN, starts a server,
+// which is otherwise nil. stop ends the server and removes the folder.
+func (s *Store) Start() (server *testenv.Postgres, stop func(), err error) {
+	if s.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
+		return nil, nil, err
+	}
+	remove := func() { _ = os.RemoveAll(s.Dir) }
+	if s.Kind != "postgres" || s.DSN != "" {
+		return nil, remove, nil
+	}
+	if server, err = testenv.StartPostgres(); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	s.DSN = server.DSN("postgres")
+	stop = func() {
+		server.Stop()
+		remove()
+	}
+	return server, stop, nil
+}
+
+// Open opens the store, in any number of processes.
 func (s Store) Open(ctx context.Context) (record.Store, error) {
 	switch s.Kind {
 	case "file":

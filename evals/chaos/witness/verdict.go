@@ -20,12 +20,12 @@ type Counts struct {
 	Doubts  int // the model was told that the call may or may not have run
 }
 
-func (c *Counts) add(of *Counts) {
-	c.Calls += of.Calls
-	c.Lost += of.Lost
-	c.Doubled += of.Doubled
-	c.Silent += of.Silent
-	c.Doubts += of.Doubts
+func (c *Counts) add(more *Counts) {
+	c.Calls += more.Calls
+	c.Lost += more.Lost
+	c.Doubled += more.Doubled
+	c.Silent += more.Silent
+	c.Doubts += more.Doubts
 }
 
 // Verdict counts calls by the kind of their server.
@@ -34,7 +34,7 @@ type Verdict struct {
 
 	kinds    []string
 	counts   map[string]*Counts
-	examples []string // of errors
+	examples []string // of errors, the first ten
 }
 
 func newVerdict(kinds []string) *Verdict {
@@ -46,7 +46,7 @@ func newVerdict(kinds []string) *Verdict {
 }
 
 // Judge compares what the model was told of each call of the first n runs with the effects of
-// the call.
+// the call. The error says so if one of these runs is not finished.
 func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int) (*Verdict, error) {
 	v := newVerdict(s.Kinds)
 	for i := range n {
@@ -61,25 +61,33 @@ func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int)
 		if state.Status != run.StatusFinished {
 			return nil, fmt.Errorf("%s is %s: %s", state.ID, state.Status, state.Error)
 		}
-		told := map[string]string{}
-		for _, m := range state.History {
-			for _, p := range m.Parts {
-				if p.Type == run.PartResult {
-					told[p.ID] = p.Text
-				}
-			}
-		}
+		told := toldOf(state.History)
 		for turn := range s.Turns {
 			for c := range s.Fan {
-				v.call(s.Kind(i), callOf(state.ID, turn, c), told[fmt.Sprintf("c%d_%d", turn, c)], w)
+				v.call(s.Kind(i), callOf(state.ID, turn, c), told[idOf(turn, c)], w)
 			}
 		}
 	}
 	return v, nil
 }
 
+// toldOf returns the results that a model was told, by the id of the call.
+func toldOf(history []run.Message) map[string]string {
+	told := map[string]string{}
+	for _, m := range history {
+		for _, p := range m.Parts {
+			if p.Type == run.PartResult {
+				told[p.ID] = p.Text
+			}
+		}
+	}
+	return told
+}
+
+// call counts a call to a server of a kind. told is the result that the model was told, "" for none.
 func (v *Verdict) call(kind, call, told string, w *World) {
-	effects, ran := w.Count(call), told == did+call
+	effects := w.Count(call)
+	ran := told == did+call
 	doubt := strings.Contains(told, "may or may not") || strings.Contains(told, "unknown whether")
 	n := v.counts[kind]
 	n.Calls++

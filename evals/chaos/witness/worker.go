@@ -10,8 +10,8 @@ import (
 // workerVariable has the settings of a worker process, as JSON.
 const workerVariable = "CHAOS_WORKER"
 
-// Worker returns a command that runs this program again, as a worker with these settings. It is killed at the end of the
-// context.
+// Worker returns a command that runs this program again, as a worker with these settings, which are
+// passed as JSON. It is killed at the end of the context.
 func Worker(ctx context.Context, settings any) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -26,7 +26,7 @@ func Worker(ctx context.Context, settings any) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Settings reports whether this process is a worker, and decodes its settings.
+// Settings reports whether this process is one of [Worker], and decodes its settings.
 func Settings(settings any) (worker bool, err error) {
 	data := os.Getenv(workerVariable)
 	if data == "" {
