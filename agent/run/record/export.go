@@ -234,7 +234,8 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 	return nil
 }
 
-// headsOf returns the head after each chunk of a run. The last one is the given head.
+// headsOf returns the head after each chunk of a run. The last one has the key, the number and the
+// status of the given head, or there is an error that matches [ErrCorrupt].
 func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) {
 	s, size := new(ledger.State), 0
 	for i, r := range records {
@@ -243,7 +244,7 @@ func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) 
 			return nil, err
 		}
 		if _, sealed := e.Change.(*ledger.Sealed); sealed && i == 0 {
-			return []run.Head{head}, nil
+			return sealedHead(head, records)
 		}
 		if err := ledger.Apply(s, e); err != nil {
 			return nil, err
@@ -258,4 +259,13 @@ func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) 
 			got.Key.ID, got.Status, got.Seq, head.Key.ID, head.Status, head.Seq, ErrCorrupt)
 	}
 	return heads, nil
+}
+
+// sealedHead returns the head of an encrypted run as the only one. Without the keys it can only be
+// compared with the number of records.
+func sealedHead(head run.Head, records []run.Record) ([]run.Head, error) {
+	if last := records[0].Seq + uint64(len(records)) - 1; head.Seq != last {
+		return nil, fmt.Errorf("its last record is %d, and its head is of record %d: %w", last, head.Seq, ErrCorrupt)
+	}
+	return []run.Head{head}, nil
 }

@@ -3,6 +3,7 @@ package record_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -135,6 +136,26 @@ func TestImportRefuses(t *testing.T) {
 	}
 	if err := record.Export(t.Context(), store, run.Key{ID: "nobody"}, &out); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("a run that is not there: got %v", err)
+	}
+}
+
+// TestImportOfSealed imports an encrypted run whose head has another number than its last record,
+// with a right checksum: nobody can compare more of it without the keys.
+func TestImportOfSealed(t *testing.T) {
+	secret, err := record.NewKeys(record.Secret{ID: "k", Key: []byte("0123456789abcdef0123456789abcdef")})
+	check(t, err)
+	store := record.NewMemory()
+	keep(t, record.Sealed(store, secret), run.Key{ID: "one"}, "a", &ledger.Suspended{})
+	var out bytes.Buffer
+	check(t, record.Export(t.Context(), store, run.Key{ID: "one"}, &out))
+	lines := strings.SplitAfter(out.String(), "\n")
+	for seq, want := range map[string]string{"4": "", "2": "its head is of record 2", "900": "its head is of record 900"} {
+		text := strings.Replace(strings.Join(lines[:5], ""), `"seq":4`, `"seq":`+seq, 1)
+		text += fmt.Sprintf("{\"sha256\":\"%x\"}\n", sha256.Sum256([]byte(text)))
+		_, err := record.Import(t.Context(), record.NewMemory(), strings.NewReader(text))
+		if want == "" && err != nil || want != "" && (!errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("record %s: got %v, want %q", seq, err, want)
+		}
 	}
 }
 
