@@ -21,7 +21,7 @@ var (
 	ErrUnfit    = errors.New("the answer does not fit")
 )
 
-// maxAnswer bounds the text that a person writes in a reply, in bytes.
+// maxReply bounds the text that a person writes in a reply, in bytes.
 const maxReply = 1 << 20
 
 // actions has the actions that each kind of question takes.

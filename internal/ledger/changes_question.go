@@ -26,7 +26,7 @@ func (c *Opened) apply(s *State, _ time.Time) error {
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
 		return errors.New("the question has no id, an id that is not text, or no kind")
 	}
-	if err := s.questions(&q); err != nil {
+	if err := s.ask(&q); err != nil {
 		return err
 	}
 	s.Questions = append(s.Questions, &q) // callers may hold the shorter slice
@@ -96,8 +96,9 @@ func (c *Replied) settle(q *run.Question, call *Call) {
 	}
 }
 
-// asks updates the call that a question is about.
-func (s *State) questions(q *run.Question) error {
+// ask updates the call that a question is about. It is an error if the call is in a state in which
+// nobody asks such a question.
+func (s *State) ask(q *run.Question) error {
 	var from []CallAt
 	switch {
 	case q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt:

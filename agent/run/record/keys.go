@@ -125,8 +125,8 @@ func frame(texts ...string) []byte {
 
 // A box is: its form; the length of the secret's name, and the name; a mark of the run; the
 // length of what follows; a nonce; the ciphertext with its tag. It authenticates all of this
-// and its place: its kind ("state", "record", "answer"), its run, and the number of the record
-// or id of the question.
+// and its place: its kind ("state", "record", "answer", "blob"), its run, and the number of the
+// record, the id of the question or the name of the blob.
 const (
 	boxForm   = 1
 	markSize  = 8

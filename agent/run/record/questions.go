@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// defaultAsks is the default of Query.Limit for OpenQuestions.
+// defaultQuestions is the default of Query.Limit for OpenQuestions.
 const defaultQuestions = 1000
 
 // OpenQuestion is a question without a reply, and the run that asks it. Reply with [Submit] and
