@@ -42,6 +42,18 @@ func namesRun(t *trial) {
 	})
 }
 
+// blobsNameRun is namesRun for the methods of a [record.BlobStore].
+func blobsNameRun(t *trial) {
+	b, key := t.blobs(), run.Key{Tenant: "acme", ID: "run-4711"}
+	lease := t.create(begin(key), held)
+	t.name(key, map[string]error{
+		"put without a lease":    b.PutBlob(t.Context(), record.Lease{Key: key, Epoch: lease.Epoch + 1}, "a", nil),
+		"put without a name":     b.PutBlob(t.Context(), lease, "", nil),
+		"put what is too large":  b.PutBlob(t.Context(), lease, "a", make([]byte, record.MaxBlob+2<<10)),
+		"load what was not kept": errorOf(b.Blob(t.Context(), key, "a")),
+	})
+}
+
 // name checks that errors contain the id of a run once.
 func (t *trial) name(key run.Key, errs map[string]error) {
 	t.Helper()

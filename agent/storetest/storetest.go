@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"blobs/fenced", blobsFenced},
 		{"blobs/bounded", blobsBounded},
 		{"blobs/deleted", blobsDeleted},
+		{"blobs/errors name the run", blobsNameRun},
 		{"blobs/export and import", blobsMoved},
 		{"delete", deleteRun},
 		{"delete/created again", deleteCreated},

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -59,7 +59,7 @@ func BlobsOf(store Store) BlobStore {
 // ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the
 // run.
 func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
-	err := error(nil)
+	var err error
 	switch {
 	case !isBlobName(name):
 		err = fmt.Errorf("the name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
@@ -72,7 +72,7 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("keep blob %.100q of run %q: %w", name, key.ID, err)
+	return subject.Errorf("keep blob %.100q of run %q: %w", name, key.ID, err)
 }
 
 func isBlobName(name string) bool {
@@ -123,55 +123,51 @@ func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 
 // PutBlob implements [BlobStore].
 func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.leased(ctx, "keep a blob of", lease)
-	if err != nil {
-		return err
-	}
-	var ofTenant int64
-	for key, other := range m.runs {
-		if key.Tenant == lease.Key.Tenant {
-			ofTenant += other.blobSize
+	return m.leased(ctx, "keep a blob of", lease, func(k *kept) error {
+		var ofTenant int64
+		for key, other := range m.runs {
+			if key.Tenant == lease.Key.Tenant {
+				ofTenant += other.blobSize
+			}
 		}
-	}
-	old := int64(len(k.blobs[name]))
-	if err := CheckBlob(lease.Key, name, int64(len(data)), k.blobSize-old, ofTenant-old); err != nil {
-		return err
-	}
-	if k.blobs == nil {
-		k.blobs = map[string][]byte{}
-	}
-	k.blobs[name] = slices.Clone(data)
-	k.blobSize += int64(len(data)) - old
-	return nil
+		old := int64(len(k.blobs[name]))
+		if err := CheckBlob(lease.Key, name, int64(len(data)), k.blobSize-old, ofTenant-old); err != nil {
+			return err
+		}
+		if k.blobs == nil {
+			k.blobs = map[string][]byte{}
+		}
+		k.blobs[name] = slices.Clone(data)
+		k.blobSize += int64(len(data)) - old
+		return nil
+	})
 }
 
 // Blob implements [BlobStore].
-func (m *memory) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	err := ctx.Err()
-	if k := m.runs[key]; err == nil && k != nil {
-		if data, ok := k.blobs[name]; ok {
-			return data, nil
+func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
+	err = m.with(ctx, "load a blob of", key, func(k *kept) (err error) {
+		var ok bool
+		if data, ok = k.blobs[name]; !ok {
+			err = ErrNoBlob
 		}
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = subject.Wrap(ErrNoBlob, "load a blob of run %q", key.ID)
 	}
-	return nil, fmt.Errorf("load blob %.100q of run %q: %w", name, key.ID, cmp.Or(err, ErrNoBlob))
+	return data, err
 }
 
 // Blobs implements [BlobStore].
-func (m *memory) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(ctx, "list the blobs of", key)
+func (m *memory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
+	err = m.with(ctx, "list the blobs of", key, func(k *kept) error {
+		names = slices.Sorted(maps.Keys(k.blobs))
+		return nil
+	})
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return slices.Sorted(maps.Keys(k.blobs)), nil
+	return names, err
 }
 
 // sealedBlobs encrypts the blobs of another BlobStore.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -16,8 +17,9 @@ import (
 // ended.
 func NewMemory() Store { return &memory{runs: map[run.Key]*kept{}} }
 
+// memory is the [Store] of [NewMemory]. It shares nothing with its callers but what is immutable.
 type memory struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below, and the runs
 	runs  map[run.Key]*kept
 	epoch uint64 // of the latest lease of any run
 }
@@ -53,14 +55,12 @@ func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []
 	return Lease{Key: head.Key, Epoch: head.Epoch, Seq: head.Seq, Created: head.Created}, nil
 }
 
-func (m *memory) Load(ctx context.Context, key run.Key) (*Log, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(ctx, "load", key)
-	if err != nil {
-		return nil, err
-	}
-	return &Log{Head: k.current(), Records: slices.Clone(k.records), Replies: k.pending()}, nil
+func (m *memory) Load(ctx context.Context, key run.Key) (log *Log, err error) {
+	err = m.with(ctx, "load", key, func(k *kept) error {
+		log = &Log{Head: k.current(), Records: slices.Clone(k.records), Replies: k.pending()}
+		return nil
+	})
+	return log, err
 }
 
 func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
@@ -72,58 +72,42 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 }
 
 func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.leased(ctx, "append to", lease)
-	if err != nil {
-		return err
-	}
-	if err := CheckAppend(k.head, lease, head, records); err != nil {
-		return err
-	}
-	if err := k.reply(replies); err != nil {
-		return err
-	}
-	head.Epoch, head.Held, head.TTL, head.Questions = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Questions)
-	k.head, k.records = head, append(k.records, records...)
-	return nil
+	return m.leased(ctx, "append to", lease, func(k *kept) error {
+		if err := CheckAppend(k.head, lease, head, records); err != nil {
+			return err
+		}
+		if err := k.reply(replies); err != nil {
+			return err
+		}
+		head.Epoch, head.Held, head.TTL, head.Questions = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Questions)
+		k.head, k.records = head, append(k.records, records...)
+		return nil
+	})
 }
 
 func (m *memory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(ctx, "answer", key)
-	if err != nil {
-		return err
-	}
-	return k.reply(replies)
+	return m.with(ctx, "answer", key, func(k *kept) error { return k.reply(replies) })
 }
 
-func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(ctx, "acquire", key)
-	if err != nil {
-		return Lease{}, err
-	}
-	now := time.Now()
-	if k.head.HeldAt(now) {
-		return Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, &HeldError{k.holder, k.head.Held})
-	}
-	m.epoch++
-	k.head.Epoch, k.head.Held, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
-	return Lease{Key: key, Epoch: k.head.Epoch, Seq: k.head.Seq, Created: k.head.Created}, nil
+func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Lease, err error) {
+	err = m.with(ctx, "acquire", key, func(k *kept) error {
+		now := time.Now()
+		if k.head.HeldAt(now) {
+			return &HeldError{k.holder, k.head.Held}
+		}
+		m.epoch++
+		k.head.Epoch, k.head.Held, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
+		lease = Lease{Key: key, Epoch: k.head.Epoch, Seq: k.head.Seq, Created: k.head.Created}
+		return nil
+	})
+	return lease, err
 }
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.leased(ctx, "renew the lease of", lease)
-	if err != nil {
-		return err
-	}
-	k.head.Held, k.head.TTL = time.Now().Add(ttl), ttl
-	return nil
+	return m.leased(ctx, "renew the lease of", lease, func(k *kept) error {
+		k.head.Held, k.head.TTL = time.Now().Add(ttl), ttl
+		return nil
+	})
 }
 
 // RenewAll implements [BatchRenewer].
@@ -140,14 +124,12 @@ func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration
 }
 
 func (m *memory) Release(ctx context.Context, lease Lease) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.leased(ctx, "release", lease)
+	err := m.leased(ctx, "release", lease, func(k *kept) error {
+		k.head.Held = time.Time{}
+		return nil
+	})
 	if errors.Is(err, ErrConflict) {
 		return nil
-	}
-	if err == nil {
-		k.head.Held = time.Time{}
 	}
 	return err
 }
@@ -183,24 +165,20 @@ func (m *memory) list(q Query) (heads []run.Head) {
 
 // Prune implements [Pruner].
 func (m *memory) Prune(ctx context.Context, lease Lease) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.leased(ctx, "prune", lease)
-	if err == nil {
-		k.records = (&Log{Head: k.head, Records: k.records}).Current().Records
-		k.records = slices.Clone(k.records)
-	}
-	return err
+	return m.leased(ctx, "prune", lease, func(k *kept) error {
+		current := (&Log{Head: k.head, Records: k.records}).Current()
+		k.records = slices.Clone(current.Records) // without the memory of those before
+		return nil
+	})
 }
 
 func (m *memory) RequestCancel(ctx context.Context, key run.Key) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(ctx, "request to cancel", key)
-	if err == nil && !k.head.Status.Ended() {
-		k.cancel = k.head.Seq
-	}
-	return err
+	return m.with(ctx, "request to cancel", key, func(k *kept) error {
+		if !k.head.Status.Ended() {
+			k.cancel = k.head.Seq
+		}
+		return nil
+	})
 }
 
 func (m *memory) CancelRequests(ctx context.Context) (requests []CancelRequest, err error) {
@@ -227,27 +205,33 @@ func (m *memory) Delete(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-func (m *memory) find(ctx context.Context, what string, key run.Key) (*kept, error) {
+// with calls do with a run, under the lock. The error names the run and the operation.
+func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*kept) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	k, err := m.runs[key], ctx.Err()
-	if err == nil && k == nil {
+	switch {
+	case err != nil:
+	case k == nil:
 		err = ErrNotFound
+	default:
+		err = do(k)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s run %q: %w", what, key.ID, err)
-	}
-	return k, nil
+	return subject.Wrap(err, "%s run %q", what, key.ID)
 }
 
-// leased returns the run if the lease is its latest.
-func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, error) {
-	k, err := m.runs[lease.Key], ctx.Err()
-	if err == nil && (k == nil || k.head.Epoch != lease.Epoch) {
-		err = ErrConflict
+// leased is with for a holder. The error matches [ErrConflict] unless its lease is the latest.
+func (m *memory) leased(ctx context.Context, what string, lease Lease, do func(*kept) error) error {
+	err := m.with(ctx, what, lease.Key, func(k *kept) error {
+		if k.head.Epoch != lease.Epoch {
+			return ErrConflict
+		}
+		return do(k)
+	})
+	if errors.Is(err, ErrNotFound) {
+		return subject.Wrap(ErrConflict, "%s run %q", what, lease.Key.ID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s run %q: %w", what, lease.Key.ID, err)
-	}
-	return k, nil
+	return err
 }
 
 // reply stores all replies or none.
