@@ -180,15 +180,7 @@ func canonical(h http.Header) http.Header {
 // header makes the header of a request. What is for this request wins over what is for all, and
 // what the transport demands over both.
 func (c *conn) header(method string, m *message, accept []string) http.Header {
-	s := m.session
-	size := len(c.own) + len(m.header) + 3 // User-Agent, Content-Type and Accept
-	if m.token.Value != "" {
-		size++
-	}
-	if s != nil {
-		size++
-	}
-	h := make(http.Header, size) // a map of more than 8 costs twice as much
+	h := make(http.Header, len(c.own)+len(m.header)+5)
 	h["User-Agent"] = userAgent()
 	maps.Copy(h, c.own)
 	maps.Copy(h, m.header)
@@ -202,7 +194,7 @@ func (c *conn) header(method string, m *message, accept []string) http.Header {
 	if m.token.Value != "" {
 		h["Authorization"] = []string{"Bearer " + m.token.Value}
 	}
-	if s != nil && s.id != "" {
+	if s := m.session; s != nil && s.id != "" {
 		h[sessionHeader] = []string{s.id}
 	}
 	return h
