@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // Bounds of the sources that a server declares.
@@ -107,7 +108,7 @@ func checkSource(source string, kind sourceKind) (string, bool) {
 		return "", false
 	}
 	scheme = strings.ToLower(scheme)
-	if !kind.allows(scheme, isLocal(host)) || !checkHost(host) {
+	if !kind.allows(scheme, reach.ThisMachine(strings.Trim(host, "[]"))) || !checkHost(host) {
 		return "", false
 	}
 	clean := scheme + "://" + strings.ToLower(host) + port
@@ -185,18 +186,8 @@ func isNumber(last, host string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-// isLocal reports whether a host is the person's own machine.
-func isLocal(host string) bool {
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
-
-// Private reports whether a source, as returned by [CheckSource], is in the person's network:
-// loopback, private and link-local addresses, names without a dot, and names below .local and
+// Private reports whether a source, as returned by [CheckSource], may be in the person's network:
+// addresses that are not on the public internet, names without a dot, and names below .local and
 // .internal. Hosts should warn, because a server there may trust everyone who can reach it.
 func Private(source string) bool {
 	u, err := url.Parse(source)
@@ -204,7 +195,7 @@ func Private(source string) bool {
 		return true
 	}
 	host := u.Hostname()
-	if isLocal(host) || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.ContainsAny(host, ".:") {
+	if reach.ThisMachine(host) || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.ContainsAny(host, ".:") {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
@@ -212,9 +203,5 @@ func Private(source string) bool {
 		_, isHost := CheckSource(host)
 		return !isHost // a browser may parse it as an address
 	}
-	ip = ip.Unmap()
-	return ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsLoopback() || shared.Contains(ip)
+	return !reach.Public(ip)
 }
-
-// shared is the address space of carriers, RFC 6598.
-var shared = netip.MustParsePrefix("100.64.0.0/10")

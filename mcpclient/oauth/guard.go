@@ -8,35 +8,18 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // guard decides which URLs that servers name may be requested.
 type guard struct {
 	loopback bool           // the MCP server is on loopback itself
 	allow    []netip.Prefix // allowed private networks
-}
-
-// special lists networks outside the public internet for which netip has no predicate. Networks
-// with embedded IPv4 addresses are refused entirely.
-var special = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and metadata services of clouds
-	netip.MustParsePrefix("168.63.129.16/32"), // the platform of Azure, seen by its machines
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.88.99.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"),           // IPv4-compatible
-	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4-translated
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("fec0::/10"),
 }
 
 // checkURL parses a URL from a server. what describes the URL for errors.
@@ -63,31 +46,20 @@ func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 		err = g.checkAddr(ip)
 		return u, err
 	}
-	if isLoopback(u.Hostname()) && !g.loopback {
+	if reach.ThisMachine(u.Hostname()) && !g.loopback {
 		return nil, untrusted("%s %s leads to this machine", what, safeURL(raw))
 	}
 	return u, nil
 }
 
-// checkAddr refuses addresses outside the public internet.
+// checkAddr refuses addresses outside the public internet, except those that are allowed.
 func (g *guard) checkAddr(ip netip.Addr) error {
 	ip = ip.Unmap().WithZone("")
-	for _, p := range g.allow {
-		if p.Contains(ip) {
-			return nil
-		}
-	}
-	if ip.IsLoopback() && g.loopback {
+	allowed := slices.ContainsFunc(g.allow, func(network netip.Prefix) bool { return network.Contains(ip) })
+	if allowed || g.loopback && ip.IsLoopback() || reach.Public(ip) {
 		return nil
 	}
-	inner := ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified()
-	for _, p := range special {
-		inner = inner || p.Contains(ip)
-	}
-	if inner {
-		return untrusted("address %s is not on the public internet; Options.AllowPrivate can permit it", ip)
-	}
-	return nil
+	return untrusted("address %s is not on the public internet; Options.AllowPrivate can permit it", ip)
 }
 
 // control checks the resolved address right before the connection is made, so that no later DNS
@@ -116,17 +88,10 @@ func (g *guard) transport() *http.Transport {
 	}
 }
 
-// isLoopback reports whether a host name means this machine, without a lookup.
-func isLoopback(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
-}
-
 // confidential reports whether requests to a URL cannot be read on their way: it is https, or http
 // on this machine.
 func confidential(u *url.URL) bool {
-	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && reach.ThisMachine(u.Hostname())
 }
 
 // origin returns the scheme, host and port of a URL in lower case, the port also if it is the

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // Options configure a [Transport]. It copies what it needs.
@@ -130,7 +132,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 		t.base = ownTransport()
 	}
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
-	t.fetch = t.newFetcher(&guard{loopback: isLoopback(u.Hostname()), allow: t.opts.AllowPrivate})
+	t.fetch = t.newFetcher(&guard{loopback: reach.ThisMachine(u.Hostname()), allow: t.opts.AllowPrivate})
 	t.registrar = registrar{t.opts, t.fetch, t.log}
 	t.configured = t.newFetcher(&guard{loopback: true, allow: everywhere})
 	t.loading = make(chan struct{}, 1)

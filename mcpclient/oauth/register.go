@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // clientMetadata describes a client for dynamic registration (RFC 7591).
@@ -144,7 +146,7 @@ func methodToRegister(m *issuerMetadata) string {
 // server (OpenID Connect registration; required since 2026-07-28).
 func applicationType(redirectURI string) string {
 	u, err := url.Parse(redirectURI)
-	if err != nil || u.Scheme != "https" || isLoopback(u.Hostname()) {
+	if err != nil || u.Scheme != "https" || reach.ThisMachine(u.Hostname()) {
 		return "native"
 	}
 	return "web"

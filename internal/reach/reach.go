@@ -1,0 +1,45 @@
+// Package reach says where a host is: on this machine, in a private network, or on the internet.
+package reach
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// ThisMachine reports whether a name or an address, without brackets and port, means this machine.
+// It looks no name up.
+func ThisMachine(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// special lists networks outside the public internet for which netip has no predicate. Networks
+// with embedded IPv4 addresses are in it entirely.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and metadata services of clouds
+	netip.MustParsePrefix("168.63.129.16/32"), // the platform of Azure, seen by its machines
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.88.99.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"),           // IPv4-compatible
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4-translated
+	netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"),
+	netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+// Public reports whether an address is on the public internet.
+func Public(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	if ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
+		return false
+	}
+	return !slices.ContainsFunc(special, func(network netip.Prefix) bool { return network.Contains(ip) })
+}
