@@ -118,6 +118,7 @@ func (p *parser) next() (byte, error) {
 	return p.data[p.pos], nil
 }
 
+// value parses the next value of any kind.
 func (p *parser) value() (*node, error) {
 	c, err := p.next()
 	if err != nil {
@@ -144,6 +145,7 @@ func (p *parser) value() (*node, error) {
 	return p.word()
 }
 
+// object parses an object whose { is the next byte, and keeps the lines of its keys.
 func (p *parser) object() (*node, error) {
 	n := &node{kind: kindObject, line: p.line}
 	seen := map[string]int{}
@@ -184,6 +186,7 @@ func (p *parser) object() (*node, error) {
 	}
 }
 
+// list parses a list whose [ is the next byte.
 func (p *parser) list() (*node, error) {
 	n := &node{kind: kindList, line: p.line}
 	p.pos++
@@ -234,7 +237,7 @@ func (p *parser) unexpected(c byte, want string, inside *node) *syntaxError {
 	return p.errorf("want %s", want)
 }
 
-// str parses a string at pos.
+// str parses a string at pos. Its errors quote nothing of the string.
 func (p *parser) str() (string, error) {
 	rest := p.data[p.pos:]
 	end := 1

@@ -201,6 +201,7 @@ func (n *node) isServer() bool {
 	})
 }
 
+// noServers returns the error for a document without servers. It names one that stands at the root.
 func (d *decoder) noServers(root *node) error {
 	for _, m := range root.members {
 		if m.value.isServer() {

@@ -37,9 +37,9 @@ type Options struct {
 	// http.DefaultTransport, with enough idle connections for many calls.
 	Transport http.RoundTripper
 
-	// AuthTransport makes the requests to URLs from servers. Default: a transport
-	// without a proxy that connects only to public addresses. Another transport
-	// must itself refuse names with private addresses.
+	// AuthTransport makes the requests to URLs from servers, and to Enterprise.TokenEndpoint.
+	// Default: transports without a proxy; the one for URLs from servers connects only to public
+	// addresses. Another transport must itself refuse names with private addresses.
 	AuthTransport http.RoundTripper
 
 	// AllowPrivate lists private networks that such URLs may lead to, for example the company's.

@@ -120,7 +120,7 @@ func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, e
 		if len(token) > maxID || !isID(token) {
 			return nil, refuse(mcp.CodeInvalidParams, "the progress token is not a string or number, or is over %d bytes", maxID)
 		}
-		opts = append(opts, mcpclient.WithProgress(func(n mcp.Progress) { h.progress(token, n) }))
+		opts = append(opts, mcpclient.WithProgress(func(p mcp.Progress) { h.progress(token, p) }))
 	}
 	return h.server.CallTool(ctx, p.Name, p.Arguments, opts...)
 }
@@ -131,13 +131,13 @@ func isID(raw json.RawMessage) bool {
 }
 
 // progress sends progress of a call to the view, unless many messages wait already.
-func (h *handlers) progress(token json.RawMessage, n mcp.Progress) {
+func (h *handlers) progress(token json.RawMessage, p mcp.Progress) {
 	params, err := jsonrpc.Marshal(struct {
 		ProgressToken json.RawMessage `json:"progressToken"`
 		Progress      float64         `json:"progress"`
 		Total         *float64        `json:"total,omitempty"`
 		Message       string          `json:"message,omitempty"`
-	}{token, n.Progress, n.Total, n.Message})
+	}{token, p.Progress, p.Total, p.Message})
 	if err != nil {
 		return
 	}

@@ -127,10 +127,10 @@ func (l *lineReader) fill() error {
 	if l.buffer == nil {
 		l.buffer = make([]byte, readBuffer)
 	}
-	n := copy(l.buffer, l.data)
-	l.data = l.buffer[:n] // while read blocks, no more is kept
-	m, err := l.read(l.buffer[n:])
-	l.data = l.buffer[:n+m]
+	had := copy(l.buffer, l.data)
+	l.data = l.buffer[:had] // while read blocks, no more is kept
+	got, err := l.read(l.buffer[had:])
+	l.data = l.buffer[:had+got]
 	return err
 }
 
@@ -157,16 +157,16 @@ func (l *lineReader) longLine() ([]byte, error) {
 	l.data = nil
 	for size := 2 * readBuffer; total <= l.max; size = min(2*size, maxChunk) {
 		chunk := make([]byte, min(size, l.max+1-total))
-		for n := 0; n < len(chunk); {
-			m, err := l.read(chunk[n:])
+		for had := 0; had < len(chunk); {
+			got, err := l.read(chunk[had:])
 			if err != nil {
-				return l.lastLine(bytes.Join(append(chunks, chunk[:n]), nil), err)
+				return l.lastLine(bytes.Join(append(chunks, chunk[:had]), nil), err)
 			}
-			if i := bytes.IndexByte(chunk[n:n+m], '\n'); i >= 0 {
-				l.data = chunk[n+i+1 : n+m]
-				return bytes.Join(append(chunks, chunk[:n+i]), nil), nil
+			if i := bytes.IndexByte(chunk[had:had+got], '\n'); i >= 0 {
+				l.data = chunk[had+i+1 : had+got]
+				return bytes.Join(append(chunks, chunk[:had+i]), nil), nil
 			}
-			n += m
+			had += got
 		}
 		chunks = append(chunks, chunk)
 		total += len(chunk)

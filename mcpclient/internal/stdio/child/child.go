@@ -78,52 +78,60 @@ type Process struct {
 
 // Start runs the program. Its error names the program, and if it was not found,
 // the places that were searched.
-func Start(s Spec) (p *Process, err error) {
-	cmd := exec.Command(s.Path, s.Args...)
-	cmd.Dir = s.Dir
-	cmd.Env = s.Env
-
-	var files []*os.File
-	defer func() {
-		if err != nil {
-			closeAll(files)
-		}
-	}()
-	open := func() (r, w *os.File) {
-		if err == nil {
-			r, w, err = os.Pipe()
-			files = append(files, r, w)
-		}
-		return r, w
-	}
-	inR, inW := open()
-	outR, outW := open()
-	errR, errW := open()
+func Start(s Spec) (*Process, error) {
+	pipes, err := openPipes()
 	if err != nil {
 		return nil, fmt.Errorf("start %q: %w", s.Path, err)
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-
+	stdin, stdout, stderr := pipes[0], pipes[1], pipes[2]
+	cmd := exec.Command(s.Path, s.Args...)
+	cmd.Dir = s.Dir
+	cmd.Env = s.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.r, stdout.w, stderr.w
 	group, err := startGroup(cmd)
+	closeAll(stdin.r, stdout.w, stderr.w)
 	if err != nil {
+		closeAll(stdin.w, stdout.r, stderr.r)
 		return nil, startError(s, err)
 	}
-	closeAll([]*os.File{inR, outW, errW})
-
-	p = &Process{
+	p := &Process{
 		process:     cmd.Process, // cmd is large
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
-		stdin:       inW,
-		stdout:      output{file: outR},
-		stderr:      output{file: errR},
+		stdin:       stdin.w,
+		stdout:      output{file: stdout.r},
+		stderr:      output{file: stderr.r},
 		exited:      make(chan struct{}),
 		done:        make(chan struct{}),
 		noWait:      make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
-	p.watch(s.Stderr, errR)
+	p.watch(s.Stderr, stderr.r)
 	return p, nil
+}
+
+// pipe is both ends of a pipe.
+type pipe struct{ r, w *os.File }
+
+// openPipes opens three pipes, or none.
+func openPipes() (all [3]pipe, err error) {
+	for i := range all {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, opened := range all[:i] {
+				closeAll(opened.r, opened.w)
+			}
+			return all, err
+		}
+		all[i] = pipe{r, w}
+	}
+	return all, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 // Pid returns the number of the process and of its group.
@@ -205,7 +213,8 @@ func (p *Process) Kill() {
 	p.End()
 }
 
-// startError explains why a program did not start.
+// startError explains why a program did not start: by its working directory, by the shape of its
+// path, or by the file that is there.
 func startError(s Spec, err error) error {
 	blank := strings.ContainsAny(s.Path, " \t")
 	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path && !blank {
@@ -243,12 +252,4 @@ func startError(s Spec, err error) error {
 		err = fmt.Errorf("%w (the file itself may be run: look at what its first line names, its disk and the working directory)", err)
 	}
 	return fmt.Errorf("start %q: %w", s.Path, err)
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
 }
