@@ -18,8 +18,8 @@ var ErrRejected = errors.New("mcp: rejected by the user")
 // ErrAnswerLater is what a handler returns, possibly wrapped, to leave the answer to
 // the caller of the call in which a modern server asks: the call ends with an
 // [InputRequired], which has the answers of the other handlers and can be
-// continued later, also in another process. So does the wait for a task of a modern server. A
-// legacy server waits for its answer, and so it gets an error.
+// continued later, also in another process. The wait for a task of a modern server ends in the same
+// way. A legacy server waits for its answer, and so it gets an error.
 var ErrAnswerLater = errors.New("mcp: the question is answered later")
 
 // ErrInvalidResult marks an answer that breaks the protocol: not JSON, not of the shape its method

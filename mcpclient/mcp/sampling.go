@@ -15,11 +15,10 @@ import (
 // context ends when the server cancels, when the call that caused the request ends, or when the
 // client closes; [OriginFrom] tells who asks.
 //
-// An [*RPCError], returned as such, is the answer, and so is that of an error which has one for
-// servers: a method RPCError() *RPCError. [ErrRejected], wrapped or not, says that the person
-// refused; the server gets code -1. Any other error, an RPCError that is wrapped in one included,
-// is code -32603 to the server without its text, which goes to mcpclient.Options.Logger: it may be
-// about what does not concern the server.
+// An [*RPCError] that is returned unwrapped is the answer, and so is what a method RPCError()
+// *RPCError of an error returns. [ErrRejected], wrapped or not, says that the person refused; the
+// server gets code -1. For any other error, also one that wraps an RPCError, the server gets code
+// -32603 without a text. The text may not concern the server; it goes to mcpclient.Options.Logger.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {

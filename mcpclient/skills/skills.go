@@ -134,9 +134,9 @@ func (s *Skill) Check() error {
 		return s.problem
 	}
 	u, err := url.Parse(s.URI)
-	dir := ""
+	dir := "" // the folder of SKILL.md
 	if err == nil {
-		dir = path.Base(path.Dir(u.Opaque + u.Path))
+		dir = path.Base(path.Dir(u.Opaque + u.Path)) // skill:name/SKILL.md has only an opaque part
 		if dir == "." || dir == "/" {
 			dir = u.Host // skill://name/SKILL.md
 		}

@@ -11,16 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// maxWaiting is how many messages may wait for a view that does not read before its own
-// messages are no longer read. The same applies to twice Limits.Outgoing bytes.
+// maxWaiting is the number of messages that may wait for a view that does not read. Then its own
+// messages are no longer read, as with twice Limits.Outgoing bytes.
 const maxWaiting = 256
 
 // outbox has the messages to send: answers and requests in order, and then the latest of each
 // notification, so that a view that does not read takes bounded memory.
 type outbox struct {
-	most int           // bytes, Limits.Outgoing
-	wake chan struct{} // there may be something to send
-	room chan struct{} // something was sent
+	limit int           // Limits.Outgoing, in bytes
+	wake  chan struct{} // there may be something to send
+	room  chan struct{} // something was sent
 
 	mu      sync.Mutex
 	ended   bool // nothing more is sent
@@ -37,8 +37,8 @@ type outbox struct {
 	resources bool                       // notifications/resources/list_changed
 }
 
-func newOutbox(most int) *outbox {
-	return &outbox{most: most, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), changed: map[string]json.RawMessage{}}
+func newOutbox(limit int) *outbox {
+	return &outbox{limit: limit, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), changed: map[string]json.RawMessage{}}
 }
 
 // send queues a message regardless of how many wait. After the end of the session it is dropped.
@@ -189,11 +189,12 @@ func (o *outbox) write(ctx context.Context, conn mcpclient.Conn, limit time.Dura
 	}
 }
 
-// awaitRoom waits until few messages wait for the view. It returns false when ctx ends.
+// awaitRoom waits until fewer than maxWaiting messages, and fewer than twice Limits.Outgoing bytes,
+// wait for the view. It returns false when ctx ends.
 func (o *outbox) awaitRoom(ctx context.Context) bool {
 	for {
 		o.mu.Lock()
-		few := len(o.queue) < maxWaiting && o.waiting < 2*o.most
+		few := len(o.queue) < maxWaiting && o.waiting < 2*o.limit
 		o.mu.Unlock()
 		if few {
 			return ctx.Err() == nil

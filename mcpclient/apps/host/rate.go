@@ -16,15 +16,16 @@ type rate struct {
 	count  int
 }
 
-// take counts an event, and reports whether it is within the rate. In a new minute, left is the
-// number of events above the rate in the previous one.
-func (r *rate) take(most int) (ok bool, left int) {
+// take counts an event, and reports whether it is among the first limit events of its minute. With
+// the first event of a later minute, dropped is the number of those above the limit in the one
+// before.
+func (r *rate) take(limit int) (ok bool, dropped int) {
 	if now := time.Now(); now.Sub(r.minute) >= time.Minute {
-		left = max(r.count-most, 0)
+		dropped = max(r.count-limit, 0)
 		r.minute, r.count = now, 0
 	}
 	r.count++
-	return r.count <= most, left
+	return r.count <= limit, dropped
 }
 
 // eventLog logs events that a view can cause at will, at a limited rate.
@@ -44,10 +45,10 @@ func (l *eventLog) warn(what string, args ...any) {
 // minute is preceded by the number of those that were left out.
 func (l *eventLog) log(level slog.Level, what string, args ...any) {
 	l.mu.Lock()
-	ok, left := l.lines.take(maxLines)
+	ok, dropped := l.lines.take(maxLines)
 	l.mu.Unlock()
-	if left > 0 {
-		l.logger.Warn("lines about a view were left out", "count", left)
+	if dropped > 0 {
+		l.logger.Warn("lines about a view were left out", "count", dropped)
 	}
 	if ok {
 		l.logger.Log(context.Background(), level, what, args...)
