@@ -62,7 +62,7 @@ var layers = []struct {
 	{"internal/schema/rewrite", []string{"adapter/profile", "internal/schema"}},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/schema/tree", "github.com/kaptinlin/jsonschema"}},
 	{"internal/toolschema", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/schema"}},
-	{"internal/chat", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
+	{"internal/chat", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/reach", "internal/sse", "github.com/sashabaranov/go-openai"}},
 	{"mcpclient/internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"mcpclient/internal/redact", "internal/excerpt"}},
@@ -80,7 +80,7 @@ var layers = []struct {
 	{"mcpclient/otelmcp", []string{"internal/jsonrpc", "mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "internal/bound", "mcpclient/internal/redirect", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
-	{"hosttext", []string{"mcpclient/mcp"}},
+	{"hosttext", []string{"internal/reach", "mcpclient/mcp"}},
 	{"sampling", []string{"internal/inquiry", "internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/cost", "price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter/approval", []string{"internal/excerpt", "internal/private", "mcpclient/mcp", "github.com/tmc/langchaingo"}},
 	{"adapter", []string{"adapter/approval", "adapter/profile", "internal/bound", "internal/excerpt", "internal/inquiry", "internal/kept", "internal/jsonrpc", "adapter/internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "mcpclient", "github.com/tmc/langchaingo"}},

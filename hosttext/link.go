@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // Link is a web address from a peer, for a person to open.
@@ -46,7 +47,7 @@ func ReadLink(raw string) (*Link, error) {
 		return nil, errors.New("the address names a host that is longer than a name can be")
 	}
 	l := &Link{URL: encodeSpaces(raw), Host: Exact(u.Host)}
-	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if u.Scheme == "http" && !reach.ThisMachine(u.Hostname()) {
 		l.warn("http is not encrypted: others can read and change what the page says")
 	}
 	if u.User != nil {
@@ -80,7 +81,7 @@ const delimiterLookalikes = "／⁄∕⧸⟋╱〳．。｡․‧∙？﹖＃﹟
 // checkHost warns of hosts that look like another one.
 func (l *Link) checkHost(host string) {
 	if isAddress(host) {
-		if !isLoopback(host) {
+		if !reach.ThisMachine(host) {
 			l.warn("the host is an IP address, which does not say whose it is")
 		}
 		return
@@ -139,21 +140,5 @@ func parenthesized(names []string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// isAddress reports whether browsers read the host as an IP address. A host
-// with a number at its end is an IPv4 address, in any notation.
-func isAddress(host string) bool {
-	if strings.Contains(host, ":") {
-		return true
-	}
-	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
-	if hex, ok := strings.CutPrefix(last, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return last != "" && strings.Trim(last, "0123456789") == ""
-}
-
-// isLoopback reports whether the host is this machine.
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
-}
+// isAddress reports whether browsers read the host as an IP address.
+func isAddress(host string) bool { return strings.Contains(host, ":") || reach.EndsInNumber(host) }

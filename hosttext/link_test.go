@@ -23,6 +23,7 @@ func TestReadLink(t *testing.T) {
 		"http://[::1]:1/":                   {URL: "http://[::1]:1/", Host: "[::1]:1"},
 		"http://example.com":                {URL: "http://example.com", Host: "example.com", Warnings: []string{unencrypted}},
 		"HTTP://example.com":                {URL: "HTTP://example.com", Host: "example.com", Warnings: []string{unencrypted}},
+		"http://a.localhost:1/":             {URL: "http://a.localhost:1/", Host: "a.localhost:1"},
 		"http://localhost.example.com":      {URL: "http://localhost.example.com", Host: "localhost.example.com", Warnings: []string{unencrypted}},
 		"https://bank.com@evil.example":     {URL: "https://bank.com@evil.example", Host: "evil.example", Warnings: []string{"what stands before the @ is a user name; the host follows it"}},
 		"https://2130706433/":               {URL: "https://2130706433/", Host: "2130706433", Warnings: []string{address}},

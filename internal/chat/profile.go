@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // Profile describes how a host's API differs from OpenAI's. With only a Name it is the most cautious one: every
@@ -241,7 +241,7 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 	switch {
 	case base.Port() == "11434":
 		return "ollama", nil
-	case base.Port() == "1234" && loopback(host):
+	case base.Port() == "1234" && reach.ThisMachine(host):
 		return "lmstudio", nil
 	}
 	return "compatible", nil
@@ -268,11 +268,6 @@ func hostNames() []hostName {
 		{"api.moonshot.cn", "moonshot"},
 		{"ollama.com", "ollama"},
 	}
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // stops returns the stop sequences to send to the host.

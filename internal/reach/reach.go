@@ -15,6 +15,16 @@ func ThisMachine(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
+// EndsInNumber reports whether browsers parse a host as an IPv4 address because its last label is a
+// decimal or hexadecimal number, such as 127.1 and 0x7f000001.
+func EndsInNumber(host string) bool {
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
 // special lists networks outside the public internet for which netip has no predicate. Networks
 // with embedded IPv4 addresses are in it entirely.
 var special = []netip.Prefix{

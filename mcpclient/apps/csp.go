@@ -171,19 +171,8 @@ func checkHost(host string) bool {
 			return false
 		}
 	}
-	return len(host) <= 253 && !isNumber(labels[len(labels)-1], rest)
-}
-
-// isNumber reports whether a browser parses a host as an IPv4 address because of its last
-// label, such as 127.1 and 0x7f000001, although it is not written as one.
-func isNumber(last, host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return false
-	}
-	if hex, ok := strings.CutPrefix(strings.ToLower(last), "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(last, "0123456789") == ""
+	_, err := netip.ParseAddr(rest)
+	return len(host) <= 253 && (err == nil || !reach.EndsInNumber(rest))
 }
 
 // Private reports whether a source, as returned by [CheckSource], may be in the person's network:
