@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcpchain/mcpchain/internal/httptoken"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -290,7 +291,7 @@ func (s *settings) headers() http.Header {
 	header := http.Header{}
 	for _, p := range s.pairs("headers") {
 		switch {
-		case !isToken(p.name):
+		case !httptoken.Valid(p.name):
 			s.fail(p.line, p.key, "not the name of an HTTP header")
 		case strings.ContainsFunc(p.value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			s.fail(p.line, p.key, "the value has a line break or another control character")
@@ -300,11 +301,4 @@ func (s *settings) headers() http.Header {
 		header.Add(p.name, p.value)
 	}
 	return header
-}
-
-// isToken reports whether s is a token of RFC 9110, 5.6.2.
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
 }

@@ -3,6 +3,8 @@ package oauth
 import (
 	"net/http"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/httptoken"
 )
 
 // challenge is a challenge of a WWW-Authenticate header (RFC 9110 §11.6.1).
@@ -98,7 +100,7 @@ func (p *challengeParser) token68(text string) bool {
 	}
 	word := strings.TrimRight(text[:end], "=")
 	for _, r := range word {
-		if !isTokenChar(r) && r != '/' {
+		if !httptoken.Char(r) && r != '/' {
 			return false
 		}
 	}
@@ -113,17 +115,13 @@ func (p *challengeParser) token68(text string) bool {
 func (p *challengeParser) skip(chars string) { p.rest = strings.TrimLeft(p.rest, chars) }
 
 func (p *challengeParser) token() string {
-	end := strings.IndexFunc(p.rest, func(r rune) bool { return !isTokenChar(r) })
+	end := strings.IndexFunc(p.rest, func(r rune) bool { return !httptoken.Char(r) })
 	if end < 0 {
 		end = len(p.rest)
 	}
 	t := p.rest[:end]
 	p.rest = p.rest[end:]
 	return t
-}
-
-func isTokenChar(r rune) bool {
-	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
 
 // value reads a token or a quoted string. It is false for neither.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/httptoken"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -136,7 +137,7 @@ func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
 	}
 	lower := strings.ToLower(name)
 	switch {
-	case !isToken(name):
+	case !httptoken.Valid(name):
 		return fmt.Errorf("%s: %s %q is not a header name", where, annotation, excerpt.Cut(name))
 	case len(name) > maxName:
 		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, excerpt.Cut(name), maxName)
@@ -162,16 +163,4 @@ func orNone(kind []byte) string {
 		return "none"
 	}
 	return excerpt.Cut(string(kind)) // which is JSON
-}
-
-// isToken reports whether s is a token of RFC 9110.
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
 }

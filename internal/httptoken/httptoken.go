@@ -1,0 +1,14 @@
+// Package httptoken knows the tokens of HTTP (RFC 9110, 5.6.2), such as the names of headers.
+package httptoken
+
+import "strings"
+
+// Char reports whether a token may have a character.
+func Char(r rune) bool {
+	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+// Valid reports whether a text is a token.
+func Valid(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !Char(r) })
+}
