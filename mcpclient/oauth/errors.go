@@ -3,10 +3,10 @@ package oauth
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 )
 
 // ErrUntrusted marks a possible attack, or a wrongly configured server: a forbidden URL, metadata
@@ -100,16 +100,7 @@ const maxShown = 300
 func cut(s string) string { return excerpt.CutAt(s, maxShown) }
 
 // safeURL returns a URL for errors and logs: without user info, query and fragment.
-func safeURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(not a URL)"
-	}
-	if u.Opaque != "" {
-		return cut(u.Scheme + ":…")
-	}
-	return cut((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
-}
+func safeURL(raw string) string { return cut(redact.RawURL(raw)) }
 
 // scrub removes secrets from a server's text.
 func scrub(text string, secrets ...string) string {
