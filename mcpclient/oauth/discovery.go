@@ -80,12 +80,9 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 	places := []string{d.metadata}
 	if d.metadata == "" {
 		const wellKnown = "/.well-known/oauth-protected-resource"
-		at := func(path string) string {
-			return (&url.URL{Scheme: t.server.Scheme, Host: t.server.Host, Path: path}).String()
-		}
-		places = []string{at(wellKnown)}
+		places = []string{atOrigin(t.server, wellKnown)}
 		if path := strings.TrimRight(t.server.Path, "/"); path != "" {
-			places = []string{at(wellKnown + path), at(wellKnown)}
+			places = []string{atOrigin(t.server, wellKnown+path), atOrigin(t.server, wellKnown)}
 		}
 	}
 	var misses []error
@@ -141,16 +138,15 @@ func (t *Transport) isResource(name string) bool {
 // is its own authorization server, with metadata at its root, or else with
 // endpoints at fixed paths. The Python SDK of that time writes the issuer with a slash.
 func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
-	base := &url.URL{Scheme: t.server.Scheme, Host: t.server.Host}
-	at := func(path string) string { return base.JoinPath(path).String() }
+	issuer := atOrigin(t.server, "")
 	header := http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}
-	meta, err := t.fetch.metadataAt(ctx, at("/.well-known/oauth-authorization-server"), header, base.String(), base.String()+"/")
+	meta, err := t.fetch.metadataAt(ctx, issuer+"/.well-known/oauth-authorization-server", header, issuer, issuer+"/")
 	switch {
 	case absent(err):
 		meta = &issuerMetadata{
-			Issuer: base.String(), assumed: true,
-			AuthorizationEndpoint: at("/authorize"), TokenEndpoint: at("/token"), RegistrationEndpoint: at("/register"),
-			TokenEndpointAuthMethodsSupported: []string{"none", "client_secret_basic", "client_secret_post"},
+			Issuer: issuer, assumed: true,
+			AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register",
+			TokenEndpointAuthMethodsSupported: []string{methodNone, methodBasic, methodPost},
 		}
 	case err != nil:
 		return nil, fmt.Errorf("%w; as in revision 2025-03-26: %w", why, err)

@@ -36,15 +36,17 @@ type issuerMetadata struct {
 // 2026-07-28 authorization server discovery: for issuers with a path, OAuth with path insertion,
 // OpenID with path insertion, OpenID with path appending; without a path, OAuth, then OpenID.
 func metadataURLs(issuer *url.URL) []string {
-	at := func(path string) string {
-		return (&url.URL{Scheme: issuer.Scheme, Host: issuer.Host, Path: path}).String()
-	}
 	const oauthPath, openidPath = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 	path := strings.TrimRight(issuer.Path, "/")
 	if path == "" {
-		return []string{at(oauthPath), at(openidPath)}
+		return []string{atOrigin(issuer, oauthPath), atOrigin(issuer, openidPath)}
 	}
-	return []string{at(oauthPath + path), at(openidPath + path), at(path + openidPath)}
+	return []string{atOrigin(issuer, oauthPath+path), atOrigin(issuer, openidPath+path), atOrigin(issuer, path+openidPath)}
+}
+
+// atOrigin returns the URL of a path at the origin of u.
+func atOrigin(u *url.URL, path string) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
 }
 
 // fetchMetadata finds and checks the metadata of an issuer. It tries the next URL after any failure
