@@ -37,9 +37,10 @@ type tokenAnswer struct {
 	Scope           *string         `json:"scope"`
 }
 
-const maxToken = 64 << 10 // bytes
+const maxToken = 64 << 10 // bytes of a token, a code or an id
 
-// grant requests a token for a site, of the client's own or of a person who has granted scopes.
+// grant makes a request to the token endpoint of a site, and returns the token. scopes are those that
+// the client has asked for, here or in the authorization.
 func (t *Transport) grant(ctx context.Context, s *site, scopes []string, r *tokenRequest) (*token, error) {
 	r.meta = s.meta
 	r.form.Set("resource", s.resource)
@@ -51,7 +52,7 @@ func (t *Transport) grant(ctx context.Context, s *site, scopes []string, r *toke
 }
 
 // requestToken makes a request to a token endpoint. If the server wants a nonce in the DPoP proof,
-// it makes the request once more.
+// it makes the request once more. A failure that the server reports is a [*ServerError].
 func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAnswer, error) {
 	for again := false; ; again = true {
 		a, secrets, err := t.postToken(ctx, r)

@@ -73,7 +73,7 @@ func (t *HTTP) conn() (*conn, error) {
 	if c.max <= 0 {
 		c.max = wire.DefaultMaxMessage
 	}
-	c.accept.init(c.own["Accept"])
+	c.accept.start(c.own["Accept"])
 	c.exchanges.done = make(chan struct{})
 	if t.Client != nil {
 		c.client = *t.Client

@@ -31,7 +31,8 @@ type accept struct {
 	level  atomic.Int32
 }
 
-func (a *accept) init(own []string) {
+// start sets the values to try, the host's own first.
+func (a *accept) start(own []string) {
 	a.values = accepts
 	if own != nil {
 		a.values = slices.Concat([][]string{own}, accepts)
