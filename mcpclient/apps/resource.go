@@ -83,8 +83,7 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 	return jsonrpc.CloseObject(out), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: an object asks for a permission, and anything else
-// does not.
+// UnmarshalJSON implements [json.Unmarshaler]: only an object asks for a permission.
 func (p *Permissions) UnmarshalJSON(data []byte) error {
 	permissions := object(data)
 	for name, asked := range p.names() {

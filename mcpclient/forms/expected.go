@@ -21,7 +21,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
 }
 
-// want returns the error of an answer that does not fit.
 func (f *Field) want() error { return &Error{"want " + f.expected(), f.Name} }
 
 // expected describes a valid answer.

@@ -35,7 +35,6 @@ func Read(p *mcp.ElicitParams) ([]*Field, error) {
 	return fields, nil
 }
 
-// readForm is [Read] for the schema alone.
 func readForm(raw json.RawMessage) ([]*Field, error) {
 	if len(raw) > maxFormSchema {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(raw), maxFormSchema)

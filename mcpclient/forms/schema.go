@@ -12,8 +12,7 @@ import (
 )
 
 // formSchema is a JSON object whose keywords are read one by one, by their exact names. It keeps
-// its members in the order of the text, and its first fault: who reads it looks at err once, at the
-// end.
+// its members in the order of the text, and its first fault, for a reader that looks at the end.
 type formSchema struct {
 	names  []string
 	values map[string]json.RawMessage

@@ -118,7 +118,6 @@ func (f *Field) number(v any) (any, bool) {
 	return x, written != nil && written.Cmp(n) == 0
 }
 
-// numberText returns a number of any numeric type as text.
 func numberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -154,7 +153,6 @@ func exact(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-// inRange reports whether a number is within the bounds of the field.
 func (f *Field) inRange(n *big.Rat) bool {
 	least := ratOf(f.Minimum)
 	most := ratOf(f.Maximum)

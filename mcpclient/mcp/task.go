@@ -39,9 +39,8 @@ type TaskState struct {
 	PollInterval time.Duration  // the shortest interval between polls; zero if the server does not say
 }
 
-// taskWire is a task in either design: that of revision 2025-11-25 has ttl and pollInterval, that
-// of the extension io.modelcontextprotocol/tasks ttlMs and pollIntervalMs. All four are
-// milliseconds.
+// taskWire is a task in either design: revision 2025-11-25 has ttl and pollInterval, the extension
+// io.modelcontextprotocol/tasks has ttlMs and pollIntervalMs. All four are milliseconds.
 type taskWire struct {
 	ID             string     `json:"taskId"`
 	Status         TaskStatus `json:"status"`

@@ -28,7 +28,6 @@ func OpenBrowser(ctx context.Context, rawURL string) error {
 	return nil
 }
 
-// opener returns the program that opens a URL, with its arguments.
 func opener(system, url string) (name string, args []string) {
 	switch system {
 	case "windows":

@@ -90,8 +90,7 @@ func (p *challengeParser) next() bool {
 	}
 }
 
-// token68 skips the single argument of schemes such as Negotiate, and reports whether text begins
-// with one.
+// token68 skips the single argument of schemes such as Negotiate, if text begins with one.
 func (p *challengeParser) token68(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	end := strings.IndexAny(text, ", \t")

@@ -76,8 +76,7 @@ func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, sco
 	})
 }
 
-// exchange gets the assertion (ID-JAG) for one MCP server from the provider. Its errors name the
-// step.
+// exchange gets the assertion (ID-JAG) for one MCP server from the provider.
 func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, scopes []string) (string, error) {
 	const doing = "exchange the person's token at the identity provider"
 	subject, err := f.provider.SubjectToken(ctx)

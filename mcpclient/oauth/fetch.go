@@ -45,8 +45,7 @@ func (f *fetcher) getJSON(ctx context.Context, what, place string, header http.H
 	return nil
 }
 
-// get fetches a document. It follows at most maxRedirects redirects, each to a URL that the guard
-// allows.
+// get fetches a document. It follows at most maxRedirects redirects to URLs that the guard allows.
 func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {

@@ -44,7 +44,6 @@ func metadataURLs(issuer *url.URL) []string {
 	return []string{atOrigin(issuer, oauthPath+path), atOrigin(issuer, openidPath+path), atOrigin(issuer, path+openidPath)}
 }
 
-// atOrigin returns the URL of a path at the origin of u.
 func atOrigin(u *url.URL, path string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
 }

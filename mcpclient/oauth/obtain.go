@@ -26,8 +26,7 @@ func (t *Transport) stored(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// restore returns the session of an earlier process, nil if there is none that this transport can
-// use.
+// restore returns the session of an earlier process, nil if there is none of use to this transport.
 func (t *Transport) restore(ctx context.Context) (*session, error) {
 	l, err := t.stored(ctx)
 	if err != nil || l == nil {

@@ -140,8 +140,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	return t, nil
 }
 
-// newFetcher returns a fetcher over Options.AuthTransport. By default its connections are checked,
-// too.
+// newFetcher returns a fetcher over Options.AuthTransport, by default with checked connections.
 func (t *Transport) newFetcher(g *guard) *fetcher {
 	f := &fetcher{base: t.opts.AuthTransport, guard: g}
 	if f.base == nil {

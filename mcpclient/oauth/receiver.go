@@ -57,8 +57,7 @@ type Loopback struct {
 	Port int
 }
 
-// Listen opens the port. It is an error if Port is taken; a taken port of previous is replaced by a
-// free one.
+// Listen opens the port. If Port is taken, it fails; a port of previous gives way to a free one.
 func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, error) {
 	if l.Open == nil {
 		return nil, errors.New("Loopback.Open is nil")
@@ -213,7 +212,6 @@ type pasteReception struct {
 
 func (r *pasteReception) RedirectURI() string { return "http://127.0.0.1" + callbackPath }
 
-// Receive asks for the URL, and parses it.
 func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	type pasted struct {
 		text string

@@ -118,7 +118,6 @@ func (g *registrar) request(ctx context.Context, s *site, name string, redirectU
 	return r, nil
 }
 
-// describe returns what the client says about itself.
 func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
 	return &clientMetadata{
 		ClientName:              cmp.Or(name, "mcpchain"),

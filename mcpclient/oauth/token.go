@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
 	doing  string // for errors
 	meta   *issuerMetadata
@@ -27,7 +26,6 @@ type tokenRequest struct {
 	configured bool
 }
 
-// tokenAnswer is the answer to a [tokenRequest].
 type tokenAnswer struct {
 	AccessToken     string          `json:"access_token"`
 	TokenType       string          `json:"token_type"`

@@ -64,8 +64,7 @@ func about(r *mcpclient.Request) []attribute.KeyValue {
 	return out
 }
 
-// resource returns the URI of a request's resource. ok is false for a request that is not about
-// one.
+// resource returns the URI of a request's resource. ok is false without one.
 func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
 	switch r.Method {
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
@@ -106,8 +105,7 @@ func endpoint(raw string) []attribute.KeyValue {
 // revisions are the possible results of a legacy handshake.
 var revisions = []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125}
 
-// negotiated returns the revision in the result of initialize, nothing for one that the client
-// refuses.
+// negotiated returns the revision in the result of initialize, unless the client refuses it.
 func negotiated(raw json.RawMessage) []attribute.KeyValue {
 	var result struct {
 		ProtocolVersion string `json:"protocolVersion"`

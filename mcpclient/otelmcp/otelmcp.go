@@ -245,7 +245,6 @@ func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 	}
 }
 
-// record records the duration of a session.
 func (s *sessions) record(ctx context.Context, c *mcpclient.Client, lasted time.Duration, f failure) {
 	attributes := append(connection(c), f.attributes()...)
 	s.telemetry.sessions.Record(ctx, lasted.Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))

@@ -170,8 +170,7 @@ func (h *handlers) download(ctx context.Context, params json.RawMessage) (any, e
 var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 
 // fileName returns the last part of a URI's path as a name for a file: in no other folder, not
-// hidden, not the name of a device, and at most maxName bytes. It is "download" if nothing else is
-// left.
+// hidden, no device, and at most maxName bytes. It is "download" if nothing else is left.
 func fileName(uri string) string {
 	uri, _, _ = strings.Cut(uri, "?")
 	uri, _, _ = strings.Cut(uri, "#")

@@ -16,9 +16,8 @@ type rate struct {
 	count  int
 }
 
-// take counts an event, and reports whether it is among the first limit events of its minute. With
-// the first event of a later minute, dropped is the number of those above the limit in the one
-// before.
+// take counts an event, and reports whether it is among the first limit events of its minute. In a
+// new minute, dropped is the number of events above the limit in the previous one.
 func (r *rate) take(limit int) (ok bool, dropped int) {
 	if now := time.Now(); now.Sub(r.minute) >= time.Minute {
 		dropped = max(r.count-limit, 0)

@@ -75,8 +75,7 @@ func (r *requests) take(m jsonrpc.Message) {
 	}
 }
 
-// serve checks the params, and has a handler serve the request. A panic of the host's code is an
-// error.
+// serve has a handler serve a request with valid params. A panic of the host's code is an error.
 func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
 	if !jsonrpc.IsObject(params) {
 		return nil, refuse(mcp.CodeInvalidParams, "the params are not an object")
@@ -175,8 +174,7 @@ func (r *requests) cancel(id json.RawMessage) {
 	}
 }
 
-// encodeError returns the error object for the view, without details if that would be over its
-// bound.
+// encodeError returns the error object for the view, without details if it would be too large.
 func (r *requests) encodeError(err error) json.RawMessage {
 	failed, err := jsonrpc.Marshal(failure(err))
 	if err != nil || len(failed) > min(maxError, r.opts.Limits.Outgoing) {
@@ -185,8 +183,7 @@ func (r *requests) encodeError(err error) json.RawMessage {
 	return failed
 }
 
-// failure converts an error for the view, which learns the text of an RPCError and of an ErrInvalid
-// only.
+// failure converts an error for the view, which learns only the text of an RPCError or ErrInvalid.
 func failure(err error) *mcp.RPCError {
 	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
 	_, panicked := errors.AsType[*bound.PanicError](err)

@@ -24,9 +24,8 @@ type IO struct {
 	Dialed *atomic.Bool // whether it was dialed; nil: not checked
 }
 
-// Dial makes a connection over the reader and the writer. Only a reader whose Read does not end
-// when it is closed is read from now on, ahead of Recv and by a goroutine. If Dialed is set, later
-// calls fail.
+// Dial makes a connection over the reader and the writer. A goroutine reads ahead of Recv if Close
+// would not end a Read. If Dialed is set, later calls fail.
 func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.IO)")

@@ -79,8 +79,7 @@ func (l *lineReader) next() ([]byte, error) {
 func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
 
 // line returns the next line without its newline. Unless owned is true it is valid until the next
-// call. The error for a line over the bound comes as soon as that is known; the rest of the line is
-// skipped.
+// call. A line over the bound is an error as soon as that is known; its rest is skipped.
 func (l *lineReader) line() (line []byte, owned bool, err error) {
 	if l.held != nil {
 		line, l.held = l.held, nil
