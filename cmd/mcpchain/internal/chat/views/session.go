@@ -119,9 +119,7 @@ func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opene
 		n.end()
 		return nil, nil, err
 	}
-	if n.host.ToolInput(v.arguments) != nil || n.host.ToolResult(v.result) != nil {
-		_ = n.host.ToolCancelled("the call is too large for this page")
-	}
+	viewframe.Give(n.host, v.arguments, v.result)
 	return n, &opened{viewframe.Of(hosttext.Line(v.server, 100), document, &frame), n.id, hosttext.Line(v.tool.Definition().Name, 100)}, nil
 }
 

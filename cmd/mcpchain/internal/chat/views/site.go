@@ -4,7 +4,6 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"mime"
 	"net"
 	"net/http"
 	"path"
@@ -21,11 +20,6 @@ import (
 var files embed.FS
 
 var types = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-
-// policy is the Content-Security-Policy of the page, without the origin of the sandbox. The page loads its own files and
-// frames the sandbox; trusted types keep its script from turning texts into HTML or script.
-const policy = "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
-	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-src "
 
 // site serves the page and the sandbox. Each has a port of its own, so that their origins differ.
 type site struct {
@@ -106,34 +100,23 @@ func (t *site) routes() http.Handler {
 // guarded refuses requests of other sites: by a name that they point to this machine (DNS rebinding), and by their scripts
 // and forms. It also sets the headers of all responses.
 func (t *site) guarded(next http.Handler) http.Handler {
+	policy := viewframe.Policy(t.frames, "img-src data:")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy+t.frames)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer") // the address has the token
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-		h.Set("Cache-Control", "no-store")
+		viewframe.Protect(w.Header(), policy)
+		w.Header().Set("Cache-Control", "no-store")
 		origin := r.Header.Get("Origin")
 		switch {
 		case r.Host != t.host:
 			http.Error(w, "this host is not served here", http.StatusMisdirectedRequest)
 		case origin != "" && origin != t.origin, origin == "" && r.Method == http.MethodPost:
 			http.Error(w, "the request comes from another site", http.StatusForbidden)
-		case r.Method == http.MethodPost && !isJSON(r):
+		case r.Method == http.MethodPost && !viewframe.IsJSON(r):
 			http.Error(w, "send application/json", http.StatusUnsupportedMediaType)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxIncoming)
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-func isJSON(r *http.Request) bool {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && kind == "application/json"
 }
 
 // withView calls serve with the view of the token in the path.

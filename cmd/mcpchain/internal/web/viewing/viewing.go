@@ -179,9 +179,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 		s.leave(v)
 		return talk.ErrGone
 	}
-	if session.ToolInput(shown.Arguments) != nil || session.ToolResult(shown.Result) != nil {
-		_ = session.ToolCancelled("the call is too large for this page")
-	}
+	viewframe.Give(session, shown.Arguments, shown.Result)
 	return nil
 }
 
