@@ -14,7 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 )
 
-// route serves requests of signed-in users, with their body. A nil answer has the status 204, and the id of a conversation 202.
+// route serves requests of signed-in users, with their body of type T. A nil answer has the status 204, the id of a
+// conversation 202, and any other answer 200.
 func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, user string, body T) (answer any, err error)) http.HandlerFunc {
 	return s.signed(rates, func(w http.ResponseWriter, r *http.Request, user string) error {
 		var body T
@@ -50,18 +51,20 @@ type (
 	question struct {
 		Text string `json:"text"`
 	}
-	edit struct {
+	edit struct { // another question instead of one
 		question
-		Seq   uint64 `json:"seq"`
-		Index int    `json:"index"`
+		Seq   uint64 `json:"seq"`   // of the record with the old question
+		Index int    `json:"index"` // of its message in the record
 	}
 )
 
+// begin begins a conversation.
 func (s *site) begin(r *http.Request, user string, q question) (any, error) {
 	id, err := s.opts.Talk.Begin(r.Context(), user, q.Text)
 	return conversation(id), err
 }
 
+// say asks another question. What the views of the conversation want the model to know comes before it.
 func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	id := r.PathValue("id")
 	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
@@ -71,19 +74,23 @@ func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	return answered(r, say())
 }
 
+// edit begins a conversation with another question instead of one.
 func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
 	id, err := s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text)
 	return conversation(id), err
 }
 
+// answer answers a question of the model's host or of a server.
 func (s *site) answer(r *http.Request, user string, a talk.Answer) (any, error) {
 	return answered(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
 }
 
+// stop ends the turn.
 func (s *site) stop(r *http.Request, user string, _ none) (any, error) {
 	return answered(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
 }
 
+// delete deletes a conversation, and ends its views first.
 func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	if s.opts.Views != nil {
 		s.opts.Views.EndConversation(user, r.PathValue("id"))
@@ -91,7 +98,7 @@ func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	return answered(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
-// older answers with the conversations after one, which the list had with a certain time.
+// older answers with the conversations after the one in the query, which names the id and the time that the list had for it.
 func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	query := r.URL.Query()
 	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
@@ -130,7 +137,7 @@ func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error 
 	return nil
 }
 
-// fail answers with an error. Details that are not the user's fault are only logged.
+// fail answers with an error. Details that are not the user's fault are only logged. If the browser is gone, there is no answer.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
 		hosting.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
@@ -146,14 +153,21 @@ var statuses = []struct {
 	err    error
 	status int
 }{
-	{talk.ErrUnfit, http.StatusUnprocessableEntity}, {talk.ErrGone, http.StatusNotFound}, {talk.ErrBusy, http.StatusConflict},
-	{talk.ErrWaiting, http.StatusConflict}, {talk.ErrElsewhere, http.StatusConflict}, {talk.ErrFull, http.StatusInsufficientStorage},
-	{talk.ErrTooMany, http.StatusTooManyRequests}, {viewing.ErrTooMany, http.StatusTooManyRequests}, {viewing.ErrNoView, http.StatusNotFound},
-	{access.ErrNoServer, http.StatusNotFound}, {access.ErrFull, http.StatusTooManyRequests},
+	{talk.ErrUnfit, http.StatusUnprocessableEntity},
+	{talk.ErrGone, http.StatusNotFound},
+	{talk.ErrBusy, http.StatusConflict},
+	{talk.ErrWaiting, http.StatusConflict},
+	{talk.ErrElsewhere, http.StatusConflict},
+	{talk.ErrFull, http.StatusInsufficientStorage},
+	{talk.ErrTooMany, http.StatusTooManyRequests},
+	{viewing.ErrTooMany, http.StatusTooManyRequests},
+	{viewing.ErrNoView, http.StatusNotFound},
+	{access.ErrNoServer, http.StatusNotFound},
+	{access.ErrFull, http.StatusTooManyRequests},
 }
 
-// describe returns the status for an error, and its text for the user. Status 0 means that the
-// browser is gone.
+// describe returns the status for an error, and its text for the user. It logs an error that the user cannot know. Status 0
+// means that the browser is gone.
 func (s *site) describe(r *http.Request, err error) (status int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text

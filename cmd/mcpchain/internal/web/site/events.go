@@ -26,18 +26,19 @@ const (
 	maxBatch = 256 << 10
 )
 
-// shown is the conversation of a window, "" for none, and the last event that the window has.
-type shown struct {
-	conversation string
-	after        agent.Position
-	window       string // whose views it shows, "" for none
+// pane is what a window of a browser shows.
+type pane struct {
+	conversation string         // "": only the list
+	after        agent.Position // of the last event that the window has
+	window       string         // whose views it shows; "": none
 }
 
-// shownIn returns the windows of a request, in the order of its parameters.
-func shownIn(r *http.Request) ([]shown, error) {
+// panesOf returns what the windows of a request show, in the order of its parameters: one pane at least. A parameter that has
+// fewer values than there are conversations counts as empty.
+func panesOf(r *http.Request) ([]pane, error) {
 	query := r.URL.Query()
 	ids, after, names := query["conversation"], query["after"], query["window"]
-	windows := make([]shown, max(1, len(ids)))
+	windows := make([]pane, max(1, len(ids)))
 	for i := range windows {
 		if i < len(ids) {
 			windows[i].conversation = ids[i]
@@ -55,15 +56,15 @@ func shownIn(r *http.Request) ([]shown, error) {
 	return windows, nil
 }
 
-// events streams to the windows of a browser over one connection: each window gets its
-// conversation, and the list of all.
+// events streams to the windows of a browser over one connection: each window gets its conversation, and the list of all. A
+// window that cannot get its conversation is told why, and gets the list.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	person, err := s.person(w, r, s.changes)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	windows, err := shownIn(r)
+	windows, err := panesOf(r)
 	if err != nil {
 		hosting.WriteError(w, http.StatusBadRequest, err.Error())
 		return
@@ -123,7 +124,7 @@ func newStream(w http.ResponseWriter) *stream {
 	return &stream{control: http.NewResponseController(w), w: w}
 }
 
-// send writes a batch. An empty one keeps the connection alive.
+// send writes a batch, a large one in parts. An empty one keeps the connection alive.
 func (s *stream) send(window int, events []talk.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +147,7 @@ func (s *stream) send(window int, events []talk.Event) error {
 	return s.write(&b)
 }
 
-// write writes and empties the buffer.
+// write writes and empties the buffer. It fails if the browser does not accept it within writeTime.
 func (s *stream) write(b *bytes.Buffer) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // CallbackPath is the route to which authorization servers redirect.
 const CallbackPath = "/servers/callback"
 
-// beginServer begins a sign-in to a server, and answers with the page to visit.
+// beginServer begins a sign-in to a server, and answers with the page to visit, or {} if the user is signed in already.
 func (s *site) beginServer(r *http.Request, user string, _ none) (any, error) {
 	address, err := s.opts.Access.Begin(r.Context(), user, r.PathValue("server"))
 	if err != nil || address == "" {
@@ -27,7 +27,7 @@ func (s *site) leaveServer(r *http.Request, user string, _ none) (any, error) {
 	return none{}, s.signInError(r, s.opts.Access.SignOut(r.Context(), user, r.PathValue("server")))
 }
 
-// signInError returns the error of a sign-in, whose text is for people.
+// signInError returns the error of a sign-in with a text for people, nil for none.
 func (s *site) signInError(r *http.Request, err error) error {
 	if err == nil || errors.Is(err, access.ErrNoServer) || errors.Is(err, access.ErrFull) {
 		return err

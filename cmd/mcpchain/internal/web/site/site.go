@@ -167,7 +167,7 @@ func New(o Options) http.Handler {
 // healthPath is for probes, which know neither a host name nor a user.
 const healthPath = "/healthz"
 
-// health answers with the health of the site.
+// health answers with 204 if the site works, and otherwise with the reason.
 func (s *site) health(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Health != nil {
 		if err := s.opts.Health(r.Context()); err != nil {
@@ -188,8 +188,8 @@ func (s *site) me(w http.ResponseWriter, r *http.Request) {
 	hosting.WriteJSON(w, http.StatusOK, map[string]any{"user": person.User})
 }
 
-// ofAddress reports whether a request is within the rate of its address. If not it answers the request.
-func (s *site) ofAddress(w http.ResponseWriter, r *http.Request) bool {
+// allowAddress reports whether a request is within the rate of its address. If not, it answers the request.
+func (s *site) allowAddress(w http.ResponseWriter, r *http.Request) bool {
 	err := s.changes.Allow(w, "address "+s.addressOf(r))
 	if err != nil {
 		s.fail(w, r, err)
@@ -199,14 +199,14 @@ func (s *site) ofAddress(w http.ResponseWriter, r *http.Request) bool {
 
 // signIn passes requests to the sign-in, within the rate of the address.
 func (s *site) signIn(w http.ResponseWriter, r *http.Request) {
-	if s.ofAddress(w, r) {
+	if s.allowAddress(w, r) {
 		s.opts.SignIn.ServeHTTP(w, r)
 	}
 }
 
-// signOut ends the session and its work.
+// signOut ends the session, its streams and its views. Conversations continue.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
-	if !s.ofAddress(w, r) {
+	if !s.allowAddress(w, r) {
 		return
 	}
 	person, ok := s.opts.SignIn.Person(r)
@@ -224,7 +224,8 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	endViews() // those that began meanwhile
 }
 
-// signed passes on requests of signed-in users. changes is the rate of those that change something.
+// signed passes on requests of signed-in users, and answers with the error of next. changes is the rate of requests that change
+// something.
 func (s *site) signed(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		person, err := s.person(w, r, changes)

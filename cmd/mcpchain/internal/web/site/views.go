@@ -23,34 +23,35 @@ const (
 func (s *site) viewRoutes(mux *http.ServeMux) {
 	rates, views := hosting.NewRates(viewsPerMinute, viewBurst), s.opts.Views
 	mux.Handle("POST /api/views", route(s, rates, s.openView))
-	mux.Handle("POST /api/views/seen", route(s, rates, func(_ *http.Request, user string, q struct {
+	mux.Handle("POST /api/views/seen", route(s, rates, func(_ *http.Request, user string, body struct {
 		Window string `json:"window"`
 		N      uint64 `json:"n"`
 	}) (any, error) {
-		views.Seen(user, q.Window, q.N)
+		views.Seen(user, body.Window, body.N)
 		return nil, nil
 	}))
-	mux.Handle("POST /api/views/{session}/messages", route(s, rates, func(r *http.Request, user string, q struct {
+	mux.Handle("POST /api/views/{session}/messages", route(s, rates, func(r *http.Request, user string, body struct {
 		Messages []json.RawMessage `json:"messages"`
 	}) (any, error) {
-		return nil, views.Say(r.Context(), user, r.PathValue("session"), q.Messages)
+		return nil, views.Say(r.Context(), user, r.PathValue("session"), body.Messages)
 	}))
-	mux.Handle("POST /api/views/{session}/answers", route(s, rates, func(r *http.Request, user string, q struct {
+	mux.Handle("POST /api/views/{session}/answers", route(s, rates, func(r *http.Request, user string, body struct {
 		Ask string `json:"ask"`
 		Yes bool   `json:"yes"`
 	}) (any, error) {
-		return nil, views.Answer(user, r.PathValue("session"), q.Ask, q.Yes)
+		return nil, views.Answer(user, r.PathValue("session"), body.Ask, body.Yes)
 	}))
-	mux.Handle("POST /api/views/{session}/mode", route(s, rates, func(r *http.Request, user string, q struct {
+	mux.Handle("POST /api/views/{session}/mode", route(s, rates, func(r *http.Request, user string, body struct {
 		Mode host.DisplayMode `json:"mode"`
 	}) (any, error) {
-		return nil, views.Mode(user, r.PathValue("session"), q.Mode)
+		return nil, views.Mode(user, r.PathValue("session"), body.Mode)
 	}))
 	mux.Handle("DELETE /api/views/{session}", route(s, rates, func(r *http.Request, user string, _ none) (any, error) {
 		return nil, views.End(r.Context(), user, r.PathValue("session"), "the page does not show it any more")
 	}))
 }
 
+// openView opens a view. The reason why it cannot be shown is only logged, as it may be a text of a server.
 func (s *site) openView(r *http.Request, user string, q viewing.Request) (any, error) {
 	opened, err := s.opts.Views.Open(r.Context(), user, q)
 	if err == nil || errors.Is(err, viewing.ErrNoView) || errors.Is(err, viewing.ErrTooMany) || errors.Is(err, talk.ErrGone) {
@@ -60,15 +61,24 @@ func (s *site) openView(r *http.Request, user string, q viewing.Request) (any, e
 	return nil, hosting.Refuse(http.StatusBadGateway, "the view cannot be shown; the log of the server says why")
 }
 
-// watch streams a conversation and its views to a window.
-func (s *site) watch(ctx context.Context, p Person, w shown, send func([]talk.Event) error) error {
+// maxWindow bounds the name of a window, in bytes. A longer one has no views.
+const maxWindow = 100
+
+// watch streams a conversation and its views to a window, until one of them ends.
+func (s *site) watch(ctx context.Context, p Person, w pane, send func([]talk.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var views sync.WaitGroup
 	defer views.Wait()
 	defer cancel()
-	if s.opts.Views != nil && w.window != "" && len(w.window) <= 100 && w.conversation != "" {
-		views.Go(func() { _ = s.opts.Views.Watch(ctx, p.User, p.Session, w.window, send); cancel() })
-		views.Go(func() { _ = s.opts.Talk.WatchViews(ctx, p.User, w.conversation, send); cancel() })
+	if s.opts.Views != nil && w.window != "" && len(w.window) <= maxWindow && w.conversation != "" {
+		views.Go(func() {
+			defer cancel()
+			_ = s.opts.Views.Watch(ctx, p.User, p.Session, w.window, send) // its only error is that of send
+		})
+		views.Go(func() {
+			defer cancel()
+			_ = s.opts.Talk.WatchViews(ctx, p.User, w.conversation, send) // Watch meets the errors of the store, too
+		})
 	}
 	return s.opts.Talk.Watch(ctx, p.User, w.conversation, w.after, send)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// words is a page with one text.
 var words = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -30,11 +31,13 @@ func WritePage(w http.ResponseWriter, status int, title, text string) {
 // inWords converts the errors of a navigation to pages of text, because a person reads them.
 type inWords struct {
 	http.ResponseWriter
-	failed int // status of an error whose text has not come; -1: it has
+	failed int // status of an error whose text has not come; -1: it has; 0: no error
 }
 
+// Unwrap is for [http.ResponseController].
 func (w *inWords) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// WriteHeader implements [http.ResponseWriter]. The header of an error waits for its text, unless the error is a page already.
 func (w *inWords) WriteHeader(status int) {
 	if status >= 400 && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		w.failed = status
@@ -43,6 +46,7 @@ func (w *inWords) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
+// Write implements [http.ResponseWriter]. The first call has the text of an error; nothing else of it is written.
 func (w *inWords) Write(p []byte) (int, error) {
 	if w.failed == 0 {
 		return w.ResponseWriter.Write(p)
@@ -62,7 +66,7 @@ func (w *inWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// isNavigation reports whether a person will see the response itself.
+// isNavigation reports whether a person will see the response itself, as far as the browser says so.
 func isNavigation(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.Header.Get("Sec-Fetch-Mode") == "navigate" || strings.Contains(r.Header.Get("Accept"), "text/html"))
 }

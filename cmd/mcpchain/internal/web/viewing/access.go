@@ -19,10 +19,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-var (
-	hostInfo     = mcp.Implementation{Name: "mcpchain web", Version: "1"}
-	inlineHeight = 600.0
-)
+// hostInfo is what views are told of this host.
+var hostInfo = mcp.Implementation{Name: "mcpchain web", Version: "1"}
+
+// inlineHeight is the greatest height of a view within the page, in pixels.
+var inlineHeight = 600.0
 
 // access is a view's access to its server. A call that needs no approval and may be repeated is
 // sent directly, so that a polling view leaves no records. Every other call is a run of package
@@ -76,7 +77,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return res, err
 }
 
-// isOnce reports whether a tool for views must not be called again.
+// isOnce reports whether a tool for views must not be called twice. An unknown tool is none: its call fails.
 func (s *Service) isOnce(server, name string) bool {
 	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).Find(server, name, "")
 	return err == nil && !tool.Repeatable()
@@ -85,19 +86,6 @@ func (s *Service) isOnce(server, name string) bool {
 // ReadResource implements [host.Server].
 func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
 	return a.direct.ReadResource(ctx, uri, opts...)
-}
-
-// note shows a call to the window, unless many messages wait for it.
-func (w *window) note(e talk.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.gone || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
-		return
-	}
-	w.last++
-	w.waiting = append(w.waiting, numbered{w.last, e.Type, e.Data})
-	w.bytes += len(e.Data)
-	wake(w.changed)
 }
 
 // question is a view's question to its user.
@@ -110,7 +98,8 @@ type question struct {
 	Href    string `json:"href,omitempty"` // of a link
 }
 
-// ask asks the user, and waits for the answer.
+// ask asks the user, and waits for the answer. The error is apps.ErrDenied if it is no, or there is no window to ask in. If the
+// context ends first, the window takes the question back.
 func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	id, answer := host.CallID(ctx), make(chan bool, 1)
 	v.mu.Lock()
@@ -136,9 +125,9 @@ func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	}
 }
 
-// Answer answers a question of a view.
+// Answer answers a question of a view. The error is talk.ErrGone if the question is not open.
 func (s *Service) Answer(user, id, ask string, yes bool) error {
-	v, err := s.of(user, id)
+	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
@@ -153,6 +142,7 @@ func (s *Service) Answer(user, id, ask string, yes bool) error {
 	return nil
 }
 
+// openLink asks the user to visit a page.
 func (v *view) openLink(ctx context.Context, url string) error {
 	return v.ask(ctx, "link", hosttext.Exact(url), url)
 }
@@ -179,9 +169,9 @@ func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.Displa
 	return mode, nil
 }
 
-// Mode tells a view that the user has changed its mode.
+// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page does not have.
 func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
-	v, err := s.of(user, id)
+	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
@@ -194,12 +184,14 @@ func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	return nil
 }
 
+// resized asks the page to give the view another height. The width is that of the page.
 func (v *view) resized(_, height *float64) {
 	if height != nil {
 		v.window.put(v, "view-size", map[string]any{"session": v.id, "height": *height})
 	}
 }
 
+// askedToClose tells the page that the view wants to be closed.
 func (v *view) askedToClose() {
 	v.window.put(v, "view-close", map[string]string{"session": v.id})
 }

@@ -23,7 +23,8 @@ type told struct {
 	text         string
 }
 
-// takeContext replaces what a view wants the model to know.
+// takeContext returns a function that replaces what a view wants the model to know. If there is too much, the oldest is
+// forgotten.
 func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) error {
 	return func(c *host.ModelContext) error {
 		text, err := viewframe.Told(c)
@@ -31,18 +32,18 @@ func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) err
 			return err
 		}
 		now := &told{v.call.Conversation, v.call.Turn, v.call.Call, viewframe.From(v.call.Server) + text}
+		isBeside := func(t *told) bool { return t.conversation == now.conversation }
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		all := slices.DeleteFunc(s.told[user], func(t *told) bool {
-			return t.conversation == now.conversation && t.turn == now.turn && t.call == now.call
+			return isBeside(t) && t.turn == now.turn && t.call == now.call
 		})
 		if text != "" {
 			all = append(all, now)
 		}
-		of := func(t *told) bool { return t.conversation == now.conversation }
-		if n := len(slices.DeleteFunc(slices.Clone(all), func(t *told) bool { return !of(t) })); n > maxTold {
-			i := slices.IndexFunc(all, of)
-			all = slices.Delete(all, i, i+1)
+		if others := slices.DeleteFunc(slices.Clone(all), isBeside); len(all)-len(others) > maxTold {
+			oldest := slices.IndexFunc(all, isBeside)
+			all = slices.Delete(all, oldest, oldest+1)
 		}
 		s.keepLocked(user, all[max(0, len(all)-maxToldAll):])
 		return nil
@@ -75,6 +76,7 @@ func (s *Service) forget(user string, which func(*told) bool) {
 	s.keepLocked(user, slices.DeleteFunc(s.told[user], which))
 }
 
+// keepLocked replaces all that the views of a user want models to know.
 func (s *Service) keepLocked(user string, all []*told) {
 	s.told[user] = all
 	if len(all) == 0 {

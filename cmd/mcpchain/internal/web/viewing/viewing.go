@@ -31,15 +31,16 @@ import (
 
 // Bounds of sessions.
 const (
-	maxOfWindow = 8
-	maxOfAll    = 500
-	maxIncoming = 1 << 20 // bytes of a view's message, as of a request of the page
-	maxOutgoing = 4 << 20
+	maxOfWindow = 8                // views
+	maxOfAll    = 500              // views
+	maxIncoming = 1 << 20          // bytes of a view's message, as of a request of the page
+	maxOutgoing = 4 << 20          // bytes of a message for a view
 	maxWaiting  = 64               // messages that a window has not received; also twice maxOutgoing bytes
 	awayFor     = 30 * time.Second // how long a window may be without a stream
 	requestTime = 24 * time.Hour   // for a call that waits for a person
-	loadTime    = 30 * time.Second
-	closeTime   = 2 * time.Second
+	loadTime    = 30 * time.Second // to load a view from its server
+	beginTime   = 5 * time.Minute  // for a view to begin
+	closeTime   = 2 * time.Second  // for a view to close
 )
 
 // Options configure a Service. All except Logger are required.
@@ -62,6 +63,7 @@ type Service struct {
 	told    map[string][]*told // by user, the latest last
 }
 
+// windowKey names a window. Its id is chosen by the page.
 type windowKey struct{ user, id string }
 
 // New returns a service. The caller closes it.
@@ -70,7 +72,7 @@ func New(o Options) *Service {
 	return &Service{opts: o, windows: map[windowKey]*window{}, views: map[string]*view{}, told: map[string][]*told{}}
 }
 
-// Close ends all sessions.
+// Close ends all sessions, and waits for them.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -102,13 +104,13 @@ type Opened struct {
 type view struct {
 	id     string
 	window *window
-	call   talk.ViewCall // without a tool
-	conn   mcpclient.Conn
-	host   *host.Session // guarded by Service.mu until the view has begun
-	ended  bool          // before it has begun; guarded by Service.mu
+	call   talk.ViewCall  // without a tool
+	conn   mcpclient.Conn // to the host's side of the session
+	host   *host.Session  // guarded by Service.mu until the view has begun
+	ended  bool           // before it has begun; guarded by Service.mu
 
-	mu    sync.Mutex // guards the following field
-	asked map[string]chan bool
+	mu    sync.Mutex           // guards the following field
+	asked map[string]chan bool // open questions to the user, by id; each has room for the answer
 }
 
 // The errors of requests.
@@ -117,7 +119,8 @@ var (
 	ErrTooMany = errors.New("too many views are open")
 )
 
-// Open begins a session with the view of a call. The view begins when the page shows the frame.
+// Open begins a session with the view of a call. The view begins when the page shows the frame. The error matches ErrNoView,
+// ErrTooMany or talk.ErrGone, or says why the view cannot be loaded.
 func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, error) {
 	shown, err := s.opts.Talk.Shown(ctx, user, r.Conversation, r.Turn, r.Call)
 	if err != nil {
@@ -147,7 +150,8 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
 }
 
-// begin opens the session, with its input and its result.
+// begin opens the session, and gives the view its input and its result. The error is talk.ErrGone if the window has ended the
+// view meanwhile.
 func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.Shown) (err error) {
 	transport, conn := mcpclient.Pipe()
 	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
@@ -196,12 +200,12 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
 		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
-		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
+		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: beginTime, Teardown: closeTime},
 		Logger: s.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
 	}
 }
 
-// carry passes messages for a view to its window until the session ends.
+// carry passes messages for a view to its window until the session ends. Then it tells the window.
 func (s *Service) carry(v *view) {
 	for {
 		raw, err := v.conn.Recv()
@@ -221,9 +225,9 @@ func (s *Service) carry(v *view) {
 	v.window.put(v, "view-closed", map[string]string{"session": v.id})
 }
 
-// Say passes messages of a frame to the session.
+// Say passes messages of a frame to the session. Those before an error have been passed.
 func (s *Service) Say(ctx context.Context, user, id string, messages []json.RawMessage) error {
-	v, err := s.of(user, id)
+	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
@@ -235,9 +239,9 @@ func (s *Service) Say(ctx context.Context, user, id string, messages []json.RawM
 	return nil
 }
 
-// End ends a view: the page then removes its frame.
+// End ends a view: the page then removes its frame. The view is asked first, and has closeTime to answer.
 func (s *Service) End(ctx context.Context, user, id, reason string) error {
-	v, err := s.of(user, id)
+	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
@@ -245,7 +249,7 @@ func (s *Service) End(ctx context.Context, user, id, reason string) error {
 	return nil
 }
 
-// EndConversation ends the views of a deleted conversation.
+// EndConversation ends the views of a deleted conversation, and forgets what they want models to know.
 func (s *Service) EndConversation(user, conversation string) {
 	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
 	s.forget(user, func(t *told) bool { return t.conversation == conversation })
@@ -256,8 +260,8 @@ func (s *Service) EndConversation(user, conversation string) {
 func (s *Service) EndSession(user, session string) {
 	var calls []string
 	s.closeAll("the user has signed out", func(v *view) bool {
-		_, _, of := v.window.look()
-		ends := v.window.key.user == user && of == session
+		_, _, latest := v.window.look()
+		ends := v.window.key.user == user && latest == session
 		if ends {
 			calls = append(calls, v.call.Call)
 		}
@@ -293,8 +297,8 @@ func (s *Service) closeAll(reason string, which func(*view) bool) {
 	wg.Wait()
 }
 
-// of returns a view of a user by id.
-func (s *Service) of(user, id string) (*view, error) {
+// viewOf returns a view of a user by id. The error is talk.ErrGone if there is none, or it has not begun.
+func (s *Service) viewOf(user, id string) (*view, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.views[id]

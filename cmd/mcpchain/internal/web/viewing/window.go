@@ -18,27 +18,28 @@ type window struct {
 
 	views int // guarded by Service.mu
 
-	mu      sync.Mutex // guards the following fields
-	changed chan struct{}
-	room    chan struct{}
-	last    uint64 // last number assigned
-	sent    uint64 // last number sent to the latest stream
-	waiting []numbered
-	bytes   int
-	streams int
-	session string // of the latest stream
-	latest  int    // number of streams so far
-	away    *time.Timer
-	gone    bool
+	mu      sync.Mutex    // guards the following fields
+	changed chan struct{} // has a value if there may be more to send; room for one
+	room    chan struct{} // has a value if messages were received; room for one
+	last    uint64        // last number assigned
+	sent    uint64        // last number sent to the latest stream
+	waiting []numbered    // sent and not acknowledged, or not sent
+	bytes   int           // of the waiting messages
+	streams int           // open ones
+	session string        // of the latest stream
+	latest  int           // number of the latest stream
+	away    *time.Timer   // runs while there is no stream
+	gone    bool          // nothing waits for the window any more
 }
 
+// numbered is a message for a window, with its number.
 type numbered struct {
 	n    uint64
 	kind string
 	data json.RawMessage
 }
 
-// enter counts a view in its window.
+// enter counts a view in its window. The error is ErrTooMany if there is no room.
 func (s *Service) enter(key windowKey, v *view) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,6 +54,7 @@ func (s *Service) enter(key windowKey, v *view) error {
 	return nil
 }
 
+// leave forgets a view that has entered. It may be called again.
 func (s *Service) leave(v *view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,6 +66,7 @@ func (s *Service) leave(v *view) {
 	s.dropLocked(v.window)
 }
 
+// windowLocked returns a window, which is new if there is none or it is gone.
 func (s *Service) windowLocked(key windowKey) *window {
 	w := s.windows[key]
 	gone := w == nil
@@ -110,6 +113,7 @@ func (w *window) look() (gone, read bool, session string) {
 	return w.gone, w.streams > 0, w.session
 }
 
+// wake puts a value into a channel with room for one, unless there is one.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -117,8 +121,26 @@ func wake(c chan struct{}) {
 	}
 }
 
-// put adds a message for the window. It waits for room unless the session has ended, and
-// reports whether the message was added.
+// addLocked adds a message to the queue.
+func (w *window) addLocked(kind string, data json.RawMessage) {
+	w.last++
+	w.waiting = append(w.waiting, numbered{w.last, kind, data})
+	w.bytes += len(data)
+	wake(w.changed)
+}
+
+// note adds an event for the window, as put does. It drops the event if the queue is half full, because nobody waits for it.
+func (w *window) note(e talk.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
+		return
+	}
+	w.addLocked(e.Type, e.Data)
+}
+
+// put adds a message for the window. It waits for room unless the session has ended, and reports whether the message was
+// added: not if the window is gone.
 func (w *window) put(v *view, kind string, value any) bool {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -131,11 +153,8 @@ func (w *window) put(v *view, kind string, value any) bool {
 			w.mu.Unlock()
 			return false
 		case len(w.waiting) < maxWaiting && w.bytes < 2*maxOutgoing || v.host.Err() != nil:
-			w.last++
-			w.waiting = append(w.waiting, numbered{w.last, kind, data})
-			w.bytes += len(data)
+			w.addLocked(kind, data)
 			w.mu.Unlock()
-			wake(w.changed)
 			return true
 		}
 		w.mu.Unlock()
@@ -146,32 +165,11 @@ func (w *window) put(v *view, kind string, value any) bool {
 	}
 }
 
-// Watch sends the queue of a window until the context ends, send fails or a later stream of the
-// window begins. The life of the window comes first: views of another life have ended, and
-// numbers restart.
+// Watch sends the queue of a window until the context ends, send fails or a later stream of the window begins: only the second
+// is an error. The life of the window comes first: views of another life have ended, and numbers restart.
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
-	s.mu.Lock()
-	w := s.windowLocked(windowKey{user, id})
-	w.mu.Lock()
-	w.streams++
-	w.session = session
-	w.latest++
-	mine := w.latest
-	w.sent = 0 // the window acknowledges what it has
-	w.away.Stop()
-	w.mu.Unlock()
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		w.mu.Lock()
-		w.streams--
-		if w.streams == 0 && !w.gone {
-			w.away.Reset(awayFor)
-		}
-		w.mu.Unlock()
-		s.dropLocked(w)
-	}()
+	w, stream := s.openStream(windowKey{user, id}, session)
+	defer s.closeStream(w)
 	life, err := json.Marshal(map[string]string{"life": w.life})
 	if err == nil {
 		err = send([]talk.Event{{Type: "view-life", Data: life}})
@@ -180,8 +178,8 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 		return err
 	}
 	for {
-		batch, latest := w.take(mine)
-		if !latest {
+		batch, isLatest := w.take(stream)
+		if !isLatest {
 			wake(w.changed) // which was meant for the stream after this one
 			return nil
 		}
@@ -199,8 +197,36 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 	}
 }
 
-// take returns what was not sent on a stream, if no later one has begun.
-func (w *window) take(stream int) (out []talk.Event, latest bool) {
+// openStream begins a stream of a window, and returns its number.
+func (s *Service) openStream(key windowKey, session string) (w *window, stream int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w = s.windowLocked(key)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams++
+	w.session = session
+	w.latest++
+	w.sent = 0 // the window acknowledges what it has
+	w.away.Stop()
+	return w, w.latest
+}
+
+// closeStream ends a stream of a window. If it was the only one, the window is gone unless another begins within awayFor.
+func (s *Service) closeStream(w *window) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.mu.Lock()
+	w.streams--
+	if w.streams == 0 && !w.gone {
+		w.away.Reset(awayFor)
+	}
+	w.mu.Unlock()
+	s.dropLocked(w)
+}
+
+// take returns what was not sent on a stream, if it is the latest one.
+func (w *window) take(stream int) (out []talk.Event, isLatest bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if stream != w.latest {
@@ -223,7 +249,7 @@ func (w *window) take(stream int) (out []talk.Event, latest bool) {
 	return out, true
 }
 
-// Seen removes the messages that a window has received.
+// Seen removes the messages that a window has received: those up to number n.
 func (s *Service) Seen(user, id string, n uint64) {
 	s.mu.Lock()
 	w := s.windows[windowKey{user, id}]
