@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
@@ -130,13 +131,24 @@ func (c *Command) HostingFlags(h *Hosting) {
 	})
 }
 
-// Check returns an error if the address or the number of processes makes no sense. The parser of flags checks the rest.
+// Check returns an error if the address, the number of processes or the header makes no sense. The parser of flags checks the rest.
 func (h *Hosting) Check() error {
 	if h.Processes < 0 {
 		return errors.New("-processes is below 0")
 	}
 	if _, _, err := net.SplitHostPort(h.Listen); err != nil {
 		return fmt.Errorf("-listen: %w", err)
+	}
+	return CheckHeader("user-header", h.UserHeader)
+}
+
+// headerName matches the names of headers that HTTP allows.
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// CheckHeader returns an error if the value of a flag cannot be the name of a header. An empty value means no header.
+func CheckHeader(flag, value string) error {
+	if value != "" && !headerName.MatchString(value) {
+		return fmt.Errorf("-%s: %q is no name of a header", flag, value)
 	}
 	return nil
 }

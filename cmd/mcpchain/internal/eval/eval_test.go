@@ -129,6 +129,8 @@ func TestMistakes(t *testing.T) {
 		"-scripted -model x " + file:  "give one of -model, -scripted and -play",
 		"-play-servers " + file:       "-play-servers goes with -play",
 		"-least 2 " + file:            "-least 2: want 0 to 1",
+		"-pass-at -1 " + file:         "-pass-at is below 0",
+		"-workers -1 " + file:         "-workers is below 0",
 		"-base-url x " + file:         "-base-url needs the name of a model",
 		"-run nothing " + file:        `no suite/id matches "nothing"`,
 		"nonexistent.yaml":            "open nonexistent.yaml",

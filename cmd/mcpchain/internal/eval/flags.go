@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"flag"
 	"io"
 	"regexp"
@@ -45,12 +46,12 @@ type options struct {
 
 	files   []string       // of suites
 	run     *regexp.Regexp // matches the tasks to run
-	list    bool
-	json    bool
-	results string // file of results; "": a temporary one
-	junit   string // file for JUnit XML; "": none
-	least   float64
-	passAt  int
+	list    bool           // only lists them
+	json    bool           // an object for each trial instead of the table
+	results string         // file of results; "": a temporary one
+	junit   string         // file for JUnit XML; "": none
+	least   float64        // rate of a suite, 0 to 1
+	passAt  int            // the k of pass@k that must be known; 0: none
 }
 
 // Command returns the command eval.
@@ -110,9 +111,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 		return nil, err
 	}
 	o.Tasks = func(suite, task string) bool { return o.run.MatchString(suite + "/" + task) }
-	if o.Parallel < 1 {
-		o.Parallel = 2 * runtime.GOMAXPROCS(0)
-	}
+	o.Parallel = cmp.Or(o.Parallel, 2*runtime.GOMAXPROCS(0))
 	asksModel := o.record != "" || c.Given("model")
 	switch {
 	case len(o.files) == 0:
@@ -121,6 +120,10 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 		return nil, c.Wrong("give one of -model, -scripted and -play; -record goes with -model")
 	case o.Model.Servers && o.play == "":
 		return nil, c.Wrong("-play-servers goes with -play")
+	case o.Parallel < 0:
+		return nil, c.Wrong("-workers is below 0")
+	case o.passAt < 0:
+		return nil, c.Wrong("-pass-at is below 0")
 	case o.Patience < 0:
 		return nil, c.Wrong("-patience is below 0")
 	case o.least < 0 || o.least > 1:

@@ -149,6 +149,9 @@ func (o *options) readArguments(words []string) error {
 			if !found {
 				return fmt.Errorf("-prompt: %q: want the arguments as name=value", w)
 			}
+			if _, twice := o.blanks[name]; twice {
+				return fmt.Errorf("-prompt: %q is given twice", name)
+			}
 			o.blanks[name] = value
 		}
 		return nil

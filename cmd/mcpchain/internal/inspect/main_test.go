@@ -470,6 +470,7 @@ func TestStatus(t *testing.T) {
 		"no file of that server": {servers(demo), []string{"-server", "x"}, statusUsage, `there is no server "x"`},
 		"two requests":           {servers(demo), []string{"-call", "add", "-read", "x"}, statusUsage, "one of -call, -read and -prompt"},
 		"bad arguments":          {servers(demo), []string{"FILE", "-call", "add", "[1]"}, statusUsage, "one JSON object"},
+		"blank given twice":      {servers(demo), []string{"FILE", "-prompt", "evening", "city=Rome", "city=Oslo"}, statusUsage, `-prompt: "city" is given twice`},
 		"bad blanks":             {servers(demo), []string{"FILE", "-prompt", "evening", "Rome"}, statusUsage, "name=value"},
 		"help":                   {servers(), []string{"-help"}, statusFine, ""},
 	} {

@@ -48,6 +48,7 @@ func (s *service) routes() http.Handler {
 // unrouted is a response to a request without a route. It has JSON instead of the text of the mux.
 type unrouted struct{ http.ResponseWriter }
 
+// WriteHeader implements [http.ResponseWriter]: it writes the whole response.
 func (w unrouted) WriteHeader(code int) {
 	text := "there is no such path"
 	if code == http.StatusMethodNotAllowed {
@@ -56,6 +57,7 @@ func (w unrouted) WriteHeader(code int) {
 	hosting.WriteError(w.ResponseWriter, code, text)
 }
 
+// Write drops the text of the mux.
 func (w unrouted) Write(p []byte) (int, error) { return len(p), nil }
 
 // health answers with the health of the service: it works if the store answers.
@@ -102,7 +104,7 @@ type caller struct {
 // key returns the key of a run of the caller.
 func (c caller) key(r *http.Request) run.Key { return run.Key{Tenant: c.name, ID: r.PathValue("run")} }
 
-// as serves requests of users, within their limits.
+// as serves requests of users within their limits, and answers with the error of serve.
 func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, err := s.users(r)
@@ -161,7 +163,7 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	return nil
 }
 
-// events streams the events of a run.
+// events streams the events of a run until it ends or waits, the client is gone, or the process stops.
 func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error {
 	end, ok := s.limits.stream(c.tenant)
 	if !ok {
@@ -175,7 +177,7 @@ func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// answer accepts replies to questions of a run. The token says who replies.
+// answer accepts replies to questions of a run, all or none of them. The token says who replies.
 func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error {
 	var body []struct {
 		Ask       string          `json:"ask"`
@@ -247,7 +249,7 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// codes are the statuses of errors whose texts the user may see.
+// codes are the statuses and texts of errors that a user can cause. Without a text, the user sees that of the error.
 var codes = []struct {
 	err  error
 	code int
@@ -257,7 +259,7 @@ var codes = []struct {
 	{run.ErrNotAsked, http.StatusConflict, "the question is not open"},
 	{record.ErrReplied, http.StatusConflict, "the question has another answer already"},
 	{run.ErrExpired, http.StatusGone, "the question has expired"},
-	{run.ErrUnfit, http.StatusUnprocessableEntity, "the answer does not fit the question"},
+	{run.ErrUnfit, http.StatusUnprocessableEntity, ""}, // it names the field
 	{record.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},
 	{agent.ErrPosition, http.StatusBadRequest, "the run has no such event"},
 	{feed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
@@ -265,23 +267,30 @@ var codes = []struct {
 
 // fail answers with the error of a request. Details that the user must not see are only logged.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, text := http.StatusInternalServerError, "the service has failed"
+	code, text := s.describe(r, err)
+	hosting.WriteError(w, code, text)
+}
+
+// describe returns the status for an error, and its text for the user. It logs an error that the user cannot know, unless the
+// user is gone.
+func (s *service) describe(r *http.Request, err error) (code int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
-		code, text = refused.Status, refused.Text
+		return refused.Status, refused.Text
 	}
-	for _, c := range codes {
-		if errors.Is(err, c.err) {
-			code, text = c.code, c.text
-			break
+	for _, known := range codes {
+		switch {
+		case !errors.Is(err, known.err):
+		case known.text == "":
+			return known.code, fmt.Sprintf("%.1000s", err)
+		default:
+			return known.code, known.text
 		}
 	}
-	switch {
-	case code == http.StatusInternalServerError && (isAway(err) || hosting.CheckStore(r.Context(), s.store) != nil):
-		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
-	case code == http.StatusInternalServerError && r.Context().Err() == nil:
-		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
-	case code == http.StatusUnprocessableEntity:
-		text = fmt.Sprintf("%.1000s", err) // it names the field
+	if isAway(err) || hosting.CheckStore(r.Context(), s.store) != nil {
+		return http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
-	hosting.WriteError(w, code, text)
+	if r.Context().Err() == nil {
+		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	return http.StatusInternalServerError, "the service has failed"
 }

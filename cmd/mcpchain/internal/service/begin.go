@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// begin begins a run.
+// begin begins a run, and answers with 201 and its id; a repeated request gets the same.
 func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error {
 	var body struct {
 		Input string `json:"input"`
@@ -59,8 +59,8 @@ func identity(h http.Header) (string, error) {
 // startWait is how long a run may take to begin. At Temporal a stored run begins later.
 const startWait = 10 * time.Second
 
-// started begins a run, or finds the run that the same request began before. It waits for other
-// runs of the user that are beginning only if there may be no room for more.
+// started begins a run, or finds the run that the same request began before. It waits for other runs of the user that are
+// beginning only if there may be no room for more.
 func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
@@ -80,6 +80,7 @@ func (s *service) started(ctx context.Context, c caller, id, input string) (run.
 	}
 }
 
+// isClosed reports whether a channel that carries no values is closed.
 func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
@@ -92,7 +93,7 @@ func isClosed(c chan struct{}) bool {
 // errUnclear means that it depends on beginning runs whether there is room for another.
 var errUnclear = errors.New("other runs begin")
 
-// tryToStart is started, beside others beginning runs of the user.
+// tryToStart begins a run or finds it, while others begin, as many as that. The error is errUnclear if it has to wait for them.
 func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
 	if id != "" {
 		key := run.Key{Tenant: user, ID: id}
@@ -111,7 +112,7 @@ func (s *service) tryToStart(ctx context.Context, user, id, input string, others
 	return key, err
 }
 
-// same returns an error if a run was begun with another input.
+// same returns an error if a run was begun with another input, or there is none.
 func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	log, err := s.store.Load(ctx, key)
 	if err != nil {
@@ -124,8 +125,8 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	return nil
 }
 
-// room returns an error if a user has too many runs. others is the number of beginning runs,
-// which may not be in the store.
+// room returns an error if a user has too many runs: a refusal, or errUnclear. others is the number of beginning runs, which may
+// not be in the store.
 func (s *service) room(ctx context.Context, user string, others int) error {
 	unclear := false
 	for _, bound := range []struct {

@@ -278,7 +278,7 @@ func TestSlowStart(t *testing.T) {
 	eventually(t, "the last one waits", func() bool {
 		s.limits.mu.Lock()
 		defer s.limits.mu.Unlock()
-		ada := s.limits.all["ada"]
+		ada := s.limits.tenants["ada"]
 		return ada != nil && len(ada.beginning) == 2
 	})
 	close(slow.open)

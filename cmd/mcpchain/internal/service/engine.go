@@ -12,9 +12,10 @@ type engine interface {
 	// start begins a run with that id, or a new one if it is empty. The error matches
 	// [record.ErrExists] if there is one.
 	start(ctx context.Context, user, id, input string) (run.Key, error)
-	answer(ctx context.Context, key run.Key, answers []run.Reply) error
-	stop(ctx context.Context, key run.Key) error
-	work(ctx context.Context) error // drives runs until the context ends
+
+	answer(ctx context.Context, key run.Key, answers []run.Reply) error // all of them or none
+	stop(ctx context.Context, key run.Key) error                        // may return before the run has ended
+	work(ctx context.Context) error                                     // drives runs until the context ends
 }
 
 // named returns the options of a user's run.

@@ -9,22 +9,27 @@ import (
 
 // limits bound what each user does in this process.
 type limits struct {
-	running, open, stored, streams int
-	rates                          *hosting.Rates
+	running, open, stored int // runs at work, waiting, and in the store
+	streams               int // event streams at once
+	rates                 *hosting.Rates
 
-	mu  sync.Mutex // guards the following fields
-	all map[string]*tenant
+	mu      sync.Mutex // guards the following field and the tenants
+	tenants map[string]*tenant
 }
 
+// newLimits returns the limits of the flags.
 func newLimits(o *options) *limits {
-	return &limits{running: o.running, open: o.open, stored: o.stored, streams: o.streams, rates: hosting.NewRates(o.rate, max(1, int(burst*o.rate/60))), all: map[string]*tenant{}}
+	return &limits{
+		running: o.running, open: o.open, stored: o.stored, streams: o.streams,
+		rates: hosting.NewRates(o.rate, max(1, int(burst*o.rate/60))), tenants: map[string]*tenant{},
+	}
 }
 
-// tenant is a user with requests.
+// tenant is a user with requests. limits.mu guards it.
 type tenant struct {
-	uses      int             // current requests; guarded by limits.mu
-	streams   int             // guarded by limits.mu
-	beginning []chan struct{} // beginning runs in order, each closed at its end; guarded by limits.mu
+	uses      int             // requests in progress
+	streams   int             // open event streams
+	beginning []chan struct{} // of runs that begin, in order; each is closed when its run has begun, or has failed to
 }
 
 // burst is how many requests may come at once, for each request allowed per second.
@@ -34,16 +39,16 @@ const burst = 3
 func (l *limits) enter(user string) (t *tenant, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t = l.all[user]; t == nil {
+	if t = l.tenants[user]; t == nil {
 		t = new(tenant)
-		l.all[user] = t
+		l.tenants[user] = t
 	}
 	t.uses++
 	return t, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if t.uses--; t.uses == 0 {
-			delete(l.all, user)
+			delete(l.tenants, user)
 		}
 	}
 }
@@ -63,8 +68,8 @@ func (l *limits) stream(t *tenant) (end func(), ok bool) {
 	}, true
 }
 
-// beginning registers a beginning run of a user, and returns the earlier ones that have not
-// begun yet: the store may or may not have them. The caller calls end.
+// beginning registers a beginning run of a user, and returns the earlier ones that have not begun yet: the store may or may not
+// have them. The caller calls end.
 func (l *limits) beginning(t *tenant) (before []chan struct{}, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,7 +116,7 @@ func left(s *service) (n int) {
 	defer l.mu.Unlock()
 	s.limits.mu.Lock()
 	defer s.limits.mu.Unlock()
-	for _, t := range s.limits.all {
+	for _, t := range s.limits.tenants {
 		n += t.streams + t.uses
 	}
 	return n + len(l.working) + s.feed.Usage().Readers

@@ -30,12 +30,14 @@ type local struct {
 	draining bool // no run may continue here
 }
 
+// start implements [engine].
 func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
 	key, err := l.agent.Begin(ctx, agent.Text(input), named(user, id)...)
 	l.due()
 	return key, err
 }
 
+// answer implements [engine].
 func (l *local) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
 	err := l.agent.Reply(ctx, key, answers...)
 	l.due()
@@ -50,6 +52,7 @@ func (l *local) due() {
 	}
 }
 
+// work implements [engine]. When ctx ends, no run begins here, and drain ends those at work.
 func (l *local) work(ctx context.Context) error {
 	l.count(ctx)
 	var listening sync.WaitGroup
@@ -108,8 +111,8 @@ func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 // stopWait is how long a request waits for the end of the work on its run.
 const stopWait = 10 * time.Second
 
-// stop cancels a run. The process that works on it is told; the run ends even if the caller is
-// gone by then.
+// stop implements [engine]. Another process that works on the run is told: stop waits stopWait for it, and the run ends even if
+// that takes longer, or the caller is gone by then.
 func (l *local) stop(ctx context.Context, key run.Key) error {
 	_, err := l.agent.Cancel(ctx, key) // it tells this process at once
 	if held := err; errors.Is(held, record.ErrHeld) {

@@ -73,21 +73,23 @@ curl -H 'Authorization: Bearer demo-ada' -d '{"input":"What is 17 plus 25?"}' lo
 mcpchain serve -api -listen :8080 -users users.txt -config mcp.json -store postgres://db/runs
     one of several machines`
 
-// options are the flags.
+// options are the settings of the flags.
 type options struct {
 	cli.Hosting
-	store                       string
-	temporal, namespace, queue  string
-	attributes                  bool
-	role                        string
-	config                      string // mcp.json; "": the demo server
-	timeouts                    cli.Timeouts
-	model                       *models.Flags
-	parallel                    int
-	lease, kept, grace          time.Duration
-	running, open, streams, max int
-	stored, memory              int
-	rate                        float64 // requests of a user per minute
+	store    string // SQLite file, or the URL of a Postgres database
+	config   string // mcp.json; "": the demo servers
+	timeouts cli.Timeouts
+	model    *models.Flags
+
+	temporal, namespace, queue string // address of Temporal, "" without it; where it finds the runs
+	attributes                 bool   // set search attributes in Temporal
+	role                       string // of this process: both, front or worker
+
+	lease, kept, grace time.Duration // of a killed process; of ended runs; for calls when the process stops
+
+	parallel, connections, memory  int     // runs at work, connections, and bytes of events of this process
+	running, open, stored, streams int     // of a user: runs at work, waiting and stored, and event streams
+	rate                           float64 // requests of a user per minute
 }
 
 // The roles of a process.
@@ -133,7 +135,7 @@ func declare() (*cli.Command, *options) {
 		f.IntVar(&o.open, "open", 100, "maximum number of `runs` that wait for their user, for each user")
 		f.IntVar(&o.streams, "streams", 8, "maximum number of event `streams` of a user")
 		f.IntVar(&o.parallel, "parallel", 128, "maximum number of active `runs` of this process")
-		f.IntVar(&o.max, "connections", 5000, "maximum number of `connections`")
+		f.IntVar(&o.connections, "connections", 5000, "maximum number of `connections`")
 		f.IntVar(&o.memory, "memory", 64<<20, "maximum number of `bytes` of events in memory; default 64 MiB")
 	})
 	c.Sections = []cli.Section{
@@ -143,6 +145,7 @@ func declare() (*cli.Command, *options) {
 	return c, o
 }
 
+// parse parses the command line.
 func parse(args []string, out io.Writer) (*options, error) {
 	c, o := declare()
 	if err := c.NoWords(args, out); err != nil {
@@ -158,7 +161,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 // maxGrace bounds -grace, because whoever stops the process waits for it.
 const maxGrace = 5 * time.Minute
 
-// check refuses flags that contradict each other.
+// check refuses flags that contradict each other, and sets the default of -store.
 func (o *options) check() error {
 	if o.role != both && o.role != front && o.role != worker {
 		return fmt.Errorf("-role %q: want both, front or worker", o.role)
@@ -170,16 +173,14 @@ func (o *options) check() error {
 	if !database.IsPostgres(o.store) {
 		missing = append(missing, "a Postgres database in -store")
 	}
-	if o.role != both && missing != nil {
+	switch {
+	case o.role != both && missing != nil:
 		return fmt.Errorf("-role %s needs %s: without -role one process does all", o.role, strings.Join(missing, " and "))
-	}
-	if o.attributes && o.temporal == "" {
+	case o.attributes && o.temporal == "":
 		return errors.New("-search-attributes needs -temporal")
-	}
-	if o.grace < 0 || o.grace > maxGrace {
+	case o.grace < 0 || o.grace > maxGrace:
 		return fmt.Errorf("-grace %v: want 0 to %v", o.grace, maxGrace)
-	}
-	if o.Users == "" && o.role != worker && !o.IsLocal() {
+	case o.Users == "" && o.role != worker && !o.IsLocal():
 		return errors.New("everybody knows the tokens of the demo users: give -users, or -listen on a loopback address")
 	}
 	o.store = cmp.Or(o.store, cli.Place("service.db"))
@@ -210,7 +211,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 		}
 		logger.Warn("the users are a demo: everybody knows their tokens", about...)
 	}
-	return s.serve(ctx, listener, o.max)
+	return s.serve(ctx, listener, o.connections)
 }
 
 // storeName describes the store without a password.
@@ -221,7 +222,7 @@ func storeName(place string) string {
 	return place
 }
 
-// over returns the error of work that has ended, nil if it was meant to end.
+// over returns the error of work that has ended, nil if its context has ended it.
 func over(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -81,7 +81,7 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
-	go func() { done <- s.serve(ctx, listener, o.max) }()
+	go func() { done <- s.serve(ctx, listener, o.connections) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {

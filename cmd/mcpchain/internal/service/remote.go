@@ -26,6 +26,7 @@ type remote struct {
 	logger *slog.Logger
 }
 
+// newRemote returns an engine, with a worker unless the process only serves HTTP.
 func newRemote(service client.Client, a *agent.Agent, store record.Store, o *options, logger *slog.Logger) (*remote, error) {
 	r := &remote{agent: a, store: store, logger: logger}
 	r.client = temporal.NewClient(service, store, &temporal.ClientOptions{Queue: o.queue, SearchAttributes: o.attributes})
@@ -45,24 +46,28 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	}
 }
 
+// start implements [engine]. A run that Temporal does not get is stored, and no error: it begins when Temporal can be reached.
 func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
 	key, err := r.client.Start(ctx, r.agent, agent.Text(input), named(user, id)...)
-	if err != nil && key.ID != "" { // it is stored, and driven when Temporal can be reached
+	if err != nil && key.ID != "" {
 		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", user, "error", err)
 		return key, nil
 	}
 	return key, err
 }
 
+// answer implements [engine].
 func (r *remote) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
 	return r.client.Reply(ctx, key, answers...)
 }
 
+// stop implements [engine]. It does not wait for the end.
 func (r *remote) stop(ctx context.Context, key run.Key) error { return r.client.Cancel(ctx, key) }
 
 // sweep is the interval between searches for runs without a workflow.
 const sweep = time.Minute
 
+// work implements [engine].
 func (r *remote) work(ctx context.Context) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
@@ -101,13 +106,14 @@ func (r *remote) resume(ctx context.Context, since time.Time) {
 	}
 }
 
+// warn logs an error, unless the process stops.
 func (r *remote) warn(ctx context.Context, text string, err error, about ...any) {
 	if ctx.Err() == nil {
 		r.logger.Warn(text, append(about, "error", err)...)
 	}
 }
 
-// isAway reports whether Temporal cannot be reached.
+// isAway reports whether an error means that Temporal cannot be reached, or did not answer in time.
 func isAway(err error) bool {
 	_, gone := errors.AsType[*serviceerror.Unavailable](err)
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)

@@ -26,9 +26,9 @@ import (
 
 // operator is the command line of `mcpchain runs`, with what its commands work on.
 type operator struct {
-	place string // where runs are kept
-	query record.Query
-	older time.Duration
+	place string        // where runs are kept
+	query record.Query  // the selected runs
+	older time.Duration // since their last change; 0: any
 
 	operation operation
 	key       run.Key   // of the run that the first argument names
@@ -45,6 +45,9 @@ type operation struct {
 	arguments int // the first one names a run
 	run       func(*operator, context.Context) error
 }
+
+// selects reports whether the command is for the runs that the flags select.
+func (o operation) selects() bool { return o.arguments == 0 && o.name != "import" }
 
 // operations lists the commands.
 func operations() []operation {
@@ -135,6 +138,11 @@ func parseRuns(args []string, out io.Writer) (*operator, error) {
 		return nil, c.Wrong("there is no command %q", words[0])
 	}
 	o.operation = operations()[at]
+	for _, name := range []string{"user", "status", "older", "limit"} {
+		if c.Given(name) && !o.operation.selects() {
+			return nil, c.Wrong("-%s selects runs, and is not for %s", name, o.operation.name)
+		}
+	}
 	if err := cmp.Or(o.readArguments(words[1:]), o.complete()); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
@@ -212,7 +220,7 @@ func operate(args []string, in io.Reader, out io.Writer) int {
 	return cli.Status(err, os.Stderr)
 }
 
-// operate opens the store and runs the command.
+// operate opens the store, which may be made by import only, and runs the command.
 func (o *operator) operate(ctx context.Context) error {
 	store, closeStore, err := database.OpenStore(ctx, o.place)
 	if err != nil {
@@ -226,7 +234,7 @@ func (o *operator) operate(ctx context.Context) error {
 // nameOf returns a key as the command line accepts it.
 func nameOf(key run.Key) string { return hosttext.Line(key.Tenant+"/"+key.ID, 200) }
 
-// list writes a line for each run.
+// list writes a line for each run, also for a damaged one.
 func (o *operator) list(ctx context.Context) error {
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTATUS\tQUESTIONS\tTAKEOVERS\tHELD\tLAST CHANGE")
@@ -270,20 +278,22 @@ func (o *operator) answer(ctx context.Context) error {
 	return record.Submit(ctx, o.store, o.key, o.reply)
 }
 
-// cancel ends a run, and waits for its end.
+// cancel ends a run, and waits for its end, stopWait at most.
 func (o *operator) cancel(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, stopWait)
 	defer done()
 	return record.CancelRun(ctx, o.store, o.key)
 }
 
+// revive makes a parked run due.
 func (o *operator) revive(ctx context.Context) error { return record.Revive(ctx, o.store, o.key) }
 
+// export writes the records of a run.
 func (o *operator) export(ctx context.Context) error {
 	return record.Export(ctx, o.store, o.key, o.out)
 }
 
-// restore keeps an exported run.
+// restore keeps an exported run, and writes its name.
 func (o *operator) restore(ctx context.Context) error {
 	key, err := record.Import(ctx, o.store, o.in)
 	if err == nil {
@@ -305,13 +315,15 @@ func (o *operator) verify(ctx context.Context) error {
 	return found
 }
 
+// delete deletes runs that have ended.
 func (o *operator) delete(ctx context.Context) error {
 	return o.remove(ctx, record.DeleteEnded, "deleted")
 }
 
+// prune deletes records that old conversations no longer need.
 func (o *operator) prune(ctx context.Context) error { return o.remove(ctx, record.Prune, "pruned") }
 
-// remove writes how many runs a function has changed, also if it fails.
+// remove calls a function of package record, and writes how many runs it has changed, also if it fails.
 func (o *operator) remove(ctx context.Context, f func(context.Context, record.Store, record.Query) (int, error), what string) error {
 	n, err := f(ctx, o.store, o.query)
 	runs := "runs"

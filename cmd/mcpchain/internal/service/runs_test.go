@@ -115,7 +115,7 @@ func TestRunsCommandLine(t *testing.T) {
 		"delete -older 1ns -status waiting -store FILE": 2, "delete -older 1ns -status done -store FILE": 0, "verify -store FILE": 0, "list -store mysql://x": 1,
 		"list -store MISSING": 2, "verify -store MISSING": 2, "show a/b -store MISSING": 2, "list -store MISSING/": 2,
 		"list -status nope -store FILE": 2, "list -status done -store FILE": 0, "list -status= -store FILE": 0,
-		"list -older -5h -store FILE": 2,
+		"list -older -5h -store FILE": 2, "show a/b -status done -store FILE": 2, "cancel a/b -older 1h -store FILE": 2, "import -user a -store FILE": 2,
 	} {
 		var out bytes.Buffer
 		if got := operate(strings.Fields(strings.NewReplacer("FILE", file, "MISSING", missing).Replace(line)), new(bytes.Buffer), &out); got != want {

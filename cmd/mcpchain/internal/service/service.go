@@ -48,14 +48,14 @@ type service struct {
 	ends    []func() // in the order of creation
 }
 
-// close closes the parts.
+// close closes the parts, the latest first.
 func (s *service) close() {
 	for _, end := range slices.Backward(s.ends) {
 		end()
 	}
 }
 
-// assemble creates the parts that the options ask for.
+// assemble creates the parts that the options ask for. The caller closes the service.
 func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service, err error) {
 	s := &service{logger: logger, kept: o.kept, limits: newLimits(o), proxies: o.Proxies}
 	defer func() {
@@ -107,7 +107,7 @@ func (s *service) open(ctx context.Context, o *options) error {
 // askTTL is how long a question stays open.
 const askTTL = 7 * 24 * time.Hour
 
-// equip creates the agent and the engine.
+// equip creates the agent, the feed and the engine.
 func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	s.agent, err = agent.New(model, &agent.Options{
 		Name: "service", Tools: tools, Durable: agent.Durable{Store: s.store, LeaseTTL: o.lease}, Person: agent.Person{QuestionTTL: askTTL, Approve: agent.AskPerson},
@@ -119,7 +119,7 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	s.closing, s.silence = context.WithCancel(context.Background())
 	s.ends = append(s.ends, s.silence)
 	s.feed = feed.New(&feed.Options{
-		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.max, TotalBytes: o.memory, Fail: s.fail,
+		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.connections, TotalBytes: o.memory, Fail: s.fail,
 	})
 	if o.temporal == "" { // this process drives runs, together with others that share the database
 		s.engine = &local{

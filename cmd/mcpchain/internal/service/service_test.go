@@ -174,7 +174,7 @@ func TestLimits(t *testing.T) {
 	eventually(t, "no stream is open", func() bool {
 		s.limits.mu.Lock()
 		defer s.limits.mu.Unlock()
-		ada := s.limits.all["ada"] // nil without a request
+		ada := s.limits.tenants["ada"] // nil without a request
 		return ada == nil || ada.streams == 0
 	})
 	p.settled(asking)
@@ -204,7 +204,7 @@ func TestUsersAreForgotten(t *testing.T) {
 		_, leave := l.enter(fmt.Sprint(i))
 		leave()
 	}
-	if n := len(l.all); n > 0 {
+	if n := len(l.tenants); n > 0 {
 		t.Errorf("got %d users in memory, want none without a request under way", n)
 	}
 }

@@ -4,14 +4,17 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
-// OnHangup calls again at each SIGHUP, until stop is called. again may be nil if there is no file.
+// OnHangup calls again at each SIGHUP, until stop is called, and logs what came of it. again is nil if there is no file. stop waits
+// for a call in progress.
 func OnHangup(logger *slog.Logger, again func() (int, error)) (stop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
-	go func() {
+	var work sync.WaitGroup
+	work.Go(func() {
 		for range hangups {
 			if again == nil {
 				logger.Info("SIGHUP: there is no file of users to read again")
@@ -21,6 +24,10 @@ func OnHangup(logger *slog.Logger, again func() (int, error)) (stop func()) {
 				logger.Info("the users are read again", "users", n)
 			}
 		}
-	}()
-	return func() { signal.Stop(hangups); close(hangups) }
+	})
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		work.Wait()
+	}
 }

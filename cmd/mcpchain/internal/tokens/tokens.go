@@ -25,7 +25,7 @@ type Table struct {
 	users atomic.Pointer[map[string]string] // by the hash of the token
 }
 
-// Of returns a table for users by their tokens.
+// Of returns a table for users by their tokens. It cannot be read again.
 func Of(users map[string]string) *Table {
 	hashed := map[string]string{}
 	for token, user := range users {
@@ -51,8 +51,8 @@ func (t *Table) Again() (users int, err error) {
 	}
 	defer file.Close()
 	hashed := map[string]string{}
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
+	lines, n := bufio.NewScanner(file), 1
+	for ; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
@@ -70,7 +70,7 @@ func (t *Table) Again() (users int, err error) {
 		hashed[hash] = words[0]
 	}
 	if err := lines.Err(); err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s:%d: %w", t.path, n, err)
 	}
 	if len(hashed) == 0 {
 		return 0, fmt.Errorf("%s: it names no user: want a user and a token on each line", t.path)

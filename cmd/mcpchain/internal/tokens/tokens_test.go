@@ -29,13 +29,13 @@ func TestAgain(t *testing.T) {
 		t.Errorf("got %q, %q, %v, want ada and a hash", user, hash, ok)
 	}
 	for text, want := range map[string]string{
-		"ada short\n":                              ":1: want a user",
-		"ada\n":                                    ":1: want two words, a user and a token, and got 1",
-		"ada " + first + " her token\n":            ":1: want two words, a user and a token, and got 4",
-		"# nobody\n":                               "it names no user",
-		"ada " + first + "\nbob " + first + "\n":   ":2: two users",
-		strings.Repeat("a", 300) + " " + first:     ":1: want a user",
-		"ada " + strings.Repeat("x", 100_000) + "": "too long",
+		"ada short\n":                            ":1: want a user",
+		"ada\n":                                  ":1: want two words, a user and a token, and got 1",
+		"ada " + first + " her token\n":          ":1: want two words, a user and a token, and got 4",
+		"# nobody\n":                             "it names no user",
+		"ada " + first + "\nbob " + first + "\n": ":2: two users",
+		strings.Repeat("a", 300) + " " + first:   ":1: want a user",
+		"\nada " + strings.Repeat("x", 100_000):  "users:2: bufio.Scanner: token too long",
 	} {
 		write(text)
 		if _, err := table.Again(); err == nil || !strings.Contains(err.Error(), want) {

@@ -153,7 +153,7 @@ func (o *options) complete() error {
 	if o.store == "" {
 		o.store = cli.Place("web", "web.db")
 	}
-	return o.model.Complete()
+	return cmp.Or(cli.CheckHeader("user-from", o.userFrom), cli.CheckHeader("address-header", o.addressHeader), o.model.Complete())
 }
 
 // isDemo reports whether the sign-in requires no proof.

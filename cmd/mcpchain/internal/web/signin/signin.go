@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,7 +23,11 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
 
+// lifetime is how long a session lasts. It is not extended by its use.
 const lifetime = 7 * 24 * time.Hour
+
+// maxSignIn bounds the body of a sign-in, in bytes.
+const maxSignIn = 64 << 10
 
 // MaxSessions bounds the sessions of a user. One more ends the oldest.
 const MaxSessions = 100
@@ -87,12 +92,16 @@ func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Name  string `json:"name"`
 		Token string `json:"token"`
 	}
-	err := hosting.ReadJSON(w, r, 64<<10, &in)
+	err := hosting.ReadJSON(w, r, maxSignIn, &in)
+	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
+		hosting.WriteError(w, refused.Status, refused.Text)
+		return
+	}
 	token := ""
 	if d.users.Tokens != nil {
 		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))
 	}
-	if err != nil || !d.holds(in.Name, token) {
+	if !d.holds(in.Name, token) {
 		hosting.WriteError(w, http.StatusBadRequest, "no user has that name or token")
 		return
 	}

@@ -2,6 +2,7 @@ package signin_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -78,6 +79,19 @@ func TestSession(t *testing.T) {
 	check(d, "Ada")
 	d.SignOut(httptest.NewRecorder(), request(`{}`, in))
 	check(d, "")
+}
+
+// TestUnreadableSignIn says what is wrong with a body that has no name and no token.
+func TestUnreadableSignIn(t *testing.T) {
+	d, _ := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada")
+	for body, want := range map[string]string{`x`: "400 read the body as JSON", strings.Repeat(" ", 65<<10): "413 the body has more than", `{"name":"Bob"}`: "400 no user has"} {
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, request(body, nil))
+		got := fmt.Sprint(w.Code, " ", strings.TrimPrefix(w.Body.String(), `{"error":"`))
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%.20q: got %s, want %s", body, got, want)
+		}
+	}
 }
 
 // TestSessionsOfAUser ends the oldest sessions of a user who has too many.
