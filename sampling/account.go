@@ -34,19 +34,19 @@ func newAccount(owner string, b Budget, window time.Duration) *account {
 	return a
 }
 
-// openAccount returns the account of a key, and makes it if it does not exist. It deletes
-// accounts without a charge within the window, so there are never more accounts than
-// requests within the window.
-func openAccount[K comparable](all map[K]*account, key K, now time.Time, fresh func() *account, window time.Duration) *account {
+// openAccount returns the account of a key. If there is none with a charge within the window, it is
+// the fresh one, and other accounts without such a charge are deleted: there are never more accounts
+// than requests within the window.
+func openAccount[K comparable](all map[K]*account, key K, now time.Time, window time.Duration, fresh *account) *account {
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
 	}
 	maps.DeleteFunc(all, func(_ K, a *account) bool { return a.idle(now, window) })
-	a := fresh()
-	all[key] = a
-	return a
+	all[key] = fresh
+	return fresh
 }
 
+// idle reports whether no charge counts within the window.
 func (a *account) idle(now time.Time, window time.Duration) bool {
 	return !slices.ContainsFunc(a.charges, func(c *charge) bool { return c.within(now, window) })
 }

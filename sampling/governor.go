@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -93,17 +94,17 @@ func (b Budget) negative() bool {
 }
 
 func (l Limits) withDefaults() Limits {
-	setDefault(&l.MaxTokens, 4096)
-	setDefault(&l.InputBytes, 4<<20)
-	setDefault(&l.All.Requests, 50)
-	setDefault(&l.All.Tokens, 1_000_000)
-	setDefault(&l.Window, time.Hour)
-	setDefault(&l.All.Concurrent, 4)
-	setDefault(&l.Call.Requests, 20)
-	setDefault(&l.Share, 0.5)
-	setDefault(&l.Server.Requests, l.serverShare(l.All.Requests))
-	setDefault(&l.Server.Concurrent, l.serverShare(l.All.Concurrent))
-	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.All.Tokens))))
+	l.MaxTokens = cmp.Or(l.MaxTokens, 4096)
+	l.InputBytes = cmp.Or(l.InputBytes, 4<<20)
+	l.All.Requests = cmp.Or(l.All.Requests, 50)
+	l.All.Tokens = cmp.Or(l.All.Tokens, 1_000_000)
+	l.Window = cmp.Or(l.Window, time.Hour)
+	l.All.Concurrent = cmp.Or(l.All.Concurrent, 4)
+	l.Call.Requests = cmp.Or(l.Call.Requests, 20)
+	l.Share = cmp.Or(l.Share, 0.5)
+	l.Server.Requests = cmp.Or(l.Server.Requests, l.serverShare(l.All.Requests))
+	l.Server.Concurrent = cmp.Or(l.Server.Concurrent, l.serverShare(l.All.Concurrent))
+	l.Server.Tokens = cmp.Or(l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.All.Tokens))))
 	if l.Server.Cost == nil && l.All.Cost != nil {
 		l.Server.Cost = make(map[string]int64, len(l.All.Cost))
 		for currency, micro := range l.All.Cost {
@@ -115,12 +116,6 @@ func (l Limits) withDefaults() Limits {
 
 // serverShare is one server's share of n, rounded up.
 func (l *Limits) serverShare(n int) int { return int(math.Ceil(l.Share * float64(n))) }
-
-func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
-	if *p <= 0 {
-		*p = v
-	}
-}
 
 // governor admits requests and keeps the accounts.
 type governor struct {
@@ -159,13 +154,10 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
 	if w.charge != (callKey{}) {
-		t.accounts = append(t.accounts, openAccount(g.calls, w.charge, now, func() *account {
-			return newAccount("one call", g.limits.Call, 0)
-		}, g.limits.Window))
+		t.accounts = append(t.accounts, openAccount(g.calls, w.charge, now, g.limits.Window, newAccount("one call", g.limits.Call, 0)))
 	}
-	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, func() *account {
-		return newAccount("one server", w.budget(&g.limits), g.limits.Window)
-	}, g.limits.Window), g.total)
+	server := newAccount("one server", w.budget(&g.limits), g.limits.Window)
+	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, g.limits.Window, server), g.total)
 	for _, a := range t.accounts {
 		if err := a.admits(now, t.charge); err != nil {
 			return nil, err

@@ -17,7 +17,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/langchain"
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -192,18 +191,4 @@ func TestOurAgent(t *testing.T) {
 	res, err := a.Run(t.Context(), agent.Text(question))
 	check.Must(t, err)
 	l.check(t, fmt.Sprint(res.Messages), nil)
-}
-
-// TestDispatch runs the scenario by hand, with both cities in one turn.
-func TestDispatch(t *testing.T) {
-	var l log
-	ts := l.toolset(t)
-	turn := calls("south__temperature", `{"city":"Rome","days":1}`, "south__temperature", `{"city":"Oslo","days":1}`, "north__temperature", `{"city":"Oslo","days":1}`)
-	messages, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), turn.ToolCalls)
-	check.Must(t, err)
-	for i, want := range []string{"30", "Error: no such city: Oslo", "10"} {
-		if got := messages[i].Parts[0].(llms.ToolCallResponse); got.Content != want || got.ToolCallID != turn.ToolCalls[i].ID {
-			t.Errorf("answer %d: got %+v, want %q", i, got, want)
-		}
-	}
 }
