@@ -92,6 +92,7 @@ func callTool(tool string) func(context.Context, *subject) error {
 	}
 }
 
+// listTools lists all tools and checks their number.
 func listTools(ctx context.Context, s *subject) error {
 	_, n, err := s.list(ctx)
 	if err == nil && n != toolCount {
@@ -100,6 +101,7 @@ func listTools(ctx context.Context, s *subject) error {
 	return err
 }
 
+// connectAndClose opens another session and closes it.
 func connectAndClose(ctx context.Context, s *subject) error {
 	c, err := s.another(ctx)
 	if err != nil {

@@ -31,6 +31,7 @@ func newFloorHTTP(e endpoint) *floorHTTP {
 	return f
 }
 
+// exchange sends a request and reads the whole response, of which an event stream has one event.
 func (f *floorHTTP) exchange(ctx context.Context, r floorRequest) (*floorMessage, error) {
 	id := f.last.Add(1)
 	resp, err := f.post(ctx, &r, id)
@@ -70,6 +71,7 @@ func (f *floorHTTP) notify(ctx context.Context, r floorRequest) error {
 	return resp.Body.Close()
 }
 
+// post sends a request, with the id 0 as a notification. The caller closes the body.
 func (f *floorHTTP) post(ctx context.Context, r *floorRequest, id int64) (*http.Response, error) {
 	body := bytes.NewReader(r.appendTo(make([]byte, 0, 512), id))
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, body)

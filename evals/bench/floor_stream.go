@@ -70,6 +70,7 @@ func newFloorCommand(command []string) (*floorStream, error) {
 	return f, nil
 }
 
+// read delivers messages until the stream ends or a message is not a response.
 func (f *floorStream) read(src io.Reader) {
 	r := bufio.NewReaderSize(src, 16<<10)
 	var long []byte
@@ -92,6 +93,7 @@ func (f *floorStream) read(src io.Reader) {
 	}
 }
 
+// deliver passes a response to its call.
 func (f *floorStream) deliver(line []byte) error {
 	m := &floorMessage{}
 	if err := json.Unmarshal(line, m); err != nil {
@@ -108,6 +110,7 @@ func (f *floorStream) deliver(line []byte) error {
 	return nil
 }
 
+// fail ends all calls, and those to come, with an error.
 func (f *floorStream) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,6 +18,7 @@ import (
 // idle connection for each concurrent call.
 var tuned = &http.Client{Transport: tunedTransport()}
 
+// tunedTransport returns net/http's default transport with enough idle connections.
 func tunedTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
@@ -73,6 +74,7 @@ func newLab() (_ *lab, err error) {
 	return l, nil
 }
 
+// close closes idle connections, and ends the child process by the end of its input.
 func (l *lab) close() error {
 	l.control.CloseIdleConnections()
 	tuned.CloseIdleConnections()
@@ -112,8 +114,10 @@ func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) 
 	return e, func() {}
 }
 
+// responderLabels tell the responder in this process from the clients, in a profile.
 var responderLabels = pprof.Labels("client", "responder")
 
+// pipeEndpoint starts a responder in this process, and adds its pipes to an endpoint. release ends both.
 func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	requests, toResponder := io.Pipe()
 	fromResponder, responses := io.Pipe()
@@ -147,6 +151,7 @@ func (l *lab) connect(ctx context.Context, c client, transport, revision string)
 	return &connection{s, release}, nil
 }
 
+// close closes the session, and then ends its endpoint.
 func (c *connection) close() error {
 	err := c.session.close()
 	c.release()

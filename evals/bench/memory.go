@@ -69,27 +69,34 @@ func weighHere(what []byte, out io.Writer) error {
 
 // weight is the memory after garbage collection.
 type weight struct {
-	heap, stacks int64
+	heap, stacks int64 // bytes
 	goroutines   int
 }
 
-// weighNow collects garbage until the heap stops shrinking: collections shrink
-// stacks and empty pools step by step, and ending goroutines need a moment. The
-// shared HTTP client's connections are closed first.
+// Garbage is collected until it stays steady.
+const (
+	mostCollections = 100
+	steady          = 4                    // collections one after the other that leave as much
+	noise           = 256                  // bytes that do not count as less
+	moment          = 2 * time.Millisecond // for goroutines that end
+)
+
+// weighNow collects garbage until the memory stops shrinking: collections shrink stacks and empty
+// pools step by step. The shared HTTP client's connections are closed first.
 func weighNow() weight {
 	tuned.CloseIdleConnections()
 	var least weight
-	for i, same := 0, 0; i < 100 && same < 4; i++ {
+	for i, same := 0, 0; i < mostCollections && same < steady; i++ {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		now := weight{int64(m.HeapAlloc), int64(m.StackInuse), runtime.NumGoroutine()}
-		if i == 0 || now.heap+now.stacks < least.heap+least.stacks-256 || now.goroutines < least.goroutines {
+		if i == 0 || now.heap+now.stacks < least.heap+least.stacks-noise || now.goroutines < least.goroutines {
 			least, same = now, 0
 		} else {
 			same++
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(moment)
 	}
 	return least
 }
@@ -142,6 +149,7 @@ func askOnce(e endpoint) error {
 	return err
 }
 
+// closeAll closes sessions, all at once.
 func closeAll(open []session) error {
 	errs := make([]error, len(open))
 	var all sync.WaitGroup
