@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -19,7 +17,6 @@ type server struct {
 	label  string
 	recipe *Server // shared by all connections to the server
 	policy *policy // likewise
-	opts   *Options
 	client *mcpclient.Client
 	watch  *watch
 
@@ -27,13 +24,6 @@ type server struct {
 
 	life context.Context // of the watch goroutine
 	end  context.CancelFunc
-
-	// Provided by the toolset.
-	start    func(func()) bool // runs a goroutine; false if the toolset is closed
-	question func(ctx context.Context) (answered func(error))
-	schemas  *schema.Cache
-	level    *atomic.Pointer[mcp.LogLevel]
-	calls    *calls
 
 	// Guarded by the lock of the roster once the server is in the toolset.
 	err       error
@@ -57,10 +47,10 @@ type server struct {
 
 // open connects to the server and lists its tools. If it fails, it closes what it opened, and the
 // error names the server.
-func (s *server) open(ctx context.Context) (listing, error) {
+func (c *connector) open(ctx context.Context, s *server) (listing, error) {
 	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
-	l, err := s.begin(ctx)
+	l, err := c.begin(ctx, s)
 	if err != nil {
 		_ = s.close()
 		return listing{}, fmt.Errorf("server %q: %w", s.label, err)
@@ -70,26 +60,26 @@ func (s *server) open(ctx context.Context) (listing, error) {
 
 // begin connects to the server, subscribes to its changes and lists its tools. In this order no
 // change is missed.
-func (s *server) begin(ctx context.Context) (l listing, err error) {
+func (c *connector) begin(ctx context.Context, s *server) (l listing, err error) {
 	if s.client = s.recipe.Client; s.client == nil {
-		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connectOptions()); err != nil {
+		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
 			return l, err
 		}
-	} else if level := s.level.Load(); level != nil {
+	} else if level := c.level.Load(); level != nil {
 		if err := setLogLevel(ctx, s.client, *level); err != nil {
-			s.opts.Logger.Warn("could not set the log level of a server", "server", s.label, "error", err)
+			c.opts.Logger.Warn("could not set the log level of a server", "server", s.label, "error", err)
 		}
 	}
-	if !s.start(func() { s.watch.run(s.life, s.client) }) {
+	if !c.roster.start(func() { s.watch.run(s.life, s.client) }) {
 		return l, errToolsetClosed
 	}
 	s.watch.subscribed(ctx)
-	return s.list(ctx)
+	return c.list(ctx, s)
 }
 
 // openAndTake opens the server before it joins the toolset.
-func (s *server) openAndTake(ctx context.Context) error {
-	l, err := s.open(ctx)
+func (c *connector) openAndTake(ctx context.Context, s *server) error {
+	l, err := c.open(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -101,24 +91,25 @@ func (s *server) openAndTake(ctx context.Context) error {
 }
 
 // connectOptions returns the options for connecting to the server.
-func (s *server) connectOptions() *mcpclient.Options {
-	opts := withNotifications(withQuestions(s.hostOptions(), s.label, s.question), s.watch.notify)
+func (c *connector) connectOptions(s *server) *mcpclient.Options {
+	question := func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }
+	opts := withNotifications(withQuestions(c.hostOptions(s), s.label, question), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
 	if s.policy.older.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
 	}
-	if level := s.level.Load(); level != nil {
+	if level := c.level.Load(); level != nil {
 		opts.LogLevel = *level
 	}
 	return opts
 }
 
 // hostOptions returns the host's options for the connection, or nil.
-func (s *server) hostOptions() *mcpclient.Options {
+func (c *connector) hostOptions(s *server) *mcpclient.Options {
 	if s.recipe.Options != nil {
 		return s.recipe.Options
 	}
-	return s.opts.Client
+	return c.opts.Client
 }
 
 // withNotifications adds to options a handler of notifications that runs before the host's.
@@ -153,7 +144,7 @@ func (s *server) setListing(l listing, pins map[string]string) {
 
 // list asks for the server's tools, and stores the list for the next program. A tool that cannot be
 // used is skipped. A server without tools has an empty list.
-func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l listing, err error) {
+func (c *connector) list(ctx context.Context, s *server, opts ...mcpclient.CallOption) (l listing, err error) {
 	if s.client.Server().Capabilities.Tools == nil {
 		return l, nil
 	}
@@ -162,21 +153,21 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 		if err != nil {
 			return l, err
 		}
-		if defs = append(defs, def); len(defs) > s.opts.maxTools {
-			return l, fmt.Errorf("lists more than %d tools", s.opts.maxTools)
+		if defs = append(defs, def); len(defs) > c.opts.maxTools {
+			return l, fmt.Errorf("lists more than %d tools", c.opts.maxTools)
 		}
 	}
-	s.keepList(defs)
-	return s.makeTools(defs), nil
+	c.keepList(s, defs)
+	return c.makeTools(s, defs), nil
 }
 
 // makeTools converts what the server lists to tools, and notes those that cannot be offered.
-func (s *server) makeTools(defs []*mcp.Tool) (l listing) {
+func (c *connector) makeTools(s *server, defs []*mcp.Tool) (l listing) {
 	seen := map[string]bool{}
 	var listed []string
 	for _, def := range defs {
 		listed = append(listed, def.Name)
-		tool, err := s.makeTool(def)
+		tool, err := c.makeTool(s, def)
 		if tool != nil && seen[def.Name] {
 			err = errors.New("listed twice: the first one is used")
 		}
@@ -193,30 +184,30 @@ func (s *server) makeTools(defs []*mcp.Tool) (l listing) {
 }
 
 // makeTool converts a definition to a tool. It returns nil if the host's filters exclude it.
-func (s *server) makeTool(def *mcp.Tool) (*Tool, error) {
+func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 	keep, err := s.passesFilters(def)
 	if err != nil || !keep {
 		return nil, err
 	}
-	tool, err := newTool(s.policy, s.client, def, s.schemas)
+	tool, err := newTool(s.policy, s.client, def, &c.schemas)
 	if err != nil {
 		return nil, err
 	}
-	tool.calls = s.calls
+	tool.calls = c.calls
 	if rename := s.recipe.Rename; rename != nil {
-		if err := guarded(s.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
+		if err := guarded(c.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
 			return nil, err
 		}
 	}
 	if repeat := s.policy.Repeat; repeat != nil {
-		err = guarded(s.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
+		err = guarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
 	}
 	return tool, err
 }
 
 // skip records that a tool is left out.
 func (l *listing) skip(s *server, name string, err error) {
-	s.opts.Logger.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
+	s.policy.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
 	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
 }
 

@@ -21,13 +21,8 @@ type connector struct {
 
 // newServer returns a server of this toolset. The recipe must not change afterwards.
 func (c *connector) newServer(recipe *Server, p *policy) *server {
-	s := &server{
-		label: recipe.Name, recipe: recipe, policy: p, opts: c.opts, pins: recipe.Pins,
-		listing: make(chan struct{}, 1),
-		start:   c.roster.start, schemas: &c.schemas, level: &c.level, calls: c.calls,
-	}
+	s := &server{label: recipe.Name, recipe: recipe, policy: p, pins: recipe.Pins, listing: make(chan struct{}, 1)}
 	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.notifyHost)
-	s.question = func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }
 	s.life, s.end = context.WithCancel(c.roster.life)
 	return s
 }
@@ -41,7 +36,7 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := c.newServer(added, newPolicy(c.opts, added))
-	if err := c.roster.add(s, s.openOrRecall(ctx)); err != nil {
+	if err := c.roster.add(s, c.openOrRecall(ctx, s)); err != nil {
 		_ = s.close()
 		return err
 	}

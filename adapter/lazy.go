@@ -11,45 +11,45 @@ import (
 func (s *server) lazy() bool { return s.policy.Start == StartLazy }
 
 // openOrRecall makes the server ready to join a toolset: by its stored list, or by a connection.
-func (s *server) openOrRecall(ctx context.Context) error {
-	if s.recallList() {
+func (c *connector) openOrRecall(ctx context.Context, s *server) error {
+	if c.recallList(s) {
 		return nil
 	}
-	return s.openAndTake(ctx)
+	return c.openAndTake(ctx, s)
 }
 
 // recallList sets up the server from its stored list, without connecting. It reports whether there
 // is a usable list.
-func (s *server) recallList() bool {
-	if !s.lazy() || s.opts.Lists == "" {
+func (c *connector) recallList(s *server) bool {
+	if !s.lazy() || c.opts.Lists == "" {
 		return false
 	}
-	defs, err := lists(s.opts.Lists).load(s.policy.origin)
+	defs, err := lists(c.opts.Lists).load(s.policy.origin)
 	if err != nil {
-		s.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
+		c.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
 		return false
 	}
 	if defs == nil {
 		return false
 	}
-	s.makeDormant(defs)
+	c.makeDormant(s, defs)
 	return true
 }
 
 // makeDormant sets the tools of a server without a connection.
-func (s *server) makeDormant(defs []*mcp.Tool) {
-	l := s.makeTools(defs)
+func (c *connector) makeDormant(s *server, defs []*mcp.Tool) {
+	l := c.makeTools(s, defs)
 	s.setListing(l, l.applyPins(s, s.pins))
 	s.dormant = true
 }
 
 // keepList stores what the server listed, for the next program.
-func (s *server) keepList(defs []*mcp.Tool) {
-	if !s.lazy() || s.opts.Lists == "" {
+func (c *connector) keepList(s *server, defs []*mcp.Tool) {
+	if !s.lazy() || c.opts.Lists == "" {
 		return
 	}
-	if err := lists(s.opts.Lists).keep(s.policy.origin, defs); err != nil {
-		s.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
+	if err := lists(c.opts.Lists).keep(s.policy.origin, defs); err != nil {
+		c.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *connector) disconnect(s *server) error {
 	c.roster.mu.Unlock()
 	resting := c.newServer(s.recipe, s.policy)
 	resting.pins = s.pins
-	resting.makeDormant(defs)
+	c.makeDormant(resting, defs)
 	replaced := c.roster.replace(s, resting, func() bool {
 		if s.uses > 0 {
 			return false

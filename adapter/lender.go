@@ -20,6 +20,7 @@ type lender struct {
 
 	// Provided by the connector.
 	newServer func(*Server, *policy) *server
+	open      func(context.Context, *server) error
 	awake     func(context.Context, *policy) error // connects a server that is idle
 	doze      func(*server)                        // disconnects a lazy server; called with the lock held
 }

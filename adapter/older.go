@@ -62,7 +62,7 @@ func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 // revision. Current calls keep their connection.
 func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) bool {
 	s := c.roster.of(tool.policy)
-	if s == nil || !mayBeOlder(s) {
+	if s == nil || !c.mayBeOlder(s) {
 		return false
 	}
 	err := c.changeServer(ctx, s, func() (*Event, error) {
@@ -90,9 +90,9 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 }
 
 // mayBeOlder reports whether the toolset may choose the revision of the server.
-func mayBeOlder(s *server) bool {
+func (c *connector) mayBeOlder(s *server) bool {
 	forced := s.recipe.Revision
-	if given := s.hostOptions(); given != nil && forced == "" {
+	if given := c.hostOptions(s); given != nil && forced == "" {
 		forced = given.Protocol.Revision
 	}
 	return s.recipe.Client == nil && forced == "" && !s.policy.newerOnly.Load()
@@ -102,7 +102,7 @@ func mayBeOlder(s *server) bool {
 func (c *connector) rememberOlder(s *server) {
 	c.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
 		"server", s.label, "revision", s.client.Server().Revision)
-	if given := s.hostOptions(); given != nil {
+	if given := c.hostOptions(s); given != nil {
 		given.Protocol.EraCache.Remember(s.recipe.Transport, s.client.Server().Revision)
 	}
 }

@@ -57,7 +57,7 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	defer close(placed)
 	for i, s := range o.all {
 		c.roster.start(func() {
-			s.err = s.openOrRecall(o.starting)
+			s.err = c.openOrRecall(o.starting, s)
 			o.opened <- i
 			<-placed
 			if places[i] != s {

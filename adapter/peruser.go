@@ -192,7 +192,7 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 		_ = s.instead.close()
 		s.instead = nil
 	}
-	err := s.openAndTake(ctx)
+	err := l.open(ctx, s)
 	if err != nil && ctx.Err() != nil {
 		err = &abandonedError{err}
 	}

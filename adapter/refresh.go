@@ -146,7 +146,7 @@ func (c *connector) failed(s *server) bool {
 func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) {
 	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
-	l, err := s.list(ctx, mcpclient.WithoutCache())
+	l, err := c.list(ctx, s, mcpclient.WithoutCache())
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.label, err)
 	}
@@ -173,7 +173,7 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	c.roster.mu.Lock()
 	s.pins = old.pins
 	c.roster.mu.Unlock()
-	if err := s.openAndTake(ctx); err != nil {
+	if err := c.openAndTake(ctx, s); err != nil {
 		return nil, err
 	}
 	var e Event

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -31,11 +30,10 @@ const listChanged = "notifications/tools/list_changed"
 // watch handles the announcements of a server: it has the tools listed again, and reports
 // changes of prompts and resources to the host.
 type watch struct {
-	server   string        // the host's label
-	interval time.Duration // between two rounds of work, see Options.RefreshInterval
-	log      *slog.Logger
-	relist   func(context.Context) error
-	tell     func(Event)
+	server string // the host's label
+	opts   *Options
+	relist func(context.Context) error
+	tell   func(Event)
 
 	offered chan struct{} // closed when the server has joined the toolset
 	wake    chan struct{} // has a token after listChanged
@@ -45,7 +43,7 @@ type watch struct {
 
 func newWatch(server string, o *Options, relist func(context.Context) error, tell func(Event)) *watch {
 	return &watch{
-		server: server, interval: o.RefreshInterval, log: o.Logger, relist: relist, tell: tell,
+		server: server, opts: o, relist: relist, tell: tell,
 		offered: make(chan struct{}), wake: make(chan struct{}, 1), attend: make(chan attendant, 1),
 	}
 }
@@ -191,7 +189,7 @@ func (f *following) take() {
 		if time.Since(f.began) > maxResubscribe {
 			f.failures = 0
 		}
-		pause := backoff.Policy{First: f.interval, Max: max(maxResubscribe, f.interval)}
+		pause := backoff.Policy{First: f.opts.RefreshInterval, Max: max(maxResubscribe, f.opts.RefreshInterval)}
 		f.retry = time.After(pause.Delay(f.failures))
 		f.failures++
 		return
@@ -231,11 +229,11 @@ func (f *following) note(kind mcp.ChangeKind) {
 	}
 }
 
-// work does what is due, and then pauses for an interval.
+// work does what is due, and then pauses for Options.RefreshInterval.
 func (f *following) work(ctx context.Context) {
 	if err := f.failed; err != nil {
 		f.failed = nil
-		f.log.Warn("changes are not announced", "server", f.server, "error", err)
+		f.opts.Logger.Warn("changes are not announced", "server", f.server, "error", err)
 		f.say(ctx, WatchEnded, err)
 	}
 	if f.rest != nil || f.due == (due{}) {
@@ -251,11 +249,11 @@ func (f *following) work(ctx context.Context) {
 	}
 	if now.tools {
 		if err := f.relist(ctx); err != nil && ctx.Err() == nil {
-			f.log.Warn("tools not listed again", "server", f.server, "error", err)
+			f.opts.Logger.Warn("tools not listed again", "server", f.server, "error", err)
 			f.say(ctx, ToolsChanged, err)
 		}
 	}
-	f.rest = time.After(f.interval)
+	f.rest = time.After(f.opts.RefreshInterval)
 }
 
 // say reports to the host, which may have removed the server during an earlier report.
