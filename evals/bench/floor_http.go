@@ -31,7 +31,7 @@ func newFloorHTTP(e endpoint) *floorHTTP {
 	return f
 }
 
-// exchange sends a request and reads the whole response, of which an event stream has one event.
+// exchange sends a request and reads the whole response: JSON, or a stream of one event.
 func (f *floorHTTP) exchange(ctx context.Context, r floorRequest) (*floorMessage, error) {
 	id := f.last.Add(1)
 	resp, err := f.post(ctx, &r, id)
