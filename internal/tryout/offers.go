@@ -25,12 +25,12 @@ func addOffers(s *sdk.Server) {
 		URITemplate: "demo://dish/{name}", Name: "dish", Title: "A dish", MIMEType: "text/plain",
 	}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		name, err := url.PathUnescape(strings.TrimPrefix(req.Params.URI, "demo://dish/"))
-		i := slices.IndexFunc(dishes, func(dish string) bool { return strings.EqualFold(dish, name) })
-		if err != nil || i < 0 {
+		i := slices.IndexFunc(dishes, func(dish string) bool { return strings.Contains(strings.ToLower(dish), strings.ToLower(name)) })
+		if err != nil || name == "" || i < 0 {
 			return nil, sdk.ResourceNotFoundError(req.Params.URI)
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
-			{URI: req.Params.URI, MIMEType: "text/plain", Text: dishes[i] + " is on the menu."},
+			{URI: req.Params.URI, MIMEType: "text/plain", Text: name + " is on the menu."},
 		}}, nil
 	})
 	s.AddPrompt(&sdk.Prompt{

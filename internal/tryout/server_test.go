@@ -247,10 +247,10 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// A dish is named as clients expand the template, in either case, and as a whole.
+// A part of the name of a dish finds it, in either case, and escaped as clients expand the template.
 func TestDishes(t *testing.T) {
 	s := connect(t, nil, nil)
-	for name, on := range map[string]bool{"Lemon%20tart": true, "soup%20of%20the%20day": true, "Lemon": false, "menu": false, "%0A": false} {
+	for name, on := range map[string]bool{"Lemon%20tart": true, "soup%20of%20the%20day": true, "soup": true, "menu": false, "%0A": false} {
 		_, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://dish/" + name})
 		check.Equal(t, name, err == nil, on)
 	}

@@ -25,10 +25,7 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 			return false // the caller writes JSON text, or tries fewer levels
 		}
 		says, path := g.property(s, name, at)
-		var written map[string]any
-		if g.allows(s, name, demanded.Has(name), at) {
-			written = g.schema(says, path, via)
-		}
+		written := g.schema(says, path, via)
 		switch {
 		case written != nil:
 			properties[name] = written
@@ -43,9 +40,14 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	if len(properties) == 0 {
 		return !cut || at == ""
 	}
-	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if rest, ok := s[key]; ok && rest != false {
 			g.Note(at, key, profile.Narrower, "only the properties that are described are offered")
+		}
+	}
+	for _, key := range []string{"patternProperties", "propertyNames"} {
+		if _, ok := s[key]; ok {
+			g.Note(at, key, profile.Wider, "left to validation, beside properties that are described")
 		}
 	}
 	out["properties"] = properties
@@ -55,53 +57,19 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	return true
 }
 
-// allows reports whether propertyNames allows a name. An optional property is only allowed if that
-// is certain.
-func (g *gemini) allows(s map[string]any, name string, required bool, at string) bool {
-	fits, known := g.Named(s["propertyNames"], name)
-	switch {
-	case known && fits:
-		return true
-	case known:
-		g.Note(at, "propertyNames", profile.Same, "the property "+quote(name)+" is left out, because its name does not fit")
-	case !required:
-		g.Note(at, "propertyNames", profile.Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
-	default:
-		g.Note(at, "propertyNames", profile.Wider, "whether the name "+quote(name)+" fits is left to validation")
-		return true
-	}
-	return false
-}
-
-// property returns the subschema of a property of s, and its path.
+// property returns the subschema of a property of s, and its path. A required property that only a pattern may describe
+// has any value.
 func (g *gemini) property(s map[string]any, name, at string) (says any, path string) {
-	says, described := tree.Object(s["properties"])[name]
 	path = tree.Join(at, "properties", name)
-	patterns := tree.Object(s["patternProperties"])
-	for _, pattern := range tree.Keys(patterns) {
-		// A pattern of another language is left to the server, by validation too.
-		matches, _ := g.Matches(pattern, name)
-		switch {
-		case !matches:
-		case described:
-			g.Note(at, "patternProperties", profile.Same, "merged into the property "+quote(name))
-			says = allOf(says, patterns[pattern])
-		default:
-			says, path, described = patterns[pattern], tree.Join(at, "patternProperties", pattern), true
-		}
-	}
-	if g.Left == 0 {
-		g.work(maxSteps + 1) // too large to be written
-	}
-	if described {
+	if says, described := tree.Object(s["properties"])[name]; described {
 		return says, path
 	}
-	says, key := tree.Rest(s)
-	if key == "" || says != false && len(tree.Object(says)) == 0 {
+	rest, key := tree.Rest(s)
+	if key == "" || s["patternProperties"] != nil || rest != false && len(tree.Object(rest)) == 0 {
 		g.write(len(name))
 		return true, path
 	}
-	return says, tree.Join(at, key)
+	return rest, tree.Join(at, key)
 }
 
 // entries writes an object without described properties as a list of entries, which package

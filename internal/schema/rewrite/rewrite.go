@@ -149,6 +149,3 @@ func tellDropped(out, in map[string]any, keywords ...string) {
 
 // number returns a number as schemas have it.
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
-
-// quote quotes a name for a note, cut to tree.MaxPath.
-func quote(name string) string { return strconv.Quote(name[:min(len(name), tree.MaxPath)]) }

@@ -15,41 +15,15 @@ var wrapKeywords = []string{
 	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
 }
 
-// wrappers are the names that a wrapper may have, the preferred ones first. All providers accept
-// them.
-var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
-
 // WrapperName names the property that holds all arguments for a provider that refuses the root of
-// the schema. No property has that name. If possible, no pattern of names matches it, so that a
-// root without further properties refuses it. It is "" for a root that all providers accept.
+// the schema. The schema does not mention that name. It is "" for a root that all providers accept.
 func WrapperName(root map[string]any) string {
 	if !tree.HasAny(root, wrapKeywords) {
 		return ""
 	}
 	raw := tree.Show(root)
-	patterns := map[string]bool{}
-	for s := range tree.All(root) {
-		for expr := range tree.Object(s["patternProperties"]) {
-			patterns[expr] = true
-		}
-	}
-	doc := &tree.Document{Root: root, Left: 1 << 20}
-	taken := func(name string) bool { return strings.Contains(raw, strconv.Quote(name)) }
-	matched := func(name string) bool {
-		for expr := range patterns {
-			if matches, _ := doc.Matches(expr, name); matches {
-				return true
-			}
-		}
-		return false
-	}
-	for _, name := range wrappers {
-		if !taken(name) && !matched(name) {
-			return name
-		}
-	}
-	for _, name := range wrappers {
-		if !taken(name) {
+	for _, name := range []string{"input", "input2", "input3", "input_object"} {
+		if !strings.Contains(raw, strconv.Quote(name)) {
 			return name
 		}
 	}

@@ -45,17 +45,3 @@ func TestAll(t *testing.T) {
 	}
 	check.Equal(t, "abcd", strings.Join(titles, ""), "abcd")
 }
-
-func TestNamed(t *testing.T) {
-	doc := &Document{Root: decode(t, `{"$defs":{"short":{"maxLength":2}}}`), Left: 1000}
-	for says, want := range map[string]string{
-		`{}`: "true true", `{"not":{}}`: "false true", `{"type":["string"]}`: "true true", `{"type":"integer"}`: "false true",
-		`{"const":"abc"}`: "true true", `{"const":["abc"]}`: "false true", `{"enum":["a"]}`: "false true", `{"$ref":"#/$defs/short"}`: "false true",
-		`{"minLength":4}`: "false true", `{"pattern":"^a"}`: "true true", `{"pattern":"(?!x)"}`: "true false", `{"not":{"const":"abc"}}`: "false true",
-		`{"anyOf":[{"const":"x"},{"maxLength":3}]}`: "true true", `{"oneOf":[{},{"maxLength":3}]}`: "false true",
-		`{"allOf":[{},{"if":{}}]}`: "true false", `{"format":"date"}`: "true true",
-	} {
-		fits, known := doc.Named(decode(t, says), "abc")
-		check.Equal(t, says, fmt.Sprint(fits, known), want)
-	}
-}

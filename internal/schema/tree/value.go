@@ -183,3 +183,9 @@ func Rational(v any) (*big.Rat, bool) {
 	}
 	return new(big.Rat).SetString(string(n))
 }
+
+// Remarks are keywords without rules for values.
+var Remarks = []string{
+	"description", "title", "default", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly",
+	"writeOnly", "$anchor",
+}
