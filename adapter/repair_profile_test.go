@@ -81,8 +81,8 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 func TestWrapperIsTakenOffOnce(t *testing.T) {
 	const (
 		open   = `{"type":"object","additionalProperties":{"type":"object"},"anyOf":[{"minProperties":1},{"required":["a"]}]}`
-		names  = `{"patternProperties":{"^[a-z]+$":{"type":["object","null"]}},"dependentRequired":{"x":["y"]}}`
-		closed = `{"patternProperties":{"^[a-z]+[0-9]*$":{"type":"object"}},"additionalProperties":false,"dependentRequired":{"x":["y"]}}`
+		names  = `{"patternProperties":{"^[a-z]+$":{"type":["object","null"]}},"not":{"required":["x","y"]}}`
+		closed = `{"patternProperties":{"^[a-z]+[0-9]*$":{"type":"object"}},"additionalProperties":false,"not":{"required":["x","y"]}}`
 	)
 	tests := []struct {
 		name                string

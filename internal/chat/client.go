@@ -172,7 +172,8 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	}
 }
 
-// retry repeats an attempt after a temporary failure.
+// retry repeats an attempt after a temporary failure, unless the reply has begun to stream. If the host demands a bound of
+// the reply, the attempt is repeated at once with one; if that succeeds, later requests for the model have a bound.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
 	again, bounded := retrier{sender: &c.sender, api: chatCompletion}, false
 	for {

@@ -35,7 +35,7 @@ type streamedDetail struct {
 // detailMember has the field with the text of a detail, by its type.
 var detailMember = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
-// add adds the details of a chunk.
+// add adds the details of a chunk. It ignores what is not a list of objects.
 func (s *streamedDetails) add(raw json.RawMessage) {
 	var pieces []map[string]json.RawMessage
 	if s.size += len(raw); len(s.all)+jsonrpc.CountElements(raw) > maxDetailCount {

@@ -64,7 +64,8 @@ func (s *sender) begin(ctx context.Context, api string) *exchange {
 	return x
 }
 
-// close ends the exchange, and the request if it is still under way.
+// close ends the exchange, and the request if it is still under way. After a complete reply in a stream it reads the rest,
+// for restWait here and then in the background, and releases the exchange afterwards.
 func (x *exchange) close() {
 	switch {
 	case x.stream == nil:
@@ -119,7 +120,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 }
 
 // send sends a request. If a reused connection ends without a byte of an answer, the host had closed it before: the
-// request is sent again at once.
+// request is sent again at once, up to maxResent times.
 func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	reused := false
 	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -143,12 +144,13 @@ func lostConnection(err error) bool {
 		errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "server closed idle connection")
 }
 
-// readInTime reads as much of a body as arrives in time, and closes it.
+// readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It reports no error: its callers
+// can use a part.
 func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	defer body.Close()
 	late := time.AfterFunc(limit, func() { _ = body.Close() })
 	defer late.Stop()
-	data, _ := io.ReadAll(io.LimitReader(body, max)) // a part is enough
+	data, _ := io.ReadAll(io.LimitReader(body, max))
 	return data
 }
 
@@ -203,7 +205,7 @@ func (x *exchange) readAll(r io.Reader) ([]byte, error) {
 	return body, nil
 }
 
-// wrapError returns the error of an interrupted exchange.
+// wrapError returns the error of an interrupted exchange, with its cause but without the URL in it.
 func (x *exchange) wrapError(code string, cause error) *Error {
 	cause = withoutURL(cause)
 	e := x.newError(code, cause.Error())
@@ -211,7 +213,7 @@ func (x *exchange) wrapError(code string, cause error) *Error {
 	return e
 }
 
-// newError returns the error of an unusable answer.
+// newError returns the error of an unusable answer, or of a request that was not sent.
 func (x *exchange) newError(code, message string) *Error {
 	if x.request == nil { // go-openai failed before it sent the request
 		return &Error{Code: code, Message: excerpt.Cut(message)}
@@ -223,7 +225,8 @@ func (x *exchange) tooLarge() *Error {
 	return x.newError(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
 }
 
-// hostError returns the error of a failure that the host reports.
+// hostError returns the error of a failure that the host reports. A status in the body counts if that of the response is
+// not one of a failure.
 func (x *exchange) hostError(status int, body []byte) *Error {
 	b := parseErrorBody(x.header.Get("Content-Type"), body)
 	if b.status != 0 && status < 400 {

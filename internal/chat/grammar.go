@@ -18,7 +18,8 @@ var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initi
 const searchTime = 2 * time.Minute
 
 // findRefusedTool finds the tool whose schema the host refuses, by bisection, and names it in the error. Each step is a
-// request for one token.
+// request for one token. It returns err unchanged if it has another reason, or if the search fails or takes longer than
+// searchTime.
 func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) error {
 	failure, ok := errors.AsType[*Error](err)
 	if !ok || len(r.Tools) == 0 || r.Format != nil || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {

@@ -136,7 +136,8 @@ func (x *exchange) decodeReply() (*answer, error) {
 	return a, nil
 }
 
-// settle turns an answer into the reply, without the peculiarities of the host.
+// settle turns an answer into the reply, without the peculiarities of the host. An answer that the host broke off, or
+// withheld without a text, is an error.
 func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	size := a.size()
 	a.cutAt(d.stops)

@@ -94,6 +94,7 @@ type retrier struct {
 }
 
 // wait waits before another attempt. It returns an error if there must not be one: the failure, or that of the context.
+// A host that is loading the model is asked beyond the number of retries, while the sum of the waits is at most maxLoading.
 func (r *retrier) wait(ctx context.Context, failure *Error) error {
 	if r.retries == 0 || !failure.Retryable() || failure.RetryAfter > r.backoff.Max {
 		return failure

@@ -20,7 +20,8 @@ type streamedCall struct {
 	repeated  bool // so far it only repeats the name of the call before
 }
 
-// add takes a piece of a call. The id and the name come first; some hosts repeat them.
+// add takes a piece of a call. The id and the name come first; some hosts repeat them. Its errors are those of a reply that
+// exceeds maxCalls or maxCallName.
 func (s *streamedCalls) add(delta *toolCallWire) error {
 	name := delta.name
 	call := s.find(delta)

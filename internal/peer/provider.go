@@ -62,30 +62,24 @@ func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, don
 		if err != nil {
 			return err
 		}
-		page, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+		page, readErr := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 		_ = resp.Body.Close()
-		if err != nil {
-			return err
-		}
-		next, err := resp.Location()
-		if err == nil && !strings.HasPrefix(next.String(), p.Issuer+"/") {
+		switch next, noRedirect := resp.Location(); {
+		case readErr != nil:
+			return readErr
+		case noRedirect != nil:
+			resp, err = p.fillIn(ctx, browser, resp, page)
+		case strings.HasPrefix(next.String(), p.Issuer+"/"):
+			resp, err = request(ctx, browser, http.MethodGet, next.String(), nil)
+		default:
 			done(next)
 			return nil
-		}
-		if err == nil {
-			resp, err = request(ctx, browser, http.MethodGet, next.String(), nil)
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if resp, err = p.fillIn(ctx, browser, resp, page); err != nil {
-			return err
 		}
 	}
 	return errors.New("the pages do not end")
 }
 
+// fillIn sends the form of a page, with everything allowed, and returns the answer.
 func (p *Provider) fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page []byte) (*http.Response, error) {
 	action, prompt := formAction.FindSubmatch(page), formPrompt.FindSubmatch(page)
 	if action == nil || prompt == nil {

@@ -18,7 +18,7 @@ type work struct {
 	sizes map[string]int             // of patterns, in instructions
 }
 
-// spend takes steps, and returns false if there are too few.
+// spend takes steps, and returns false if there are too few. Then left is -1, and stays so.
 func (w *work) spend(n int) bool {
 	w.left -= min(n, w.left+1)
 	return w.left >= 0

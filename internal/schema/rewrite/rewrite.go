@@ -69,7 +69,11 @@ func For(target profile.Profile, root map[string]any, room *Room) Result {
 func writeStandard(target profile.Profile, root map[string]any, r *Report) map[string]any {
 	name := WrapperName(root)
 	source := followRoot(root, r)
-	wraps := name != "" && tree.HasAny(source, refusedRoots[target])
+	refused := refusedByOpenAI
+	if target == profile.Anthropic {
+		refused = refusedByClaude
+	}
+	wraps := name != "" && tree.HasAny(source, refused)
 	if wraps {
 		r.Reset()
 		r.Note("", "", profile.Same, wrapNote(name))
@@ -89,13 +93,6 @@ func writeStandard(target profile.Profile, root map[string]any, r *Report) map[s
 		delete(out, "$schema")
 	}
 	return out
-}
-
-// refusedRoots are the keywords that a provider refuses at the root.
-var refusedRoots = map[profile.Profile][]string{
-	profile.OpenAI:    {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
-	profile.Anthropic: {"$ref", "allOf", "anyOf", "oneOf"},
-	profile.LlamaCpp:  {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
 }
 
 // objectRoot gives a root the type object, and properties. referred says that a reference leads to

@@ -101,7 +101,8 @@ var assertions = strings.Fields("type properties required additionalProperties u
 	"pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems uniqueItems " +
 	"minLength maxLength minProperties maxProperties")
 
-// alternatives lists the alternatives of a subschema, each merged with the keywords beside them.
+// alternatives lists the alternatives of a subschema, each merged with the keywords beside them, and their keyword. There
+// are none without such a keyword. ok is false if the keywords cannot be merged.
 func (s *strict) alternatives(in map[string]any, at string) (branches []any, key string, ok bool) {
 	key = "anyOf"
 	if in[key] == nil {
@@ -135,6 +136,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 	return branches, key, true
 }
 
+// definitions writes the definitions, which the strict subset has only at the root.
 func (s *strict) definitions(in, out map[string]any, at string) bool {
 	for _, key := range []string{"definitions", "$defs"} {
 		defs := tree.Object(in[key])

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,15 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// wrapKeywords are the keywords for which some provider needs the root to be wrapped.
-var wrapKeywords = []string{
-	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
-}
+// Keywords that providers refuse at the root.
+var (
+	refusedByClaude = []string{"$ref", "allOf", "anyOf", "oneOf"}
+	refusedByOpenAI = append(slices.Clip(refusedByClaude), "not", "enum", "const") // no other provider refuses more
+)
 
 // WrapperName names the property that holds all arguments for a provider that refuses the root of
 // the schema. The schema does not mention that name. It is "" for a root that all providers accept.
 func WrapperName(root map[string]any) string {
-	if !tree.HasAny(root, wrapKeywords) {
+	if !tree.HasAny(root, refusedByOpenAI) {
 		return ""
 	}
 	raw := tree.Show(root)
@@ -53,7 +55,8 @@ func wrapRoot(root map[string]any, name string) map[string]any {
 	return out
 }
 
-// followRoot replaces a root that is only a reference by its target, if the target can be copied.
+// followRoot replaces a root that is only a reference by its target, if the target can be copied. It follows up to 16
+// references, and returns other roots as they are. A root that refers to itself loses the reference.
 func followRoot(root map[string]any, r *Report) map[string]any {
 	doc := &tree.Document{Root: root, Left: 1 << 20}
 	out := root
