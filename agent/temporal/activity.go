@@ -29,7 +29,8 @@ type activities struct {
 // errStopping ends the steps of a worker that stops.
 var errStopping = errors.New("the worker stops; another one continues the step")
 
-// step advances a run by one turn at most.
+// step advances a run by one turn at most. An error makes Temporal repeat the step, unless it is a
+// refusal; a run that has failed is no error of the step.
 func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	leave, ok := a.tenants.enter(t.Tenant)
 	if !ok {
@@ -92,7 +93,7 @@ func (a *activities) agent(t target) (*agent.Agent, error) {
 	if helper := a.agents[t.Agent]; helper != nil {
 		return helper, nil
 	}
-	return nil, fmt.Errorf("this worker has no agent %q", t.Agent) // another worker may
+	return nil, fmt.Errorf("this worker has no agent %q", t.Agent) // another worker, which has it, may take the next attempt
 }
 
 // events returns the function that receives the events of a run.
@@ -103,28 +104,15 @@ func (a *activities) events(key run.Key) func(agent.Event) {
 	return func(e agent.Event) { a.onEvent(key, e) }
 }
 
-// alive sends heartbeats of a step until its context ends. The context ends if the run is
-// cancelled, and some time after the worker was told to stop.
-func (a *activities) alive(ctx context.Context) (context.Context, func()) {
+// alive returns the context of a step, and sends heartbeats until it ends: if the run is cancelled,
+// when the grace of a worker that stops is over, or when end is called, which waits for the last heartbeat.
+func (a *activities) alive(ctx context.Context) (work context.Context, end func()) {
 	work, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(a.pulse)
-		defer tick.Stop()
-		stopping, grace := activity.GetWorkerStopChannel(ctx), make(<-chan time.Time)
-		for {
-			activity.RecordHeartbeat(ctx)
-			select {
-			case <-work.Done():
-				return
-			case <-tick.C:
-			case <-stopping:
-				stopping, grace = nil, time.After(a.grace)
-			case <-grace:
-				cancel(errStopping)
-				return
-			}
+		if a.beat(ctx, work) {
+			cancel(errStopping)
 		}
 	}()
 	return work, func() {
@@ -133,7 +121,30 @@ func (a *activities) alive(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// undone returns the error of a step that was not completed.
+// beat sends heartbeats until the work is over. It reports whether the worker has been stopping for
+// longer than the work may continue.
+func (a *activities) beat(ctx, work context.Context) (stop bool) {
+	tick := time.NewTicker(a.pulse)
+	defer tick.Stop()
+	stopping := activity.GetWorkerStopChannel(ctx)
+	var grace <-chan time.Time // nil until the worker is told to stop
+	for {
+		activity.RecordHeartbeat(ctx)
+		select {
+		case <-work.Done():
+			return false
+		case <-tick.C:
+		case <-stopping:
+			stopping = nil
+			grace = time.After(a.grace)
+		case <-grace:
+			return true
+		}
+	}
+}
+
+// undone returns the error of a step that was not completed: when Temporal repeats it, or that the
+// run was cancelled, or a refusal.
 func (a *activities) undone(ctx, work context.Context, err error) error {
 	switch {
 	case errors.Is(context.Cause(work), errStopping):
@@ -162,7 +173,7 @@ func backoff(ctx context.Context) time.Duration {
 	return 100 * time.Millisecond << min(activity.GetInfo(ctx).Attempt, 7)
 }
 
-// reply lets the store take replies.
+// reply stores replies to questions of a run. Temporal repeats it unless the error is a refusal.
 func (a *activities) reply(ctx context.Context, t target, replies []run.Reply) error {
 	helper, err := a.agent(t)
 	if err != nil {
@@ -171,7 +182,7 @@ func (a *activities) reply(ctx context.Context, t target, replies []run.Reply) e
 	return refusal(helper.Reply(ctx, t.key(), replies...))
 }
 
-// cancel cancels a run.
+// cancel cancels a run and returns its status, which is another one if the run had ended before.
 func (a *activities) cancel(ctx context.Context, t target) (run.Status, error) {
 	helper, err := a.agent(t)
 	if err != nil {

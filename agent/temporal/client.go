@@ -169,13 +169,13 @@ func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) e
 	return nil
 }
 
-// isGone reports whether there is no workflow that runs.
+// isGone reports whether an error says that no workflow of the run is running.
 func isGone(err error) bool {
-	var gone *serviceerror.NotFound
-	return errors.As(err, &gone)
+	_, gone := errors.AsType[*serviceerror.NotFound](err)
+	return gone
 }
 
-// resumeDue lets workers drive a run that has a reply.
+// resumeDue lets workers drive a run that has a reply, unless it has ended or a process holds it.
 func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
 	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil || !log.Head.Due(time.Now()) {
@@ -200,7 +200,8 @@ func (c *Client) update(ctx context.Context, key run.Key, replies []run.Reply) e
 	return h.Get(ctx, nil)
 }
 
-// updateID returns the same id for equal replies, so that a lost update can be sent again.
+// updateID returns the same id for equal replies, whatever their times, so that Temporal recognizes
+// an update that is sent again.
 func updateID(replies []run.Reply) (string, error) {
 	same := make([]run.Reply, len(replies))
 	for i, a := range replies {
@@ -216,7 +217,7 @@ func updateID(replies []run.Reply) (string, error) {
 // how it ended; the error is only about the wait.
 func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error) {
 	err := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
-	if over := (*temporalsdk.WorkflowExecutionError)(nil); err != nil && !errors.As(err, &over) {
+	if _, over := errors.AsType[*temporalsdk.WorkflowExecutionError](err); err != nil && !over {
 		return nil, fmt.Errorf("wait for run %q: %w", key.ID, err)
 	}
 	log, err := record.LoadCurrent(ctx, c.store, key)
@@ -230,7 +231,8 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	return result, nil
 }
 
-// State queries the workflow of a run.
+// State queries the workflow of a run, also one that has ended, for as long as Temporal keeps it. A
+// worker has to be running.
 func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
 	value, err := c.service.QueryWorkflow(ctx, WorkflowID(key), "", stateQuery)
 	if err != nil {
@@ -256,7 +258,8 @@ func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-// cancelIdle cancels a run that no workflow drives: it begins one that records the end.
+// cancelIdle cancels a run that no workflow drives: it starts a workflow and cancels that, so that a
+// worker records the end. A run that has ended stays as it is.
 func (c *Client) cancelIdle(ctx context.Context, key run.Key) error {
 	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Bounds of the replies of a person.
+// Bounds of the replies of a person, which enter the history of a workflow.
 const (
 	maxReplies    = 256     // in one update
 	maxReplyBytes = 1 << 20 // in one update
@@ -20,7 +20,8 @@ const (
 	maxTaken      = 256     // questions that a workflow remembers
 )
 
-// reply lets the store take replies.
+// reply handles an update: it has the store take replies, by an activity. It returns the refusal if
+// the store refuses them.
 func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 	if d.job.Target.ID == "" { // the run of a schedule that has not begun
 		if err := workflow.Await(ctx, func() bool { return d.job.Target.ID != "" }); err != nil {
@@ -29,8 +30,8 @@ func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 	}
 	ctx = workflow.WithActivityOptions(ctx, d.quick)
 	err := workflow.ExecuteActivity(ctx, replyActivity, d.job.Target, replies).Get(ctx, nil)
-	if app := (*temporalsdk.ApplicationError)(nil); errors.As(err, &app) {
-		return app
+	if app, ok := errors.AsType[*temporalsdk.ApplicationError](err); ok {
+		return app // without the text that Temporal puts around it
 	}
 	if err == nil {
 		d.took(replies)
@@ -45,14 +46,14 @@ func (d *driver) checkReplies(replies []run.Reply) error {
 	for _, a := range replies {
 		size += len(a.Reason) + len(a.Arguments) + len(a.Content) + len(a.Scope) + len(a.By) + len(a.Unknown)
 		if a.Question == "" || len(a.Question) > maxQuestionID {
-			return refusal(fmt.Errorf("a question has no id of %d bytes: %w", len(a.Question), run.ErrNotAsked))
+			return refusal(fmt.Errorf("the id of a question has %d bytes, want 1 to %d: %w", len(a.Question), maxQuestionID, run.ErrNotAsked))
 		}
 		if !d.mayAsk(a.Question) {
 			return refusal(fmt.Errorf("answer question %q: %w", a.Question, run.ErrNotAsked))
 		}
 	}
 	if n := len(replies); n == 0 || n > maxReplies || size > maxReplyBytes {
-		return refusal(fmt.Errorf("%d answers of %d bytes, at most %d of %d may be sent at once: %w", n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
+		return refusal(fmt.Errorf("%d answers with %d bytes; send 1 to %d at once, with at most %d bytes: %w", n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
 	}
 	return nil
 }
@@ -63,7 +64,8 @@ func (d *driver) mayAsk(id string) bool {
 	return d.stepping || d.state.Status != run.StatusWaiting || slices.Contains(d.state.Questions, id) || slices.Contains(d.job.Taken, id)
 }
 
-// refusals are the final errors of a reply or a run, by their type at Temporal.
+// refusals are the final errors of a reply or a run, by their type at Temporal. Histories contain the
+// types. No error matches two of them.
 var refusals = map[string]error{
 	"NotFound": record.ErrNotFound,
 	"Corrupt":  record.ErrCorrupt,
@@ -83,10 +85,11 @@ func refusal(err error) error {
 	return err
 }
 
-// refused converts an error of Temporal back, if it is a refusal.
+// refused converts a refusal that came from Temporal back, so that it matches its error in refusals.
+// It returns other errors unchanged.
 func refused(err error) error {
-	var app *temporalsdk.ApplicationError
-	if !errors.As(err, &app) || refusals[app.Type()] == nil {
+	app, ok := errors.AsType[*temporalsdk.ApplicationError](err)
+	if !ok || refusals[app.Type()] == nil {
 		return err
 	}
 	return &refusedError{app.Message(), refusals[app.Type()]}

@@ -20,12 +20,13 @@ type TenantLimits struct {
 type tenants struct {
 	limits TenantLimits
 
-	mu  sync.Mutex // guards the following fields
-	all map[string]*tenant
+	mu  sync.Mutex         // guards the following fields
+	all map[string]*tenant // by name
 }
 
+// tenant counts the steps of one tenant.
 type tenant struct {
-	steps int
+	steps int // under way
 	rate  *rate.Limiter
 }
 
@@ -34,7 +35,8 @@ func newTenants(l TenantLimits) *tenants {
 	return &tenants{limits: l, all: map[string]*tenant{}}
 }
 
-// enter reports whether a step of a tenant may start. leave must be called when it ends.
+// enter reports whether a step of a tenant may start: ok is false if the tenant is at a limit, and
+// leave is nil then. Otherwise leave must be called when the step ends.
 func (t *tenants) enter(name string) (leave func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

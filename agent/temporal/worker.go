@@ -123,7 +123,7 @@ const longestSticky = time.Second
 // stopReserve is the time in which a step returns after it is told to stop.
 const stopReserve = 10 * time.Second
 
-// parts returns what a worker registers.
+// parts returns what a worker registers. It is an error if there are no agents, or two have one name.
 func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
 	a := &activities{
 		agents: map[string]*agent.Agent{}, tenants: newTenants(o.Tenant), pulse: longestPulse, grace: o.Grace,

@@ -79,12 +79,13 @@ type driver struct {
 	*workflows
 	job      job
 	state    State
-	stepping bool
-	news     int // number of replies that the store has accepted
+	stepping bool // a step is under way
+	news     int  // how often the store has accepted replies
 	wake     workflow.ReceiveChannel
 }
 
-// run drives a run until it has ended.
+// run drives a run until it has ended. It continues as new after j.After steps, and sooner if Temporal
+// suggests that. If the workflow is cancelled, it cancels the run.
 func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 	d := &driver{workflows: w, job: j, wake: workflow.GetSignalChannel(ctx, wakeSignal)}
 	d.state = State{Agent: j.Target.Agent, Status: run.StatusRunning, Steps: j.Steps}
@@ -122,7 +123,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 	}
 }
 
-// serve handles updates and queries.
+// serve registers the handlers of updates and queries.
 func (d *driver) serve(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (State, error) { return d.state, nil }); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (d *driver) serve(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, replyUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkReplies})
 }
 
-// advance takes a step.
+// advance has a worker take a step, and takes over the status of the run.
 func (d *driver) advance(ctx workflow.Context) error {
 	d.stepping = true
 	defer func() { d.stepping = false }()
@@ -144,7 +145,7 @@ func (d *driver) advance(ctx workflow.Context) error {
 	return d.become(ctx, p.Status)
 }
 
-// become sets the status of the run.
+// become sets the status of the run, and the search attribute if there are any.
 func (d *driver) become(ctx workflow.Context, s run.Status) error {
 	if d.state.Status == s {
 		return nil
@@ -211,7 +212,7 @@ func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
 	return d.outcome()
 }
 
-// outcome returns the result of the workflow.
+// outcome returns the result of the workflow, an error if the run has failed or was cancelled.
 func (d *driver) outcome() (Outcome, error) {
 	switch d.state.Status {
 	case run.StatusFailed:
@@ -222,7 +223,7 @@ func (d *driver) outcome() (Outcome, error) {
 	return Outcome{d.state.Status}, nil
 }
 
-// took records that questions have replies.
+// took records that questions have replies. Of the questions it keeps the last maxTaken.
 func (d *driver) took(replies []run.Reply) {
 	d.news++
 	for _, a := range replies {
