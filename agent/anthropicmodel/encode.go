@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -65,7 +64,8 @@ func (w *wireRequest) output() *wireOutput {
 	return w.Output
 }
 
-// think sets how much the model thinks. A model that is forced to call a tool cannot think before.
+// think sets how much the model thinks, and its effort if it has that. A model that is forced to call a
+// tool cannot think before; if it always thinks, it is not forced.
 func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort string) error {
 	asked := effort != "" && effort != "none"
 	if asked {
@@ -125,15 +125,18 @@ func startsWithThought(messages []run.Message) bool {
 	return true
 }
 
+// nonBlank returns the stop sequences without blank ones, which the API refuses.
 func nonBlank(stops []string) (out []string) {
 	for _, s := range stops {
-		if strings.TrimSpace(s) != "" { // the API refuses these
+		if strings.TrimSpace(s) != "" {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
+// tools translates the definitions of tools. Those in found are deferred. It is an error if a schema is
+// not a JSON object; without one any object is accepted.
 func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 	var out []wireTool
 	for _, t := range all {
@@ -183,6 +186,8 @@ func calledTools(history []run.Message) (out []model.Tool) {
 	return out
 }
 
+// choice says which tools the model may call or must call, nil for the API's default: as it likes.
+// tools reports whether any are defined.
 func choice(r *model.Request, tools bool) json.RawMessage {
 	switch {
 	case !tools:
@@ -263,6 +268,8 @@ func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string
 	return nil
 }
 
+// append adds blocks to the last message if it has the role, else as a new message. The first message
+// is always of the user.
 func (w *wireRequest) append(role string, blocks []block) {
 	n := len(w.Messages)
 	switch {
@@ -284,7 +291,8 @@ func roleOf(r run.Role) string {
 	return "user"
 }
 
-// blocksOf translates the parts of a message.
+// blocksOf translates the parts of a message. It leaves out blank texts, thoughts of other hosts, and
+// parts of unknown types.
 func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -363,8 +371,8 @@ func callID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// result translates the result of a call with its media. The result of a tool search refers to the found tools instead: the
-// API shows their definitions there.
+// result translates the result of a call with its media, without those that the API does not accept.
+// The result of a tool search refers to the found tools instead: the API shows their definitions there.
 func result(p *run.Part, found map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID), IsError: p.IsError}
 	for _, name := range p.Tools {
@@ -397,12 +405,14 @@ func takes(mimeType string) bool {
 	return false
 }
 
+// mediaType returns a MIME type in lower case, without its parameters.
 func mediaType(mimeType string) string {
 	t, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// media translates an image or a document.
+// media translates an image or a document. It is an error if the API does not accept its type, or does
+// not fetch it from its URL.
 func media(p *run.Part) (*block, error) {
 	mimeType := mediaType(p.MIMEType)
 	kind := "document"
@@ -412,8 +422,10 @@ func media(p *run.Part) (*block, error) {
 	switch {
 	case p.Data == nil && p.URL != "" && kind == "image", p.Data == nil && p.URL != "" && mimeType == "application/pdf":
 		return &block{Type: kind, Source: &source{Type: "url", URL: p.URL}}, nil
+	case p.Data == nil && p.URL != "":
+		return nil, fmt.Errorf("content of type %q has only a URL: the API fetches images and PDFs", p.MIMEType)
 	case p.Data == nil:
-		return nil, errors.New("no data")
+		return nil, fmt.Errorf("content of type %q has no data", p.MIMEType)
 	case strings.HasPrefix(mimeType, "text/"):
 		return &block{Type: kind, Source: &source{Type: "text", MediaType: "text/plain", Data: string(bytes.ToValidUTF8(p.Data, []byte("\uFFFD")))}}, nil
 	case !takes(mimeType):

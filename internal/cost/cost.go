@@ -2,6 +2,7 @@
 package cost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -45,7 +46,8 @@ const (
 	maxTokens = 1_000_000_000     // no model reads or writes as much
 )
 
-// Check refuses a table that cannot be meant.
+// Check refuses a table that cannot be meant: without a date, or with a price that is negative, too
+// high, without a name or a currency, or there twice.
 func Check(t *price.Table) error {
 	if len(t.Models) == 0 {
 		return nil
@@ -121,22 +123,16 @@ func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	return At(p, n), true
 }
 
-// At returns what the tokens cost at a price, rounded up.
+// At returns what the tokens cost at a price, rounded up. A price of 0 for cached tokens, for those
+// that are written to a cache or for reasoning is that of other input or output.
 func At(p price.Price, n Tokens) Money {
 	var s sum
-	s.add(n.Cached, or(p.Cached, p.Input))
-	s.add(n.CacheWrite, or(p.CacheWrite, p.Input))
+	s.add(n.Cached, cmp.Or(p.Cached, p.Input))
+	s.add(n.CacheWrite, cmp.Or(p.CacheWrite, p.Input))
 	s.add(n.Input-n.Cached-n.CacheWrite, p.Input)
-	s.add(n.Reasoning, or(p.Reasoning, p.Output))
+	s.add(n.Reasoning, cmp.Or(p.Reasoning, p.Output))
 	s.add(n.Output-n.Reasoning, p.Output)
 	return Money{p.Currency, s.micro()}
-}
-
-func or(price, otherwise int64) int64 {
-	if price == 0 {
-		return otherwise
-	}
-	return price
 }
 
 // sum adds products of tokens and prices, in 128 bits.

@@ -55,6 +55,8 @@ func Fill(arguments []byte, data func(handle string) ([]byte, error)) (shown, se
 	return f.value(bytes.TrimSpace(arguments), 0)
 }
 
+// value fills a value, which is valid JSON without space around it. What is nested deeper than
+// maxDepth stays as it is.
 func (f *filling) value(v []byte, depth int) (shown, sent []byte, err error) {
 	if depth > maxDepth || v[0] != '{' && v[0] != '[' || !bytes.Contains(v, []byte(`"$result"`)) {
 		return v, v, nil
@@ -103,8 +105,11 @@ func referenceIn(v []byte) *reference {
 	return &r
 }
 
+// resolve returns a reference with the description of its value, and the value. It is an error if the
+// reference has the digest of another value.
 func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
-	if f.n++; f.n > maxReferences {
+	f.n++
+	if f.n > maxReferences {
 		return nil, nil, fmt.Errorf("the arguments have more than %d references", maxReferences)
 	}
 	data, err := f.data(r.Handle)
@@ -122,7 +127,8 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("the result %q: %w", r.Handle, err)
 	}
-	if f.size += len(sent); f.size > maxFilled {
+	f.size += len(sent)
+	if f.size > maxFilled {
 		return nil, nil, fmt.Errorf("the results in the arguments have more than %d MiB", maxFilled>>20)
 	}
 	sum := sha256.Sum256(data)
@@ -139,6 +145,7 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 	return bytes.TrimSpace(out.Bytes()), sent, nil
 }
 
+// describeValue describes a value of JSON, an object by its members.
 func describeValue(value []byte) string {
 	if value[0] == '{' {
 		return shapeOf(value)

@@ -52,11 +52,15 @@ func Describe(data []byte) (kind, shape string) {
 }
 
 const (
-	maxShape   = 300
-	maxMembers = 12
+	maxShape     = 300 // bytes
+	roomForCount = 30  // bytes of maxShape for the number of all members
+	maxMembers   = 12  // of an object that are named
+	maxName      = 40  // bytes of a name that are shown
 )
 
-// shapeOf describes the top level of valid JSON, as in {"items":[900 objects],"next":string}.
+// shapeOf describes the top level of valid JSON, as in {"items":[900 objects],"next":string}. Of an
+// object with more or longer members than it shows, it gives their number. It returns "" for what
+// cannot be read.
 func shapeOf(data []byte) string {
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	if d.PeekKind() == '[' {
@@ -66,28 +70,30 @@ func shapeOf(data []byte) string {
 		return ""
 	}
 	var b strings.Builder
-	n := 0
-	for ; d.PeekKind() != '}'; n++ {
+	all, shown := 0, 0
+	for ; d.PeekKind() != '}'; all++ {
 		name, err := d.ReadToken()
 		if err != nil {
 			return ""
 		}
-		key := strconv.QuoteToASCII(short(name.String(), 40))
+		key := strconv.QuoteToASCII(short(name.String(), maxName))
 		value := valueShape(d)
-		if n < maxMembers && b.Len()+len(key)+len(value) < maxShape-30 {
-			if n > 0 {
+		if all < maxMembers && b.Len()+len(key)+len(value) < maxShape-roomForCount {
+			if shown > 0 {
 				b.WriteByte(',')
 			}
 			b.WriteString(key + ":" + value)
+			shown++
 		}
 	}
-	if shown := strings.Count(b.String(), `":`); shown < n {
-		return fmt.Sprintf("{%s, %d members in all}", b.String(), n)
+	if shown < all {
+		return fmt.Sprintf("{%s, %d members in all}", b.String(), all)
 	}
 	return "{" + b.String() + "}"
 }
 
-// valueShape reads the next value and describes it.
+// valueShape reads the next value and describes it: a list by its length and the kind of its first
+// value. It returns "" for what cannot be read.
 func valueShape(d *jsontext.Decoder) string {
 	switch d.PeekKind() {
 	case '"':
@@ -99,28 +105,31 @@ func valueShape(d *jsontext.Decoder) string {
 	case '{':
 		return skipped(d, "object")
 	case '[':
-		n, of := 0, "values"
-		if _, err := d.ReadToken(); err != nil {
-			return ""
-		}
-		for ; d.PeekKind() != ']'; n++ {
-			if k := d.PeekKind(); n == 0 && k == '{' {
-				of = "objects"
-			} else if n == 0 && k == '"' {
-				of = "strings"
-			} else if k == 0 {
-				return ""
-			}
-			if d.SkipValue() != nil {
-				return ""
-			}
-		}
-		_, _ = d.ReadToken() // the end of the value
-		return fmt.Sprintf("[%d %s]", n, of)
+		return listShape(d)
 	}
 	return skipped(d, "null")
 }
 
+func listShape(d *jsontext.Decoder) string {
+	_, _ = d.ReadToken() // its begin
+	kind := "values"
+	switch d.PeekKind() {
+	case '{':
+		kind = "objects"
+	case '"':
+		kind = "strings"
+	}
+	n := 0
+	for ; d.PeekKind() != ']'; n++ {
+		if d.SkipValue() != nil {
+			return ""
+		}
+	}
+	_, _ = d.ReadToken() // its end
+	return fmt.Sprintf("[%d %s]", n, kind)
+}
+
+// skipped skips the next value. It returns kind, or "" if the value cannot be read.
 func skipped(d *jsontext.Decoder, kind string) string {
 	if d.SkipValue() != nil {
 		return ""
@@ -128,9 +137,10 @@ func skipped(d *jsontext.Decoder, kind string) string {
 	return kind
 }
 
-func short(text string, n int) string {
-	if len(text) <= n {
+// short cuts a text to limit bytes.
+func short(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return text[:excerpt.Before(text, n)]
+	return text[:excerpt.Before(text, limit)]
 }

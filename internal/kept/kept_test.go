@@ -29,6 +29,10 @@ func TestDescribe(t *testing.T) {
 	if _, shape := kept.Describe([]byte("{" + b.String()[1:] + "}")); len(shape) > 300 || !strings.HasSuffix(shape, ", 1000 members in all}") {
 		t.Errorf("got %d bytes: %s", len(shape), shape)
 	}
+	odd := `{` + strings.Repeat(`"a\":":1,`, 13) + `"z":1}`
+	if _, shape := kept.Describe([]byte(odd)); !strings.HasSuffix(shape, ", 14 members in all}") {
+		t.Errorf("names with quotes: got %s", shape)
+	}
 }
 
 const data = `{"items":[{"id":"a","n":1,"tags":["x","y"]},{"id":"b","n":2,"tags":["z"]}],"next":"p/2"}`

@@ -2,6 +2,7 @@ package kept
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,7 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value returns the value at a JSON pointer (RFC 6901), as it is in the data.
+// Value returns the value at a JSON pointer (RFC 6901), as it is in the data. The error says how far
+// the pointer leads, and what is there.
 func Value(data []byte, pointer string) ([]byte, error) {
 	if pointer == "" {
 		return bytes.TrimSpace(data), nil
@@ -33,9 +35,10 @@ func Value(data []byte, pointer string) ([]byte, error) {
 	return value, nil
 }
 
-var errNotJSON = fmt.Errorf("the result is not JSON")
+var errNotJSON = errors.New("the result is not JSON")
 
-// descend reads to the value with that name or index in the next value.
+// descend reads to the value with that name or index in the next value. The error says what that value
+// is instead.
 func descend(d *jsontext.Decoder, name string) error {
 	switch d.PeekKind() {
 	case '{':
@@ -50,7 +53,7 @@ func descend(d *jsontext.Decoder, name string) error {
 				return nil
 			}
 			if len(names) < maxMembers {
-				names = append(names, short(token.String(), 40))
+				names = append(names, short(token.String(), maxName))
 			}
 			if d.SkipValue() != nil {
 				return errNotJSON
@@ -73,7 +76,7 @@ func descend(d *jsontext.Decoder, name string) error {
 	case 0:
 		return errNotJSON
 	}
-	return fmt.Errorf("is neither an object nor a list")
+	return errors.New("is neither an object nor a list")
 }
 
 // pick keeps the named members of an object, or of each object in a list. A name may be a
@@ -104,9 +107,10 @@ func pick(value []byte, fields []string) ([]byte, error) {
 		}
 		return append(out, ']'), nil
 	}
-	return nil, fmt.Errorf("fields are of an object or of a list of objects")
+	return nil, errors.New("fields are of an object or of a list of objects")
 }
 
+// members returns an object with these fields of another one, without those that it does not have.
 func members(object []byte, fields []string) ([]byte, error) {
 	out := []byte{'{'}
 	for _, f := range fields {

@@ -31,7 +31,8 @@ const (
 	maxContext     = 4000
 	maxPattern     = 1000
 	maxMatches     = 1000
-	noticeSize     = 160
+	maxPlaces      = 50  // matches whose place in JSON is shown
+	noticeSize     = 160 // bytes of the note above a piece
 )
 
 // Read returns what the query selects, with a note, in at most most bytes. Errors are written
@@ -81,12 +82,15 @@ func span(text string, from, to int) string {
 	return fmt.Sprintf("[bytes %d to %d of %d; %s]\n%s", from, to, len(text), more, text[from:to])
 }
 
+// lines returns lines of a text, as many as fit into limit bytes, or the beginning of a line that is
+// longer.
 func lines(text string, q Query, limit int) (string, error) {
 	first, count := max(q.Line, 1), q.Lines
 	if count <= 0 {
 		count = defaultLines
 	}
 	all := strings.Count(text, "\n") + 1
+	count = min(count, all)
 	if first > all {
 		return "", fmt.Errorf("there is no line %d: the text has %d lines", first, all)
 	}
@@ -111,6 +115,8 @@ func lines(text string, q Query, limit int) (string, error) {
 	return fmt.Sprintf("[lines %d to %d of %d]\n%s", first, last, all, text[from:to]), nil
 }
 
+// search returns the matches of the pattern from the offset on, as many as fit into limit bytes, and
+// at least one. base is the pointer of text in the result.
 func search(text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
 		return "", fmt.Errorf("the pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
@@ -136,13 +142,13 @@ func search(text, base string, q Query, limit int) (string, error) {
 		m[0], m[1] = m[0]+start, m[1]+start
 		offsets[i] = m[0]
 	}
-	where := places([]byte(text), offsets[:min(len(offsets), 50)])
+	where := places([]byte(text), offsets[:min(len(offsets), maxPlaces)])
 	var b strings.Builder
 	shown := 0
 	for i, m := range found {
 		piece := text[excerpt.Before(text, m[0]-around):excerpt.After(text, min(m[1], m[0]+limit)+around)]
 		in := ""
-		if i < len(where) && (len(where) > 0) && len(q.Fields) == 0 {
+		if i < len(where) && len(q.Fields) == 0 {
 			in = fmt.Sprintf(" in %q", base+where[i])
 		}
 		entry := fmt.Sprintf("[match %d at byte %d%s]\n%s\n", i+1, m[0], in, piece)
