@@ -95,6 +95,7 @@ var layers = []struct {
 	{"agent/otelagent", []string{"agent", "go.opentelemetry.io/otel"}},
 	{"agent/run", []string{"internal/inquiry", "mcpclient/forms", "internal/schema", "mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"internal/ledger", []string{"agent/run", "mcpclient/mcp", "github.com/go-json-experiment/json"}},
+	{"internal/ledger/ledgertest", []string{"agent/run", "internal/ledger"}},
 	{"agent/run/record", []string{"agent/run", "agent/internal/subject", "internal/ledger"}},
 	{"agent/filestore", []string{"agent/run", "internal/ledger", "internal/private", "agent/internal/subject", "github.com/go-json-experiment/json"}},
 	{"agent/sqlstore", []string{"internal/backoff", "internal/ledger", "agent/internal/subject", "agent/run", "github.com/go-json-experiment/json"}},

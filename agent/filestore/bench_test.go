@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // BenchmarkAppend appends a record of 600 bytes with each kind of sync, on the disk of the
@@ -44,10 +45,7 @@ func BenchmarkLoad(b *testing.B) {
 
 // suspended creates a run of about 8 kB that waits for a person.
 func suspended(t testing.TB, s record.Store, key run.Key) {
-	var changes []ledger.Change
-	for range 12 {
-		changes = append(changes, note(strings.Repeat("x", 500)))
-	}
+	changes := ledgertest.Notes(strings.Repeat("x", 500), 12)
 	_, lease := create(t, s, key, append(changes, question("a"), &ledger.Suspended{})...)
 	check.Must(t, s.Release(ctx, lease))
 }
@@ -92,11 +90,9 @@ func BenchmarkLists(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir, &filestore.Options{Sync: filestore.SyncNever})
 	for i := range runs {
-		d := &draft{new(ledger.State)}
-		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
-		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
-			&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}, question(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
-		check.Must(b, check.Err(s.Create(ctx, record.Holder{}, head, records)))
+		begun := &ledger.Begun{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
+		ledgertest.Keep(b, s, ledgertest.Since(time.Now().Add((runs-time.Duration(i))*-time.Second), begun,
+			question(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)}))
 	}
 	s = open(b, dir, nil)
 	start := time.Now()

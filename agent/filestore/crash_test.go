@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -26,13 +27,12 @@ type step struct {
 
 // cast is what steps hand to later ones.
 type cast struct {
-	draft *draft
+	draft *ledgertest.Draft
 	lease record.Lease
 }
 
 func (c *cast) append(s record.Store, changes ...ledger.Change) error {
-	head, records := c.draft.next(changes...)
-	return s.Append(ctx, c.lease, head, records)
+	return c.draft.Append(ctx, s, c.lease, changes...)
 }
 
 func (c *cast) acquire(s record.Store) (err error) {
@@ -43,9 +43,8 @@ func (c *cast) acquire(s record.Store) (err error) {
 var two = run.Key{ID: "two"}
 
 func begin(s record.Store, key run.Key, changes ...ledger.Change) (c cast, err error) {
-	c.draft = &draft{new(ledger.State)}
-	head, records := c.draft.next(append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
-	c.lease, err = s.Create(ctx, record.Holder{}, head, records)
+	c.draft = ledgertest.New(key, changes...)
+	c.lease, err = s.Create(ctx, record.Holder{}, c.draft.Head(), c.draft.Records)
 	return c, err
 }
 
@@ -156,14 +155,14 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 		return
 	}
 	next := func(s record.Store) error {
-		c := cast{draft: &draft{fold(t, s)}}
+		c := cast{draft: drafted(t, s)}
 		if err := c.acquire(s); err != nil {
 			return err
 		}
 		if c.lease.Epoch <= last.Epoch {
 			t.Fatalf("got epoch %d after %d", c.lease.Epoch, last.Epoch)
 		}
-		if c.draft.state.Status.Ended() {
+		if c.draft.State.Status.Ended() {
 			return c.append(s, &ledger.Said{})
 		}
 		return c.append(s, note("4"), &ledger.Suspended{})
@@ -213,15 +212,15 @@ func TestSyncs(t *testing.T) {
 func TestFailedSync(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
-	drafted, lease := create(t, s, key)
+	one, lease := create(t, s, key)
 	before := content(t, s, key)
-	head, records := drafted.next(note("1"))
+	records := one.Add(note("1"))
 	d.fault = errors.New("the disk is full")
-	if err := s.Append(ctx, lease, head, records); !errors.Is(err, d.fault) && err == nil {
+	if err := s.Append(ctx, lease, one.Head(), records); !errors.Is(err, d.fault) && err == nil {
 		t.Errorf("got %v, want the fault", err)
 	}
 	check.Equal(t, "", content(t, s, key), before)
-	check.NoError(t, s.Append(ctx, lease, head, records))
+	check.NoError(t, s.Append(ctx, lease, one.Head(), records))
 }
 
 // TestEqualAnswerIsSynced syncs a repeated reply, because the process that wrote the first one

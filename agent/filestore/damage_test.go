@@ -20,18 +20,18 @@ import (
 )
 
 // sample creates the file of a run with every kind of line.
-func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte) {
+func sample(t testing.TB) (s filestore.Store, files *disk, path string, data []byte) {
 	t.Helper()
-	d = newDisk()
-	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)
-	drafted, _ := create(t, s, key, question("a"), question("b"))
+	files = newDisk()
+	s = files.on(t, t.TempDir(), filestore.SyncEveryEffect)
+	d, _ := create(t, s, key, question("a"), question("b"))
 	check.Must(t, s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}))
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "second"})
 	check.Must(t, err)
-	add(t, s, lease, drafted, note("one"), note("two"))
-	add(t, s, lease, drafted, note("three"))
-	path, n := d.file(t)
-	return s, d, path, n.now
+	add(t, s, lease, d, note("one"), note("two"))
+	add(t, s, lease, d, note("three"))
+	path, n := files.file(t)
+	return s, files, path, n.now
 }
 
 // TestDamage changes and removes every byte of a file. Each change is reported with the file
@@ -104,7 +104,7 @@ func TestTornTail(t *testing.T) {
 				t.Fatalf("cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
 			}
 			if h == 0 {
-				d := &draft{fold(t, s)}
+				d := drafted(t, s)
 				add(t, s, record.Lease{Key: key, Epoch: log.Head.Epoch}, d, note("again"))
 			}
 		}
@@ -129,7 +129,7 @@ func TestHole(t *testing.T) {
 	if got := fold(t, s).Seq; got != 1 {
 		t.Errorf("got %d records, want the one before the hole", got)
 	}
-	again := &draft{fold(t, s)}
+	again := drafted(t, s)
 	add(t, s, lease, again, note("again"))
 	check.Equal(t, "records", fold(t, s).Seq, 2)
 

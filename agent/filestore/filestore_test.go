@@ -2,7 +2,6 @@ package filestore_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
@@ -82,53 +82,24 @@ var (
 	key = run.Key{Tenant: "acme", ID: "one"}
 )
 
-// draft is a run as its holder knows it.
-type draft struct{ state *ledger.State }
+// What tests take from package ledgertest, by the names that they use often.
+var (
+	create   = ledgertest.Create
+	note     = ledgertest.Note
+	question = ledgertest.Question
+)
 
-func (d *draft) next(changes ...ledger.Change) (run.Head, []run.Record) {
-	return d.nextAt(time.Date(2026, 11, 1, 12, 0, int(d.state.Seq), 0, time.UTC), changes...)
-}
-
-// nextAt adds changes, a second apart.
-func (d *draft) nextAt(begin time.Time, changes ...ledger.Change) (run.Head, []run.Record) {
-	var records []run.Record
-	for i, c := range changes {
-		at := begin.Add(time.Duration(i) * time.Second)
-		r, err := d.state.Add(at, c)
-		if err != nil {
-			panic(err)
-		}
-		records = append(records, r...)
-	}
-	return ledger.HeadOf(d.state), records
-}
-
-// create creates a run whose lease has expired.
-func create(t testing.TB, s record.Store, key run.Key, changes ...ledger.Change) (*draft, record.Lease) {
+func add(t testing.TB, s record.Store, lease record.Lease, d *ledgertest.Draft, changes ...ledger.Change) {
 	t.Helper()
-	d := &draft{new(ledger.State)}
-	head, records := d.next(append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
-	lease, err := s.Create(ctx, record.Holder{Name: "test"}, head, records)
+	check.Must(t, d.Append(ctx, s, lease, changes...))
+}
+
+// drafted returns a draft that continues the run in a store.
+func drafted(t testing.TB, s record.Store) *ledgertest.Draft {
+	t.Helper()
+	log, err := s.Load(ctx, key)
 	check.Must(t, err)
-	return d, lease
-}
-
-func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...ledger.Change) {
-	t.Helper()
-	head, records := d.next(changes...)
-	check.Must(t, s.Append(ctx, lease, head, records))
-}
-
-func note(text string) ledger.Change {
-	data, err := json.Marshal(text)
-	if err != nil {
-		panic(err)
-	}
-	return &ledger.Noted{Vars: map[string]json.RawMessage{"note": data}}
-}
-
-func question(id string) ledger.Change {
-	return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}}
+	return ledgertest.Of(log.Records)
 }
 
 // file returns the path of the only run in a directory.
@@ -159,12 +130,10 @@ func TestBounds(t *testing.T) {
 	s := open(t, dir, &filestore.Options{MaxLine: 4 << 10, MaxFile: 8 << 10})
 	d, lease := create(t, s, key)
 	large := strings.Repeat("x", 3<<10)
-	head, records := (&draft{fold(t, s)}).next(note(large), note(large))
-	check.Text(t, s.Append(ctx, lease, head, records), "at most 4096")
+	check.Text(t, drafted(t, s).Append(ctx, s, lease, note(large), note(large)), "at most 4096")
 	add(t, s, lease, d, note(large))
 	add(t, s, lease, d, note(large))
-	head, records = (&draft{fold(t, s)}).next(note(large))
-	check.Text(t, s.Append(ctx, lease, head, records), "may have 8192")
+	check.Text(t, drafted(t, s).Append(ctx, s, lease, note(large)), "may have 8192")
 	check.Equal(t, "records", fold(t, s).Seq, 3)
 	if _, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("got %v, want the bound", err)
@@ -174,11 +143,7 @@ func TestBounds(t *testing.T) {
 // fold returns the state of the run in a store.
 func fold(t testing.TB, s record.Store) *ledger.State {
 	t.Helper()
-	log, err := s.Load(ctx, key)
-	check.Must(t, err)
-	state, err := ledger.StateOf(log.Records)
-	check.Must(t, err)
-	return state
+	return drafted(t, s).State
 }
 
 // TestAcquireReadsTheEnd gets the holder of a large run without reading the run.
@@ -231,8 +196,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		if _, second := create(t, s, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
-		head, records := d.next(note("late"))
-		check.Is(t, s.Append(ctx, first, head, records), record.ErrConflict, "the holder of the deleted run")
+		check.Is(t, d.Append(ctx, s, first, note("late")), record.ErrConflict, "the holder of the deleted run")
 	})
 }
 
@@ -241,8 +205,7 @@ func TestRoomForTheEnd(t *testing.T) {
 	s := open(t, t.TempDir(), &filestore.Options{MaxFile: 128 << 10})
 	_, lease := create(t, s, key)
 	for {
-		head, records := (&draft{fold(t, s)}).next(note(strings.Repeat("x", 5<<10)))
-		if err := s.Append(ctx, lease, head, records); err != nil {
+		if err := drafted(t, s).Append(ctx, s, lease, note(strings.Repeat("x", 5<<10))); err != nil {
 			if !errors.Is(err, record.ErrTooLarge) {
 				t.Fatal(err)
 			}
@@ -250,8 +213,7 @@ func TestRoomForTheEnd(t *testing.T) {
 		}
 	}
 	end := &ledger.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
-	head, records := (&draft{fold(t, s)}).next(end)
-	check.NoError(t, s.Append(ctx, lease, head, records), "the end of the run")
+	check.NoError(t, drafted(t, s).Append(ctx, s, lease, end), "the end of the run")
 	if got := fold(t, s).Status; got != run.StatusFailed {
 		t.Errorf("got a run that is %s", got)
 	}

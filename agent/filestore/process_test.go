@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestMain lets the test binary be a process that works on the run in a directory.
@@ -57,9 +58,8 @@ func takeOver(s record.Store) (*cast, *record.Log, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := ledger.StateOf(log.Records)
-	c.draft = &draft{state}
-	return c, log, err
+	c.draft = ledgertest.Of(log.Records)
+	return c, log, nil
 }
 
 // textOf returns the note of a record. Some are larger than what a disk writes at once.
@@ -126,8 +126,8 @@ func has(t *testing.T, s record.Store, seq uint64, q string) {
 		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
 	}
 	for _, r := range log.Records {
-		if n, ok := ledger.ChangeOf(r).(*ledger.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
-			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
+		if n, ok := ledger.ChangeOf(r).(*ledger.Noted); ok && string(n.Vars["text"]) != `"`+textOf(r.Seq)+`"` {
+			t.Fatalf("got the note %.40q in record %d", n.Vars["text"], r.Seq)
 		}
 	}
 	err = s.Reply(ctx, key, []run.Reply{{Question: q, Action: run.ActionDecline}})

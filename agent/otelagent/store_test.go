@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // damagedStore has a run that cannot be read.
@@ -44,10 +45,8 @@ func TestObserveStore(t *testing.T) {
 		store := record.NewMemory()
 		keep := func(id string, ttl time.Duration, changes ...ledger.Change) {
 			t.Helper()
-			s := new(ledger.State)
-			all, err := s.Add(time.Now(), append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: id}}, changes...)...)
-			check.Must(t, err)
-			check.Must(t, check.Err(store.Create(t.Context(), record.Holder{TTL: ttl}, ledger.HeadOf(s), all)))
+			d := ledgertest.Since(time.Now(), &ledger.Begun{ID: id}, changes...)
+			check.Must(t, check.Err(store.Create(t.Context(), record.Holder{TTL: ttl}, d.Head(), d.Records)))
 		}
 		keep("works", time.Hour)
 		keep("left", 0, &ledger.Noted{Taken: true}, &ledger.Noted{Taken: true})

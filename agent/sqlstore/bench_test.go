@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // benchmarks runs a benchmark in each database.
@@ -46,7 +47,7 @@ func BenchmarkAppend(b *testing.B) {
 		d, lease := create(b, store, key)
 		cpu := cpuTime(b)
 		for b.Loop() {
-			check.Must(b, d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3))
+			check.Must(b, d.Append(b.Context(), store, lease, notes(strings.Repeat("x", 100), 3)...))
 		}
 		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/op")
 	})
@@ -56,7 +57,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkAppendOfManyRuns(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, each = 1000, 10
-		drafts, leases := make([]*draft, runs), make([]record.Lease, runs)
+		drafts, leases := make([]*ledgertest.Draft, runs), make([]record.Lease, runs)
 		for i := range runs {
 			drafts[i], leases[i] = create(b, store, run.Key{ID: fmt.Sprint(i)})
 		}
@@ -67,7 +68,7 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 			for i := range runs {
 				wg.Go(func() {
 					for range each {
-						check.NoError(b, drafts[i].append(b.Context(), store, leases[i], strings.Repeat("x", 100), 3))
+						check.NoError(b, drafts[i].Append(b.Context(), store, leases[i], notes(strings.Repeat("x", 100), 3)...))
 					}
 				})
 			}
@@ -92,7 +93,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 					for range turns {
 						for _, wait := range []time.Duration{time.Second, 0, 100 * time.Millisecond} {
 							time.Sleep(wait)
-							check.NoError(b, d.append(b.Context(), store, lease, strings.Repeat("x", 300), 2))
+							check.NoError(b, d.Append(b.Context(), store, lease, notes(strings.Repeat("x", 300), 2)...))
 						}
 					}
 				})
@@ -150,11 +151,9 @@ func BenchmarkLists(b *testing.B) {
 		for part := range parts {
 			wg.Go(func() {
 				for i := part; i < runs; i += parts {
-					d, records := begin(run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)})
-					records = append(records, d.next(strings.Repeat("x", 300), i%16)...)
-					records = append(records, d.add(&ledger.Opened{Question: run.Question{ID: fmt.Sprint("ask_", i), Kind: run.QuestionForm, Survives: true}})...)
-					records = append(records, d.add(&ledger.Suspended{})...)
-					check.NoError(b, check.Err(store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records)))
+					d := ledgertest.New(run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}, notes(strings.Repeat("x", 300), i%16)...)
+					d.Add(ledgertest.Question(fmt.Sprint("ask_", i)), &ledger.Suspended{})
+					check.NoError(b, check.Err(store.Create(b.Context(), record.Holder{}, d.Head(), d.Records)))
 				}
 			})
 		}
@@ -202,12 +201,7 @@ func BenchmarkLists(b *testing.B) {
 
 // suspended creates a run of 8 kB that waits.
 func suspended(b *testing.B, store record.Store, key run.Key) {
-	d, records := begin(key)
-	for range 10 {
-		records = append(records, d.next(strings.Repeat("x", 700), 1)...)
-	}
-	records = append(records, d.add(&ledger.Suspended{})...)
-	check.Must(b, check.Err(store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records)))
+	create(b, store, key, append(notes(strings.Repeat("x", 700), 10), &ledger.Suspended{})...)
 }
 
 // cpuTime returns the processor time of this process, without the server.

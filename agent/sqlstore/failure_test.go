@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestDamage checks that a store notices damaged rows.
@@ -34,7 +34,7 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, db := inSQLite(t).open(t)
 			d, lease := create(t, store, key)
-			check.Must(t, d.append(t.Context(), store, lease, "x", 3))
+			check.Must(t, d.Append(t.Context(), store, lease, notes("x", 3)...))
 			execute(t, db, damage)
 			check.Is(t, check.Err(store.Load(t.Context(), key)), record.ErrCorrupt)
 		})
@@ -47,14 +47,14 @@ func TestFailsAlone(t *testing.T) {
 	execute(t, db, `CREATE TRIGGER bad BEFORE UPDATE ON mcpchain_runs WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'out of luck'); END`)
 	ids := append(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), "bad")
 	errs := make([]error, len(ids))
-	drafts, leases := make([]*draft, len(ids)), make([]record.Lease, len(ids))
+	drafts, leases := make([]*ledgertest.Draft, len(ids)), make([]record.Lease, len(ids))
 	for i, id := range ids {
 		drafts[i], leases[i] = create(t, store, run.Key{ID: id})
 	}
 	release := locked(t, db)
 	var wg sync.WaitGroup
 	for i := range ids {
-		wg.Go(func() { errs[i] = drafts[i].append(t.Context(), store, leases[i], "x", 1) })
+		wg.Go(func() { errs[i] = drafts[i].Append(t.Context(), store, leases[i], notes("x", 1)...) })
 	}
 	release()
 	wg.Wait()
@@ -91,7 +91,7 @@ func TestConnectionsThatFail(t *testing.T) {
 			store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 			check.Must(t, err)
 			d, lease := create(t, store, key)
-			check.Must(t, d.append(t.Context(), store, lease, "x", 3))
+			check.Must(t, d.Append(t.Context(), store, lease, notes("x", 3)...))
 			c.fails, _, _ = strings.Cut(operation, " ")
 			switch operation {
 			case "rollback":
@@ -111,7 +111,7 @@ func TestConnectionsThatFail(t *testing.T) {
 			if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
 				t.Errorf("got synchronous = %d, %v, want %d", level, err, full)
 			}
-			check.NoError(t, d.append(t.Context(), store, lease, "y", 1))
+			check.NoError(t, d.Append(t.Context(), store, lease, notes("y", 1)...))
 		})
 	}
 }
@@ -149,10 +149,10 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 // TestTextOfOthers keeps a name that is not UTF-8.
 func TestTextOfOthers(t *testing.T) {
 	store, _ := inSQLite(t).open(t)
-	d, records := begin(key)
-	head := ledger.HeadOf(&d.state)
+	d := ledgertest.New(key)
+	head := d.Head()
 	head.Agent = "caf\xe9"
-	check.Must(t, check.Err(store.Create(t.Context(), record.Holder{}, head, records)))
+	check.Must(t, check.Err(store.Create(t.Context(), record.Holder{}, head, d.Records)))
 	if log, err := store.Load(t.Context(), key); err != nil || log.Head.Agent != "caf\ufffd" {
 		t.Errorf("got %+v, %v", log, err)
 	}
@@ -170,9 +170,9 @@ func TestTriesAgain(t *testing.T) {
 				RETURN NEW;
 			END $$`,
 			`CREATE TRIGGER refuse BEFORE INSERT ON mcpchain_records FOR EACH ROW EXECUTE FUNCTION refuse()`)
-		check.NoError(t, d.append(t.Context(), store, lease, "x", 1), code)
+		check.NoError(t, d.Append(t.Context(), store, lease, notes("x", 1)...), code)
 		execute(t, db, `UPDATE bound SET n = 1000000`)
-		check.Text(t, d.append(t.Context(), store, lease, "x", 1), code, code)
+		check.Text(t, d.Append(t.Context(), store, lease, notes("x", 1)...), code, code)
 		var tries int
 		if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != 4+8 {
 			t.Errorf("%s: got %d tries, %v, want 12", code, tries, err)

@@ -133,7 +133,7 @@ func TestPostgresClock(t *testing.T) {
 	execute(t, db, `DROP FUNCTION clock_timestamp`, `UPDATE mcpchain_runs SET held = held - 3600000000000 - 60000000000`)
 	lease, err = store.Acquire(t.Context(), key, record.Holder{})
 	check.Must(t, err)
-	check.Must(t, d.append(t.Context(), store, lease, "x", 1))
+	check.Must(t, d.Append(t.Context(), store, lease, notes("x", 1)...))
 }
 
 // TestCount compares Count with List.
@@ -188,7 +188,7 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	d, lease := create(t, store, key)
 	const appends = 100
 	for range appends {
-		check.Must(t, d.append(t.Context(), store, lease, "x", 1))
+		check.Must(t, d.Append(t.Context(), store, lease, notes("x", 1)...))
 	}
 	execute(t, db, `SELECT pg_stat_force_next_flush()`)
 	var updates, inPlace int

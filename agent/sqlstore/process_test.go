@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,54 +23,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // childJob is the environment variable that makes the test binary a process that appends to a run.
 const childJob = "SQLSTORE_CHILD"
 
-var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-
-// draft is a run as its holder knows it.
-type draft struct{ state ledger.State }
-
-// add adds changes to the draft.
-func (d *draft) add(changes ...ledger.Change) (records []run.Record) {
-	for _, c := range changes {
-		r, err := d.state.Add(start.Add(time.Duration(d.state.Seq)*time.Second), c)
-		if err != nil {
-			panic(err)
-		}
-		records = append(records, r...)
-	}
-	return records
-}
-
-// next adds notes to the draft.
-func (d *draft) next(text string, n int) []run.Record {
-	value, _ := json.Marshal(text)
-	return d.add(slices.Repeat([]ledger.Change{&ledger.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
-}
-
-// begin returns a draft with one record.
-func begin(key run.Key) (*draft, []run.Record) {
-	d := new(draft)
-	return d, d.add(&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant})
-}
-
-// create creates a run whose lease has expired.
-func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease) {
-	t.Helper()
-	d, records := begin(key)
-	lease, err := store.Create(t.Context(), record.Holder{Name: "parent"}, ledger.HeadOf(&d.state), records)
-	check.Must(t, err)
-	return d, lease
-}
-
-// append adds a note to a run.
-func (d *draft) append(ctx context.Context, store record.Store, lease record.Lease, text string, n int) error {
-	records := d.next(text, n)
-	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
-}
+// What tests take from package ledgertest, by the names that they use often.
+var (
+	create = ledgertest.Create
+	notes  = ledgertest.Notes
+)
 
 // job is the task of a child.
 type job struct {
@@ -129,17 +91,13 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := ledger.StateOf(log.Records)
-	if err != nil {
-		return err
-	}
-	d := &draft{state: *s}
-	fmt.Println(d.state.Seq)
+	d := ledgertest.Of(log.Records)
+	fmt.Println(d.State.Seq)
 	for in := bufio.NewScanner(os.Stdin); j.Hold == 0 || in.Scan(); {
-		if err := d.append(ctx, store, lease, "by the child", 3); err != nil {
+		if err := d.Append(ctx, store, lease, notes("by the child", 3)...); err != nil {
 			return err
 		}
-		fmt.Println(d.state.Seq)
+		fmt.Println(d.State.Seq)
 	}
 	return nil
 }
@@ -217,9 +175,9 @@ func TestStoppedProcess(t *testing.T) {
 		p := begun(t, j)
 		p.seq(t)
 		check.Must(t, check.Err(io.WriteString(p.in, "go\n")))
-		d.next("by the child", 3)
-		if got := p.seq(t); got != d.state.Seq {
-			t.Fatalf("got record %d, want %d", got, d.state.Seq)
+		d.Add(notes("by the child", 3)...)
+		if got := p.seq(t); got != d.State.Seq {
+			t.Fatalf("got record %d, want %d", got, d.State.Seq)
 		}
 		signal(t, p, syscall.SIGSTOP)
 		lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
@@ -232,10 +190,10 @@ func TestStoppedProcess(t *testing.T) {
 		if got := p.line(t); !strings.HasPrefix(got, "error true") {
 			t.Errorf("got %q, want a conflict", got)
 		}
-		check.Must(t, d.append(t.Context(), store, lease, "by the parent", 1))
+		check.Must(t, d.Append(t.Context(), store, lease, notes("by the parent", 1)...))
 		log, err := store.Load(t.Context(), key)
-		if err != nil || log.Head.Seq != d.state.Seq {
-			t.Errorf("got %+v, %v, want %d records", log, err, d.state.Seq)
+		if err != nil || log.Head.Seq != d.State.Seq {
+			t.Errorf("got %+v, %v, want %d records", log, err, d.State.Seq)
 		}
 	})
 }
@@ -256,7 +214,7 @@ func TestProcessesAtOnce(t *testing.T) {
 				for i := range 50 {
 					key := run.Key{ID: fmt.Sprint(program, "-", i)}
 					d, lease := create(t, store, key)
-					err := d.question(t.Context(), store, lease)
+					err := d.Append(t.Context(), store, lease, ledgertest.Question("a"))
 					if err == nil {
 						err = store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
 					}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestDatabasesThatLose checks that New refuses a database that does not keep its commits.
@@ -39,7 +40,7 @@ func TestDatabasesThatLose(t *testing.T) {
 func TestSyncs(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.DialectSQLite)
 	db.SetMaxOpenConns(1) // so that the test queries the store's connection
-	var d *draft
+	var d *ledgertest.Draft
 	var lease record.Lease
 	var first uint64
 	for _, step := range []struct {
@@ -53,7 +54,7 @@ func TestSyncs(t *testing.T) {
 			lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
 			return err
 		}},
-		{"append", func() error { return d.append(t.Context(), store, lease, "x", 1) }},
+		{"append", func() error { return d.Append(t.Context(), store, lease, notes("x", 1)...) }},
 		{"renew", func() error { return store.Renew(t.Context(), lease, time.Hour) }},
 		{"refused", func() error {
 			if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{TTL: time.Hour}); !errors.Is(err, record.ErrNotFound) {
@@ -100,7 +101,7 @@ func TestCheckpoints(t *testing.T) {
 			check.Must(t, err)
 			d, lease := create(t, store, key)
 			for range c.appends {
-				check.Must(t, d.append(t.Context(), again, lease, strings.Repeat("x", 100<<10), 1))
+				check.Must(t, d.Append(t.Context(), again, lease, notes(strings.Repeat("x", 100<<10), 1)...))
 			}
 			if c.release {
 				check.Must(t, again.Release(t.Context(), lease))

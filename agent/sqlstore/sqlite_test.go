@@ -107,7 +107,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
-		check.Is(t, d.append(t.Context(), store, first, "late", 1), record.ErrConflict, "the holder of the deleted run")
+		check.Is(t, d.Append(t.Context(), store, first, notes("late", 1)...), record.ErrConflict, "the holder of the deleted run")
 	})
 }
 
@@ -117,12 +117,12 @@ func TestTwoVersions(t *testing.T) {
 	store, db := inSQLite(t).open(t)
 	key := run.Key{ID: "r"}
 	d, lease := create(t, store, key)
-	snapshot, err := ledger.NewSnapshot(&d.state)
+	snapshot, err := ledger.NewSnapshot(d.State)
 	check.Must(t, err)
-	r := d.add(snapshot)
-	check.Must(t, store.Append(t.Context(), lease, ledger.HeadOf(&d.state), r))
-	data := d.next("b", 1)[0].JSON
-	old := ledger.HeadOf(&d.state)
+	r := d.Add(snapshot)
+	check.Must(t, store.Append(t.Context(), lease, d.Head(), r))
+	data := d.Add(notes("b", 1)...)[0].JSON
+	old := d.Head()
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
 	check.Must(t, err)
@@ -137,7 +137,7 @@ func TestTwoVersions(t *testing.T) {
 	}
 	lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
 	check.Must(t, err)
-	check.Must(t, d.append(t.Context(), store, lease, "c", 1))
+	check.Must(t, d.Append(t.Context(), store, lease, notes("c", 1)...))
 	if log, err = record.LoadCurrent(t.Context(), store, key); err != nil || len(log.Records) != 3 {
 		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
 	}
@@ -155,7 +155,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	}
 	most := int64(0)
 	for range 20 {
-		check.Must(t, d.append(t.Context(), store, lease, strings.Repeat("x", 1<<20), 1))
+		check.Must(t, d.Append(t.Context(), store, lease, notes(strings.Repeat("x", 1<<20), 1)...))
 		most = max(most, size())
 	}
 	for range 3 { // the first checkpoint, and the first write after it
@@ -175,7 +175,7 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	keyOf := func(i int) run.Key { return run.Key{ID: fmt.Sprint("run ", i)} }
 	for i := range runs {
 		d, lease := create(t, store, keyOf(i))
-		check.Must(t, d.append(t.Context(), store, lease, strings.Repeat("x", 300<<10), 1))
+		check.Must(t, d.Append(t.Context(), store, lease, notes(strings.Repeat("x", 300<<10), 1)...))
 	}
 	size := func() (all int64) {
 		execute(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")

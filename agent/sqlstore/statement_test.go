@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestCompiledOnce checks that statements are compiled once for each connection, and closed
@@ -53,7 +53,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 	t.Helper()
 	d, lease := create(t, store, key)
 	steps := []func() error{
-		func() error { return d.question(t.Context(), store, lease) },
+		func() error { return d.Append(t.Context(), store, lease, ledgertest.Question("a")) },
 		func() error { return store.Renew(t.Context(), lease, time.Minute) },
 		func() error { return store.Release(t.Context(), lease) },
 		func() error {
@@ -64,7 +64,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 			return err
 		},
 		func() error { _, err := store.Load(t.Context(), key); return err },
-		func() error { return d.append(t.Context(), store, lease, "x", 8) },
+		func() error { return d.Append(t.Context(), store, lease, notes("x", 8)...) },
 		func() error { return store.Delete(t.Context(), key) },
 	}
 	for i, step := range steps {
@@ -72,12 +72,6 @@ func live(t *testing.T, store record.Store, key run.Key) {
 			t.Fatalf("step %d: %v", i, err)
 		}
 	}
-}
-
-// question opens a question of a run.
-func (d *draft) question(ctx context.Context, store record.Store, lease record.Lease) error {
-	records := d.add(&ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})
-	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
 
 // TestLoadWaits checks that a new connection waits for a lock.
@@ -110,13 +104,13 @@ func TestManyRecords(t *testing.T) {
 		store, _ := j.open(t)
 		d, lease := create(t, store, key)
 		for _, n := range []int{1, 8, 9, 1000, 17_000} {
-			if err := d.append(t.Context(), store, lease, "x", n); err != nil {
+			if err := d.Append(t.Context(), store, lease, notes("x", n)...); err != nil {
 				t.Fatalf("%d records: %v", n, err)
 			}
 		}
 		log, err := store.Load(t.Context(), key)
-		if err != nil || uint64(len(log.Records)) != d.state.Seq {
-			t.Errorf("got %d records, %v, want %d", len(log.Records), err, d.state.Seq)
+		if err != nil || uint64(len(log.Records)) != d.State.Seq {
+			t.Errorf("got %d records, %v, want %d", len(log.Records), err, d.State.Seq)
 		}
 	})
 }

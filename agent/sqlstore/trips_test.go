@@ -58,15 +58,15 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	for _, n := range []int{1, 3, 8} {
 		for try := range 3 {
 			before := asked.Load()
-			check.Must(t, d.append(t.Context(), store, lease, "x", n))
+			check.Must(t, d.Append(t.Context(), store, lease, notes("x", n)...))
 			if got := asked.Load() - before; try > 0 && got != 1 { // pgx prepares a statement at its first use
 				t.Errorf("%d records: the server was asked %d times, want once", n, got)
 			}
 		}
 	}
 	log, err := store.Load(t.Context(), key)
-	if err != nil || uint64(len(log.Records)) != d.state.Seq || log.Head.Seq != d.state.Seq {
-		t.Errorf("got %d records and a head at %d, %v, want %d", len(log.Records), log.Head.Seq, err, d.state.Seq)
+	if err != nil || uint64(len(log.Records)) != d.State.Seq || log.Head.Seq != d.State.Seq {
+		t.Errorf("got %d records and a head at %d, %v, want %d", len(log.Records), log.Head.Seq, err, d.State.Seq)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestPostgresAppendOfAnother(t *testing.T) {
 	var pid int
 	check.Must(t, other.QueryRowContext(t.Context(), `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`).Scan(&pid))
 	done := make(chan error, 1)
-	go func() { done <- d.append(t.Context(), store, lease, "x", 2) }()
+	go func() { done <- d.Append(t.Context(), store, lease, notes("x", 2)...) }()
 	for waits := 0; waits == 0; {
 		select {
 		case err := <-done:

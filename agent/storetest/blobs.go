@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // blobs returns the store as a BlobStore. It skips the test if the store is not one.
@@ -46,7 +47,7 @@ func (t *trial) named(b record.BlobStore, key run.Key, want ...string) {
 // blobsKept puts, replaces and reads blobs of several runs and tenants.
 func blobsKept(t *trial) {
 	b := t.blobs()
-	d := begin(one, said("first"))
+	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)
 	t.named(b, one)
 	t.put(b, lease, "b", []byte("two"))
@@ -54,7 +55,7 @@ func blobsKept(t *trial) {
 	t.put(b, lease, "b", []byte("\x00\n two again"))
 	t.named(b, one, "a-1", "b")
 	other := run.Key{Tenant: "other", ID: one.ID}
-	t.put(b, t.create(begin(other, said("first")), held), "b", []byte("another's"))
+	t.put(b, t.create(begin(other, ledgertest.Note("first")), held), "b", []byte("another's"))
 	t.keeps(b, one, "b", []byte("\x00\n two again"))
 	t.named(b, other, "b")
 	t.wants("a blob that is not there", errorOf(b.Blob(t.Context(), one, "c")), record.ErrNoBlob)
@@ -66,7 +67,7 @@ func blobsKept(t *trial) {
 // blobsFenced checks that only the latest lease can put blobs.
 func blobsFenced(t *trial) {
 	b := t.blobs()
-	d := begin(one, said("first"))
+	d := begin(one, ledgertest.Note("first"))
 	first := t.create(d, expired)
 	t.put(b, first, "a", []byte("of the first"))
 	second := t.acquire(one, held)
@@ -79,7 +80,7 @@ func blobsFenced(t *trial) {
 // blobsBounded checks the bounds of names and sizes.
 func blobsBounded(t *trial) {
 	b := t.blobs()
-	lease := t.create(begin(one, said("first")), held)
+	lease := t.create(begin(one, ledgertest.Note("first")), held)
 	for _, name := range []string{"", "A", "a/b", "..", "a b", string(bytes.Repeat([]byte("x"), 65))} {
 		if err := b.PutBlob(t.Context(), lease, name, nil); err == nil {
 			t.Errorf("the name %q was taken", name)
@@ -103,14 +104,14 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	store, grow := open(t)
 	tr := &trial{T: t, store: store}
 	full, beside, other := run.Key{Tenant: "full", ID: "a"}, run.Key{Tenant: "full", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
-	tr.put(tr.blobs(), tr.create(begin(full, said("first")), held), "a", []byte("small"))
+	tr.put(tr.blobs(), tr.create(begin(full, ledgertest.Note("first")), held), "a", []byte("small"))
 	tr.store = grow(full, record.MaxTenantBlobs-1<<10)
 	b, data := tr.blobs(), make([]byte, 2<<10)
-	lease := tr.create(begin(beside, said("first")), held)
+	lease := tr.create(begin(beside, ledgertest.Note("first")), held)
 	tr.wants("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
 	tr.named(b, beside)
 	tr.put(b, lease, "b", data[:16])
-	tr.put(b, tr.create(begin(other, said("first")), held), "b", data)
+	tr.put(b, tr.create(begin(other, ledgertest.Note("first")), held), "b", data)
 	tr.wants("delete", tr.store.Delete(t.Context(), full), nil)
 	tr.put(b, lease, "b", data)
 }
@@ -118,14 +119,14 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 // blobsDeleted checks that blobs are deleted with their run.
 func blobsDeleted(t *trial) {
 	b := t.blobs()
-	lease := t.create(begin(one, said("first")), held)
+	lease := t.create(begin(one, ledgertest.Note("first")), held)
 	t.put(b, lease, "a", []byte("gone"))
 	two := run.Key{ID: "two"}
-	t.put(b, t.create(begin(two, said("first")), held), "a", []byte("stays"))
+	t.put(b, t.create(begin(two, ledgertest.Note("first")), held), "a", []byte("stays"))
 	t.ok(t.store.Delete(t.Context(), one))
 	t.named(b, one)
 	t.wants("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
-	t.create(begin(one, said("again")), held)
+	t.create(begin(one, ledgertest.Note("again")), held)
 	t.named(b, one)
 	t.wants("a blob of the run before", errorOf(b.Blob(t.Context(), one, "a")), record.ErrNoBlob)
 	t.keeps(b, two, "a", []byte("stays"))

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // cancelRequests checks the cancel requests in the store.
@@ -35,17 +36,17 @@ func cancelRequest(t *trial) {
 	d, apart := begin(one), begin(other)
 	lease := t.create(d, expired)
 	t.create(apart, held)
-	at := d.state.Seq
+	at := d.State.Seq
 	t.requestCancel(one)
 	t.cancelRequests(record.CancelRequest{Key: one, Seq: at})
 	t.requestCancel(other)
-	t.append(lease, d, said("1"))
+	t.append(lease, d, ledgertest.Note("1"))
 	lease = t.acquire(one, held)
-	both := []record.CancelRequest{{Key: one, Seq: at}, {Key: other, Seq: apart.state.Seq}}
+	both := []record.CancelRequest{{Key: one, Seq: at}, {Key: other, Seq: apart.State.Seq}}
 	t.cancelRequests(both...)
-	t.append(lease, d, said("2"))
+	t.append(lease, d, ledgertest.Note("2"))
 	t.requestCancel(one)
-	both[0].Seq = d.state.Seq
+	both[0].Seq = d.State.Seq
 	t.cancelRequests(both...)
 	t.has(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
@@ -62,7 +63,7 @@ func cancelRequestOfEarlierInput(t *trial) {
 	lease := t.create(d, held)
 	t.requestCancel(one)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
-	end := d.state.Seq
+	end := d.State.Seq
 	t.requestCancel(one) // the run has ended
 	t.append(lease, d, &ledger.Said{})
 	got, err := t.store.CancelRequests(t.Context())
@@ -73,7 +74,7 @@ func cancelRequestOfEarlierInput(t *trial) {
 		}
 	}
 	t.requestCancel(one)
-	t.cancelRequests(record.CancelRequest{Key: one, Seq: d.state.Seq})
+	t.cancelRequests(record.CancelRequest{Key: one, Seq: d.State.Seq})
 }
 
 // cancelRun cancels a run that nobody holds, one whose holder ends it, and one whose holder
@@ -99,7 +100,7 @@ func cancelRun(t *trial) {
 	done, stop := t.cancelling(d)
 	stop()
 	t.wants("cancel what is stuck", <-done, record.ErrHeld)
-	t.cancelRequests(record.CancelRequest{Key: keys[2], Seq: d.state.Seq})
+	t.cancelRequests(record.CancelRequest{Key: keys[2], Seq: d.State.Seq})
 	t.ok(t.store.Release(t.Context(), lease))
 	t.ok(record.CancelRun(t.Context(), t.store, keys[2]))
 	t.isCancelled(keys[2])
@@ -107,12 +108,12 @@ func cancelRun(t *trial) {
 }
 
 // cancelling cancels a held run, and returns when its holder can see the request.
-func (t *trial) cancelling(d *draft) (done <-chan error, stop func()) {
+func (t *trial) cancelling(d *ledgertest.Draft) (done <-chan error, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	ended := make(chan error, 1)
-	go func() { ended <- record.CancelRun(ctx, t.store, d.key()) }()
+	go func() { ended <- record.CancelRun(ctx, t.store, keyOf(d)) }()
 	for {
 		switch got, err := t.store.CancelRequests(t.Context()); {
 		case err != nil:

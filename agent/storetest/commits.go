@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 var one = run.Key{Tenant: "acme", ID: "one"}
@@ -22,29 +23,29 @@ func create(t *trial) {
 }
 
 func createExists(t *trial) {
-	d := begin(one, said("first"))
+	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, expired)
-	second := begin(one, said("second"), said("third"))
-	t.wants("create again", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, second.head(), second.records)), record.ErrExists)
+	second := begin(one, ledgertest.Note("second"), ledgertest.Note("third"))
+	t.wants("create again", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, second.Head(), second.Records)), record.ErrExists)
 	t.has(d)
-	t.append(lease, d, said("more"))
+	t.append(lease, d, ledgertest.Note("more"))
 	t.has(d)
 }
 
 func createRefused(t *trial) {
-	d := begin(one, said("x"))
-	late := slices.Clone(d.records)
+	d := begin(one, ledgertest.Note("x"))
+	late := slices.Clone(d.Records)
 	late[0].Seq, late[1].Seq = 2, 3
-	empty := slices.Clone(d.records)
+	empty := slices.Clone(d.Records)
 	empty[1].JSON = nil
 	for name, records := range map[string][]run.Record{
 		"no records":         nil,
 		"no first record":    late,
-		"a gap":              {d.records[0], late[1]},
+		"a gap":              {d.Records[0], late[1]},
 		"no JSON":            empty,
-		"head of the second": d.records[:1],
+		"head of the second": d.Records[:1],
 	} {
-		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), records); err == nil {
+		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), records); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 		t.hasNone(one)
@@ -55,7 +56,7 @@ func createRefused(t *trial) {
 func load(t *trial) {
 	t.hasNone(one)
 	d := begin(one, opened("a", "b")...)
-	head, records := d.head(), slices.Clone(d.records)
+	head, records := d.Head(), slices.Clone(d.Records)
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, records)
 	t.ok(err)
 	t.reply(d, run.Reply{Question: "a", Action: run.ActionCancel})
@@ -64,15 +65,15 @@ func load(t *trial) {
 	log.Records[0], log.Head.Questions[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
 	_ = append(log.Records, run.Record{})
 	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
-	t.append(lease, d, said("y"))
+	t.append(lease, d, ledgertest.Note("y"))
 	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
 }
 
 func appendRecords(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
-	t.append(lease, d, said("1"))
-	t.append(lease, d, said("2"), &ledger.Suspended{Wake: start.Add(time.Hour)})
+	t.append(lease, d, ledgertest.Note("1"))
+	t.append(lease, d, ledgertest.Note("2"), &ledger.Suspended{Wake: start.Add(time.Hour)})
 	t.has(d)
 	t.append(lease, d, &ledger.Woken{}, &ledger.Ended{Status: run.StatusFinished})
 	t.has(d)
@@ -83,21 +84,21 @@ func appendWhole(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	before := begin(one)
-	records := d.next(said("1"), said("2"))
+	records := d.Add(ledgertest.Note("1"), ledgertest.Note("2"))
 	gap, empty := slices.Clone(records), slices.Clone(records)
 	gap[1].Seq++
 	empty[1].JSON = nil
-	other := d.head()
+	other := d.Head()
 	other.Key.ID = "other"
 	for _, c := range []struct {
 		name    string
 		head    run.Head
 		records []run.Record
 	}{
-		{"a gap", d.head(), gap},
-		{"no JSON", d.head(), empty},
-		{"no records", d.head(), nil},
-		{"head of the second", d.head(), records[:1]},
+		{"a gap", d.Head(), gap},
+		{"no JSON", d.Head(), empty},
+		{"no records", d.Head(), nil},
+		{"head of the second", d.Head(), records[:1]},
 		{"head of another run", other, records},
 	} {
 		if err := t.store.Append(t.Context(), lease, c.head, c.records); err == nil {
@@ -105,7 +106,7 @@ func appendWhole(t *trial) {
 		}
 		t.has(before)
 	}
-	if err := t.store.Append(t.Context(), lease, d.head(), records); err != nil {
+	if err := t.store.Append(t.Context(), lease, d.Head(), records); err != nil {
 		t.Error(err)
 	}
 	t.has(d)
@@ -114,10 +115,10 @@ func appendWhole(t *trial) {
 func appendConflict(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
-	records := d.next(said("1"))
+	records := d.Add(ledgertest.Note("1"))
 	tries := func(what string, lease record.Lease, records []run.Record, want error) {
 		t.Helper()
-		t.wants(what, t.store.Append(t.Context(), lease, d.head(), records), want)
+		t.wants(what, t.store.Append(t.Context(), lease, d.Head(), records), want)
 	}
 	tries("of another epoch", record.Lease{Key: one, Epoch: lease.Epoch + 1}, records, record.ErrConflict)
 	tries("of no epoch", record.Lease{Key: one}, records, record.ErrConflict)
@@ -125,15 +126,15 @@ func appendConflict(t *trial) {
 	tries("again", lease, records, record.ErrConflict)
 	t.has(d)
 	ahead := *d
-	ahead.state = must(ledger.StateOf(d.records))
-	ahead.next(said("2"))
-	last := ahead.next(said("3"))
-	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.head(), last), record.ErrConflict)
+	ahead.State = must(ledger.StateOf(d.Records))
+	ahead.Add(ledgertest.Note("2"))
+	last := ahead.Add(ledgertest.Note("3"))
+	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.Head(), last), record.ErrConflict)
 	t.has(d)
 	none := begin(run.Key{ID: "none"})
-	next := none.next(said("1"))
-	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: none.key(), Epoch: lease.Epoch}, none.head(), next), record.ErrConflict)
-	t.hasNone(none.key())
+	next := none.Add(ledgertest.Note("1"))
+	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: keyOf(none), Epoch: lease.Epoch}, none.Head(), next), record.ErrConflict)
+	t.hasNone(keyOf(none))
 }
 
 // appendLost checks what a holder finds that lost the result of an append with replies: its
@@ -141,22 +142,21 @@ func appendConflict(t *trial) {
 func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	before := must(ledger.StateOf(d.records))
 	replies := []run.Reply{yes("a")}
-	records := d.next(said("mine"))
+	records := d.Add(ledgertest.Note("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
-		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.head(), records, replies...), want)
+		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.Head(), records, replies...), want)
 		t.has(d, replies...)
 	}
-	t.append(lease, d, said("next"))
+	t.append(lease, d, ledgertest.Note("next"))
 	t.has(d, replies...)
 
 	t.ok(t.store.Release(t.Context(), lease))
-	late := &draft{state: before, records: slices.Clone(d.records[:len(d.records)-2])}
+	late := ledgertest.Of(d.Records[:len(d.Records)-2])
 	other := t.acquire(one, held)
-	records = late.next(said("too late"))
-	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.head(), records), record.ErrConflict)
-	t.append(other, d, said("of the other"))
+	records = late.Add(ledgertest.Note("too late"))
+	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.Head(), records), record.ErrConflict)
+	t.append(other, d, ledgertest.Note("of the other"))
 	t.has(d, replies...)
 }
 
@@ -186,10 +186,10 @@ func appendTakeovers(t *trial) {
 func appendExpired(t *trial) {
 	d := begin(one)
 	lease := t.create(d, expired)
-	t.append(lease, d, said("1"))
+	t.append(lease, d, ledgertest.Note("1"))
 	t.has(d)
 	lease = t.acquire(one, expired)
-	t.append(lease, d, said("2"))
+	t.append(lease, d, ledgertest.Note("2"))
 	t.has(d)
 }
 
@@ -197,13 +197,13 @@ func appendExpired(t *trial) {
 // and the replies.
 func appendOwnMembers(t *trial) {
 	d := begin(one, opened("a")...)
-	head := d.head()
+	head := d.Head()
 	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
-	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.records)
+	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.Records)
 	t.ok(err)
 	before := t.load(one).Head
-	records := d.next(said("1"))
-	head = d.head()
+	records := d.Add(ledgertest.Note("1"))
+	head = d.Head()
 	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
 	t.ok(t.store.Append(t.Context(), lease, head, records))
 	t.has(d)

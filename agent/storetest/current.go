@@ -6,20 +6,21 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // loadCurrent loads a run from its last snapshot on, and in full.
 func loadCurrent(t *trial) {
-	d := begin(one, said("first"))
+	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)
 	t.isCurrent(d)
-	t.append(lease, d, said("second"), said("third"))
+	t.append(lease, d, ledgertest.Note("second"), ledgertest.Note("third"))
 	t.isCurrent(d)
-	t.append(lease, d, said("before"), d.snapshotAfter(said("before")), said("after"))
+	t.append(lease, d, ledgertest.Note("before"), snapshotAfter(d, ledgertest.Note("before")), ledgertest.Note("after"))
 	t.isCurrent(d)
-	t.append(lease, d, said("more"))
+	t.append(lease, d, ledgertest.Note("more"))
 	t.isCurrent(d)
-	t.append(lease, d, d.snapshot())
+	t.append(lease, d, snapshot(d))
 	t.isCurrent(d)
 	t.has(d)
 	if log, err := record.LoadCurrent(t.Context(), t.store, run.Key{ID: "nobody"}); err == nil {
@@ -34,7 +35,7 @@ func loadCurrentReplies(t *trial) {
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.reply(d, first)
 	t.append(lease, d, &ledger.Replied{Reply: first})
-	t.append(lease, d, d.snapshot())
+	t.append(lease, d, snapshot(d))
 	t.append(lease, d, opened("open", "other")...)
 	second := run.Reply{Question: "open", Action: run.ActionDecline, At: start}
 	t.reply(d, second)
@@ -47,27 +48,27 @@ func loadCurrentReplies(t *trial) {
 	t.isCurrent(d, second)
 }
 
-// snapshotAfter returns the snapshot that follows a change not yet added.
-func (d *draft) snapshotAfter(c ledger.Change) ledger.Change {
-	later := &draft{state: must(ledger.StateOf(d.records))}
-	later.next(c)
-	return later.snapshot()
+// snapshotAfter returns the snapshot of a draft that follows a change not yet added.
+func snapshotAfter(d *ledgertest.Draft, c ledger.Change) ledger.Change {
+	later := ledgertest.Of(d.Records)
+	later.Add(c)
+	return snapshot(later)
 }
 
 // isCurrent checks that the store loads the state of a draft and the replies to its open
 // questions, without the records before the last snapshot if it is a CurrentLoader.
-func (t *trial) isCurrent(d *draft, replies ...run.Reply) {
+func (t *trial) isCurrent(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	log, err := record.LoadCurrent(t.Context(), t.store, d.key())
+	log, err := record.LoadCurrent(t.Context(), t.store, keyOf(d))
 	t.ok(err)
 	got, err := ledger.StateOf(log.Records)
 	t.ok(err)
-	if !bytes.Equal(encode(got), encode(d.state)) {
-		t.Errorf("got the state %s, want %s", encode(got), encode(d.state))
+	if !bytes.Equal(encode(got), encode(d.State)) {
+		t.Errorf("got the state %s, want %s", encode(got), encode(d.State))
 	}
 	want := *d
-	if _, ok := t.store.(record.CurrentLoader); ok && d.state.Snapshot > 0 {
-		want.records = d.records[d.state.Snapshot-d.records[0].Seq:]
+	if _, ok := t.store.(record.CurrentLoader); ok && d.State.Snapshot > 0 {
+		want.Records = d.Records[d.State.Snapshot-d.Records[0].Seq:]
 	}
 	if err := differs(log, &want, replies); err != nil {
 		t.Error(err)

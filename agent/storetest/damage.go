@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // The runs of Damage.
@@ -44,7 +45,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 			for n := range soundRuns {
 				tr.create(begin(run.Key{Tenant: soundKey.Tenant, ID: fmt.Sprint(n)}, opened("a")...), expired)
 			}
-			tr.append(tr.bad, d, said("the last"))
+			tr.append(tr.bad, d, ledgertest.Note("the last"))
 			damage(damagedKey)
 			c.test(tr)
 		})
@@ -105,16 +106,16 @@ func damagedReply(t *trial) {
 func damagedAppend(t *trial) {
 	before, err := t.store.Acquire(t.Context(), damagedKey, record.Holder{TTL: held})
 	d := begin(damagedKey, opened("a")...)
-	d.next(said("the last"))
+	d.Add(ledgertest.Note("the last"))
 	if err != nil { // the holder may continue
 		before = t.bad
 	}
-	records := d.next(said("more"))
-	if err := t.store.Append(t.Context(), before, d.head(), records); err == nil {
+	records := d.Add(ledgertest.Note("more"))
+	if err := t.store.Append(t.Context(), before, d.Head(), records); err == nil {
 		t.has(d) // the new head has repaired it
 	}
 	other := begin(soundKey, opened("a")...)
-	t.append(t.acquire(soundKey, held), other, said("x"))
+	t.append(t.acquire(soundKey, held), other, ledgertest.Note("x"))
 	t.has(other)
 }
 
@@ -136,7 +137,7 @@ func damagedLeases(t *trial) {
 // damagedCreate creates runs beside a damaged one.
 func damagedCreate(t *trial) {
 	d := begin(damagedKey)
-	t.wants("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), d.records)), record.ErrExists)
+	t.wants("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records)), record.ErrExists)
 	t.create(begin(run.Key{Tenant: "evil", ID: "next"}), held)
 	t.load(run.Key{Tenant: "evil", ID: "next"})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // namesRun checks that the errors of all methods contain the id of the run once.
@@ -17,27 +18,27 @@ func namesRun(t *trial) {
 		"load no run":               errorOf(t.store.Load(t.Context(), key)),
 		"acquire no run":            errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})),
 		"answer no run":             t.store.Reply(t.Context(), key, []run.Reply{yes("a")}),
-		"append to no run":          t.store.Append(t.Context(), none, d.head(), d.records, yes("a")),
+		"append to no run":          t.store.Append(t.Context(), none, d.Head(), d.Records, yes("a")),
 		"renew the lease of no run": t.store.Renew(t.Context(), none, held),
-		"create without records":    errorOf(t.store.Create(t.Context(), record.Holder{}, d.head(), nil)),
+		"create without records":    errorOf(t.store.Create(t.Context(), record.Holder{}, d.Head(), nil)),
 	})
 	lease := t.create(d, held)
 	t.reply(d, yes("a"))
-	before := d.records
-	records := d.next(said("1"))
-	behind := d.next(said("2"))
+	before := d.Records
+	records := d.Add(ledgertest.Note("1"))
+	behind := d.Add(ledgertest.Note("2"))
 	other := record.Lease{Key: key, Epoch: lease.Epoch + 1}
 	t.name(key, map[string]error{
-		"create again":                    errorOf(t.store.Create(t.Context(), record.Holder{}, begin(key, opened("a", "b")...).head(), before)),
+		"create again":                    errorOf(t.store.Create(t.Context(), record.Holder{}, begin(key, opened("a", "b")...).Head(), before)),
 		"acquire what is held":            errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})),
 		"another answer":                  t.store.Reply(t.Context(), key, []run.Reply{no("a")}),
 		"answer no question":              t.store.Reply(t.Context(), key, []run.Reply{yes("c")}),
-		"append another answer":           t.store.Append(t.Context(), lease, d.head(), append(records, behind...), no("a")),
-		"append an answer to no question": t.store.Append(t.Context(), lease, d.head(), append(records, behind...), yes("c")),
-		"append of another epoch":         t.store.Append(t.Context(), other, d.head(), append(records, behind...)),
-		"append no records":               t.store.Append(t.Context(), lease, d.head(), nil),
-		"append behind what is missing":   t.store.Append(t.Context(), lease, d.head(), behind),
-		"append what is not in order":     t.store.Append(t.Context(), lease, d.head(), []run.Record{behind[0], records[0]}),
+		"append another answer":           t.store.Append(t.Context(), lease, d.Head(), append(records, behind...), no("a")),
+		"append an answer to no question": t.store.Append(t.Context(), lease, d.Head(), append(records, behind...), yes("c")),
+		"append of another epoch":         t.store.Append(t.Context(), other, d.Head(), append(records, behind...)),
+		"append no records":               t.store.Append(t.Context(), lease, d.Head(), nil),
+		"append behind what is missing":   t.store.Append(t.Context(), lease, d.Head(), behind),
+		"append what is not in order":     t.store.Append(t.Context(), lease, d.Head(), []run.Record{behind[0], records[0]}),
 		"renew the lease of another":      t.store.Renew(t.Context(), other, held),
 	})
 }
@@ -74,12 +75,12 @@ func ended(t *trial) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	next := begin(key, opened("a")...)
-	records := next.next(said("1"))
+	records := next.Add(ledgertest.Note("1"))
 	other := begin(run.Key{ID: "run-4711"})
 	errs := map[string]error{
-		"create":  errorOf(t.store.Create(ctx, record.Holder{TTL: held}, other.head(), other.records)),
+		"create":  errorOf(t.store.Create(ctx, record.Holder{TTL: held}, other.Head(), other.Records)),
 		"load":    errorOf(t.store.Load(ctx, key)),
-		"append":  t.store.Append(ctx, lease, next.head(), records, yes("a")),
+		"append":  t.store.Append(ctx, lease, next.Head(), records, yes("a")),
 		"answer":  t.store.Reply(ctx, key, []run.Reply{yes("a")}),
 		"acquire": errorOf(t.store.Acquire(ctx, key, record.Holder{TTL: held})),
 		"renew":   t.store.Renew(ctx, lease, held),
@@ -98,7 +99,7 @@ func ended(t *trial) {
 	for what, err := range errs {
 		t.wants(what, err, context.Canceled)
 	}
-	t.hasNone(other.key())
+	t.hasNone(keyOf(other))
 	t.has(d)
 	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.Held.IsZero() {
 		t.Errorf("got %+v, want the lease as it was", got)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // keys checks that keys are distinct that a file system or a database might confuse, or take
@@ -15,7 +16,7 @@ func keys(t *trial) {
 		"'; DROP TABLE runs; --", `"`, "\n", "\t", "\x7f", "é", "e\u0301", "É", "ß", "ss", "日本", "\U0001f3f4", "\u200b", "\ufeff",
 		strings.Repeat("a", 1<<10), strings.Repeat("a", 1<<10-1) + "b", strings.Repeat("é", 1<<9),
 	}
-	var all []*draft
+	var all []*ledgertest.Draft
 	for _, name := range names {
 		all = append(all, begin(run.Key{ID: name}, opened(name)...), begin(run.Key{Tenant: name, ID: "a"}, opened(name)...))
 	}
@@ -23,24 +24,24 @@ func keys(t *trial) {
 	all = append(all, begin(run.Key{Tenant: "ab", ID: "c"}, opened("3")...), begin(run.Key{Tenant: "a", ID: "bc"}, opened("4")...))
 	for _, d := range all {
 		t.create(d, expired)
-		t.reply(d, yes(d.head().Questions[0]))
+		t.reply(d, yes(d.Head().Questions[0]))
 	}
 	for _, d := range all {
-		t.has(d, yes(d.head().Questions[0]))
-		lease := t.acquire(d.key(), expired)
-		t.append(lease, d, said(d.key().Tenant))
+		t.has(d, yes(d.Head().Questions[0]))
+		lease := t.acquire(keyOf(d), expired)
+		t.append(lease, d, ledgertest.Note(keyOf(d).Tenant))
 	}
 	for _, d := range all {
-		t.has(d, yes(d.head().Questions[0]))
+		t.has(d, yes(d.Head().Questions[0]))
 	}
 	if got := len(t.listed(record.Query{AllTenants: true})); got != len(all) {
 		t.Errorf("got %d runs in the list, want %d", got, len(all))
 	}
 	for i, d := range all {
-		t.ok(t.store.Delete(t.Context(), d.key()))
-		t.hasNone(d.key())
+		t.ok(t.store.Delete(t.Context(), keyOf(d)))
+		t.hasNone(keyOf(d))
 		if i+1 < len(all) {
-			t.has(all[i+1], yes(all[i+1].head().Questions[0]))
+			t.has(all[i+1], yes(all[i+1].Head().Questions[0]))
 		}
 	}
 }
@@ -51,7 +52,7 @@ func keysRefused(t *trial) {
 		{ID: strings.Repeat("a", 1<<10+1)}, {ID: "a", Tenant: strings.Repeat("a", 1<<10+1)},
 	} {
 		d := begin(key)
-		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), d.records); err == nil {
+		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records); err == nil {
 			t.Errorf("got no error for the key %.20q", key)
 		}
 		t.hasNone(key)
@@ -65,18 +66,18 @@ func keysRefused(t *trial) {
 func tenants(t *trial) {
 	mine, theirs := begin(run.Key{Tenant: "mine", ID: "1"}, opened("a")...), begin(run.Key{Tenant: "theirs", ID: "1"}, opened("a")...)
 	lease := t.create(mine, held)
-	t.hasNone(theirs.key())
+	t.hasNone(keyOf(theirs))
 	t.create(theirs, held)
 	t.reply(mine, yes("a"))
 	t.has(theirs)
-	t.append(lease, mine, said("x"))
+	t.append(lease, mine, ledgertest.Note("x"))
 	t.has(theirs)
-	records := theirs.next(said("y"))
-	forged := record.Lease{Key: mine.key(), Epoch: lease.Epoch}
-	if err := t.store.Append(t.Context(), forged, theirs.head(), records); err == nil {
+	records := theirs.Add(ledgertest.Note("y"))
+	forged := record.Lease{Key: keyOf(mine), Epoch: lease.Epoch}
+	if err := t.store.Append(t.Context(), forged, theirs.Head(), records); err == nil {
 		t.Error("got no error for the lease of another tenant")
 	}
 	t.has(mine, yes("a"))
-	t.ok(t.store.Delete(t.Context(), theirs.key()))
+	t.ok(t.store.Delete(t.Context(), keyOf(theirs)))
 	t.has(mine, yes("a"))
 }

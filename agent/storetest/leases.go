@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 func lease(t *trial) {
@@ -19,7 +19,7 @@ func lease(t *trial) {
 
 	d := begin(one)
 	first := t.create(d, held)
-	t.append(first, d, said("1"))
+	t.append(first, d, ledgertest.Note("1"))
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
 		err := errorOf(t.store.Acquire(t.Context(), one, record.Holder{Name: name, TTL: held}))
 		t.wants("acquire what is held", err, record.ErrHeld)
@@ -33,8 +33,8 @@ func lease(t *trial) {
 	}
 	t.ok(t.store.Release(t.Context(), first))
 	second := t.acquire(one, held)
-	if second.Epoch <= first.Epoch || second.Seq != d.head().Seq || !second.Created.Equal(d.head().Created) {
-		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.head().Seq, d.head().Created)
+	if second.Epoch <= first.Epoch || second.Seq != d.Head().Seq || !second.Created.Equal(d.Head().Created) {
+		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.Head().Seq, d.Head().Created)
 	}
 	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, second.Epoch)
@@ -117,8 +117,8 @@ func leaseStarved(t *trial) {
 		leases = append(leases, lease)
 		work.Go(func() {
 			for range appends {
-				records := d.next(said("more"))
-				if err := t.store.Append(t.Context(), lease, d.head(), records); err != nil {
+				records := d.Add(ledgertest.Note("more"))
+				if err := t.store.Append(t.Context(), lease, d.Head(), records); err != nil {
 					t.Errorf("append: %v", err)
 					return
 				}
@@ -178,7 +178,7 @@ func leaseRelease(t *trial) {
 	second := t.acquire(one, held)
 	t.ok(t.store.Release(t.Context(), first))
 	t.isHeld(one)
-	t.append(second, d, said("1"))
+	t.append(second, d, ledgertest.Note("1"))
 	t.has(d)
 }
 
@@ -188,16 +188,15 @@ func leaseWakesUp(t *trial) {
 	d := begin(one, opened("a")...)
 	first := t.create(d, expired)
 	stopped := begin(one, opened("a")...)
-	records := stopped.next(said("by the first"))
+	records := stopped.Add(ledgertest.Note("by the first"))
 
 	second := t.acquire(one, held)
-	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.head(), records), record.ErrConflict)
-	t.append(second, d, said("by the second"))
-	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.head(), records), record.ErrConflict)
-	again := must(ledger.StateOf(d.records))
-	late := &draft{state: again, records: d.records}
-	records = late.next(said("by the first"))
-	t.wants("append what follows", t.store.Append(t.Context(), first, late.head(), records), record.ErrConflict)
+	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.Head(), records), record.ErrConflict)
+	t.append(second, d, ledgertest.Note("by the second"))
+	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.Head(), records), record.ErrConflict)
+	late := ledgertest.Of(d.Records)
+	records = late.Add(ledgertest.Note("by the first"))
+	t.wants("append what follows", t.store.Append(t.Context(), first, late.Head(), records), record.ErrConflict)
 	t.wants("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
 	t.has(d)

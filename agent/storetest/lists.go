@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // listed returns the ids of the runs that a query selects.
@@ -33,7 +34,7 @@ func list(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	other := begin(run.Key{ID: "other"}, &ledger.Ended{Status: run.StatusFailed})
-	other.state.Agent.Name = "other"
+	other.State.Agent.Name = "other"
 	t.create(other, expired)
 
 	t.lists("all", record.Query{AllTenants: true}, "one", "other")
@@ -68,7 +69,7 @@ func listQuestions(t *trial) {
 		id := fmt.Sprint("run ", 6-i)
 		changes := opened("ask of " + id)
 		for range i / 2 {
-			changes = append(changes, said(id))
+			changes = append(changes, ledgertest.Note(id))
 		}
 		if i%3 > 0 {
 			changes = append(changes, &ledger.Suspended{})
@@ -122,17 +123,17 @@ func (t *trial) folded(key run.Key) *ledger.State {
 }
 
 // renewed appends to a run as another holder.
-func (t *trial) renewed(lease record.Lease, d *draft) record.Lease {
+func (t *trial) renewed(lease record.Lease, d *ledgertest.Draft) record.Lease {
 	t.Helper()
 	t.ok(t.store.Release(t.Context(), lease))
 	lease = t.acquire(lease.Key, held)
-	t.append(lease, d, said("more"))
+	t.append(lease, d, ledgertest.Note("more"))
 	return lease
 }
 
 func listOrder(t *trial) {
 	var all []string
-	leases, drafts := map[string]record.Lease{}, map[string]*draft{}
+	leases, drafts := map[string]record.Lease{}, map[string]*ledgertest.Draft{}
 	for i := range 5 {
 		id := fmt.Sprint(i)
 		drafts[id] = begin(run.Key{ID: id})
@@ -143,8 +144,8 @@ func listOrder(t *trial) {
 	t.create(begin(run.Key{ID: "0", Tenant: "b"}), expired)
 	t.lists("of one time", record.Query{}, all...)
 	t.lists("of one time, all tenants", record.Query{AllTenants: true}, append(slices.Clone(all), "9", "0")...)
-	t.append(leases["3"], drafts["3"], said("x"))
-	t.append(leases["1"], drafts["1"], said("x"), said("y"))
+	t.append(leases["3"], drafts["3"], ledgertest.Note("x"))
+	t.append(leases["1"], drafts["1"], ledgertest.Note("x"), ledgertest.Note("y"))
 	t.lists("newest first", record.Query{}, "1", "3", "0", "2", "4")
 	t.lists("limited", record.Query{Limit: 2}, "1", "3")
 	t.lists("limited and selected", record.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
@@ -168,9 +169,9 @@ func listOrder(t *trial) {
 
 func listDue(t *trial) {
 	now := time.Now()
-	suspended := func(id string, wake time.Time, questions ...string) *draft {
+	suspended := func(id string, wake time.Time, questions ...string) *ledgertest.Draft {
 		d := begin(run.Key{ID: id}, opened(questions...)...)
-		d.next(&ledger.Suspended{Wake: wake})
+		d.Add(&ledger.Suspended{Wake: wake})
 		return d
 	}
 	t.create(begin(run.Key{ID: "held"}), held)
@@ -201,12 +202,12 @@ func listDue(t *trial) {
 // listDueOrder checks the order of due runs.
 func listDueOrder(t *trial) {
 	now := time.Now()
-	create := func(id string, changes ...ledger.Change) *draft {
+	create := func(id string, changes ...ledger.Change) *ledgertest.Draft {
 		d := begin(run.Key{ID: id}, changes...)
 		t.create(d, expired)
 		return d
 	}
-	create("new", said("1"), said("2"), said("3"))
+	create("new", ledgertest.Note("1"), ledgertest.Note("2"), ledgertest.Note("3"))
 	create("old")
 	create("as old")
 	create("slept long", &ledger.Suspended{Wake: start.Add(-time.Hour)})
@@ -234,7 +235,7 @@ func listBody(t *trial) {
 		t.ok(err)
 		lease := t.acquire(head.Key, held)
 		d := begin(head.Key)
-		t.append(lease, d, said("x"))
+		t.append(lease, d, ledgertest.Note("x"))
 		t.has(d)
 		seen++
 		if seen == 2 {
@@ -267,8 +268,8 @@ func deleteRun(t *trial) {
 	t.hasNone(one)
 	t.lists("after a delete", record.Query{AllTenants: true}, "one")
 	t.has(other)
-	records := d.next(said("1"))
-	t.wants("append", t.store.Append(t.Context(), lease, d.head(), records), record.ErrConflict)
+	records := d.Add(ledgertest.Note("1"))
+	t.wants("append", t.store.Append(t.Context(), lease, d.Head(), records), record.ErrConflict)
 	t.wants("renew", t.store.Renew(t.Context(), lease, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), lease))
 	t.wants("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
@@ -288,14 +289,14 @@ func deleteCreated(t *trial) {
 		t.Errorf("got the lease %+v for both runs", first)
 	}
 	t.has(d)
-	records := old.next(said("1"))
-	t.wants("append", t.store.Append(t.Context(), first, old.head(), records), record.ErrConflict)
+	records := old.Add(ledgertest.Note("1"))
+	t.wants("append", t.store.Append(t.Context(), first, old.Head(), records), record.ErrConflict)
 	t.wants("renew", t.store.Renew(t.Context(), first, expired), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
 	if got := t.load(one).Head; !got.Held.After(time.Now()) {
 		t.Errorf("got a run held until %s, want a time to come", got.Held)
 	}
 	t.reply(d, no("a"))
-	t.append(second, d, said("2"))
+	t.append(second, d, ledgertest.Note("2"))
 	t.has(d, no("a"))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // exportImport exports, deletes, imports and verifies a run with replies.
@@ -15,9 +16,9 @@ func exportImport(t *trial) {
 	lease := t.create(d, expired)
 	t.append(lease, d, &ledger.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
 	for range 3 { // more than an import holds in memory
-		t.append(lease, d, said("<"+strings.Repeat("x", 3<<20)))
+		t.append(lease, d, ledgertest.Note("<"+strings.Repeat("x", 3<<20)))
 	}
-	t.append(lease, d, d.snapshot())
+	t.append(lease, d, snapshot(d))
 	t.append(lease, d, opened("a", "b")...)
 	t.reply(d, yes("b"))
 	var out bytes.Buffer
@@ -31,6 +32,6 @@ func exportImport(t *trial) {
 	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
 		t.Errorf("verify: got %v, %v", key, err)
 	}
-	t.append(t.acquire(one, held), d, said("after"))
+	t.append(t.acquire(one, held), d, ledgertest.Note("after"))
 	t.has(d, yes("b"))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // prune checks that a pruned run loads, continues, and can be exported as before, with the
@@ -18,17 +19,17 @@ func prune(t *trial) {
 	lease := t.create(d, held)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.reply(d, first)
-	t.append(lease, d, &ledger.Replied{Reply: first}, said("before"))
+	t.append(lease, d, &ledger.Replied{Reply: first}, ledgertest.Note("before"))
 	t.prunes(0) // there is no snapshot
-	t.append(lease, d, d.snapshot())
-	t.append(lease, d, said("after"))
+	t.append(lease, d, snapshot(d))
+	t.append(lease, d, ledgertest.Note("after"))
 	t.append(lease, d, opened("open")...)
 	t.reply(d, yes("open"))
 	t.prunes(0) // it is held
 	t.ok(t.store.Release(t.Context(), lease))
 	t.prunes(1)
 	t.prunes(1) // it was pruned before
-	d.records = d.records[d.state.Snapshot-1:]
+	d.Records = d.Records[d.State.Snapshot-1:]
 	t.has(d, yes("open"))
 	t.isCurrent(d, yes("open"))
 	other := first
@@ -44,10 +45,10 @@ func prune(t *trial) {
 	}
 	t.has(d, yes("open"))
 	lease = t.acquire(one, held)
-	t.append(lease, d, replied(yes("open")), said("more"))
-	later := &draft{state: must(ledger.StateOf(d.records)), records: d.records}
-	t.append(lease, later, later.snapshot())
-	t.append(lease, later, said("last"))
+	t.append(lease, d, replied(yes("open")), ledgertest.Note("more"))
+	later := ledgertest.Of(d.Records)
+	t.append(lease, later, snapshot(later))
+	t.append(lease, later, ledgertest.Note("last"))
 	t.has(later)
 	t.isCurrent(later)
 	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
@@ -55,7 +56,7 @@ func prune(t *trial) {
 	}
 	t.ok(t.store.Release(t.Context(), lease))
 	t.prunes(1)
-	later.records = later.records[later.state.Snapshot-d.records[0].Seq:]
+	later.Records = later.Records[later.State.Snapshot-d.Records[0].Seq:]
 	t.has(later)
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 const many = 16 // goroutines that do the same at once
@@ -35,12 +35,12 @@ func (t *trial) race(want error, do func(i int) error) (won []int) {
 }
 
 func createAtOnce(t *trial) {
-	drafts := make([]*draft, many)
+	drafts := make([]*ledgertest.Draft, many)
 	for i := range drafts {
-		drafts[i] = begin(one, said(fmt.Sprint(i)))
+		drafts[i] = begin(one, ledgertest.Note(fmt.Sprint(i)))
 	}
 	won := t.race(record.ErrExists, func(i int) error {
-		_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, drafts[i].head(), drafts[i].records)
+		_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, drafts[i].Head(), drafts[i].Records)
 		return err
 	})
 	if len(won) != 1 {
@@ -54,13 +54,13 @@ func appendAtOnce(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	for range 8 {
-		drafts := make([]*draft, many)
+		drafts := make([]*ledgertest.Draft, many)
 		for i := range drafts {
-			drafts[i] = &draft{state: must(ledger.StateOf(d.records)), records: slices.Clip(d.records)}
-			drafts[i].next(said(fmt.Sprint(i)))
+			drafts[i] = ledgertest.Of(d.Records)
+			drafts[i].Add(ledgertest.Note(fmt.Sprint(i)))
 		}
 		won := t.race(record.ErrConflict, func(i int) error {
-			return t.store.Append(t.Context(), lease, drafts[i].head(), drafts[i].records[len(d.records):])
+			return t.store.Append(t.Context(), lease, drafts[i].Head(), drafts[i].Records[len(d.Records):])
 		})
 		if len(won) != 1 {
 			t.Fatalf("got the winners %v, want one", won)
@@ -84,7 +84,7 @@ func acquireAtOnce(t *trial) {
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
 	}
-	t.append(leases[won[0]], d, said("1"))
+	t.append(leases[won[0]], d, ledgertest.Note("1"))
 	t.ok(t.store.Release(t.Context(), leases[won[0]]))
 
 	t.race(nil, take(record.Holder{TTL: expired}))
@@ -98,9 +98,9 @@ func acquireAtOnce(t *trial) {
 	if len(epochs) != many {
 		t.Errorf("got %d epochs, want %d", len(epochs), many)
 	}
-	records := d.next(said("2"))
+	records := d.Add(ledgertest.Note("2"))
 	if won := t.race(record.ErrConflict, func(i int) error {
-		return t.store.Append(t.Context(), leases[i], d.head(), records)
+		return t.store.Append(t.Context(), leases[i], d.Head(), records)
 	}); len(won) != 1 || leases[won[0]] != last {
 		t.Errorf("got the winners %v, want the last holder", won)
 	}
@@ -127,12 +127,12 @@ func appendRepliesAtOnce(t *trial) {
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
 	next := begin(one, opened("a")...)
-	records := next.next(said("1"))
+	records := next.Add(ledgertest.Note("1"))
 	replies := make([]run.Reply, many)
 	won := t.race(record.ErrReplied, func(i int) error {
 		replies[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		if i == many/2 {
-			return t.store.Append(t.Context(), lease, next.head(), records, replies[i])
+			return t.store.Append(t.Context(), lease, next.Head(), records, replies[i])
 		}
 		return t.store.Reply(t.Context(), one, []run.Reply{replies[i]})
 	})
@@ -162,7 +162,7 @@ func loadAtOnce(t *trial) {
 		question, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
 		t.append(lease, d, opened(question)...)
 		t.reply(d, yes(question))
-		t.append(lease, d, append([]ledger.Change{replied(yes(question)), said("x")}, opened("q"+next)...)...)
+		t.append(lease, d, append([]ledger.Change{replied(yes(question)), ledgertest.Note("x")}, opened("q"+next)...)...)
 		t.append(lease, d, replied(no("q"+next)))
 	}
 	stop()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // laterVersion checks that the store keeps records and members of a later version.
@@ -21,9 +22,9 @@ func laterVersion(t *trial) {
 	for _, text := range later {
 		var r run.Record
 		t.ok(json.Unmarshal([]byte(text), &r))
-		d.records = append(d.records, r)
-		d.state.Seq, d.state.Updated = r.Seq, r.At
-		t.ok(t.store.Append(t.Context(), lease, d.head(), d.records[r.Seq-1:]))
+		d.Records = append(d.Records, r)
+		d.State.Seq, d.State.Updated = r.Seq, r.At
+		t.ok(t.store.Append(t.Context(), lease, d.Head(), d.Records[r.Seq-1:]))
 	}
 	for i, r := range t.load(one).Records[1:] {
 		if got := bytesOf(r); string(got) != later[i] {
@@ -33,7 +34,7 @@ func laterVersion(t *trial) {
 }
 
 func oddTexts(t *trial) {
-	d := begin(one, said("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
+	d := begin(one, ledgertest.Note("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
 	lease := t.create(d, held)
 	t.append(lease, d, &ledger.Called{}, &ledger.Responded{
 		Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{
@@ -47,12 +48,12 @@ func oddTexts(t *trial) {
 
 // large stores a record of 10 MiB.
 func large(t *trial) {
-	d := begin(one, said(strings.Repeat("x", 1<<20)))
+	d := begin(one, ledgertest.Note(strings.Repeat("x", 1<<20)))
 	lease := t.create(d, held)
-	t.append(lease, d, said(strings.Repeat(strings.Repeat("x", 1<<10)+"<é>\n", 10<<10)), said("small"))
-	t.append(lease, d, said("after"))
+	t.append(lease, d, ledgertest.Note(strings.Repeat(strings.Repeat("x", 1<<10)+"<é>\n", 10<<10)), ledgertest.Note("small"))
+	t.append(lease, d, ledgertest.Note("after"))
 	t.has(d)
-	if got := len(bytesOf(d.records[2])); got < 10<<20 || bytes.Count(bytesOf(d.records[2]), []byte("<")) == 0 {
+	if got := len(bytesOf(d.Records[2])); got < 10<<20 || bytes.Count(bytesOf(d.Records[2]), []byte("<")) == 0 {
 		t.Errorf("got a record of %d bytes, want 10 MiB", got)
 	}
 }

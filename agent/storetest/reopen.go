@@ -7,6 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // Reopen tests that a store has everything after it was closed and opened again. Each call of
@@ -19,11 +20,11 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	first.create(over, held)
 	first.create(gone, held)
 	lease := first.acquire(one, held)
-	first.append(lease, d, said("1"))
+	first.append(lease, d, ledgertest.Note("1"))
 	first.reply(d, yes("a"), yes("b"))
 	first.append(lease, d, replied(yes("a")))
 	first.append(lease, d, &ledger.Suspended{})
-	first.wants("delete", s.Delete(t.Context(), gone.key()), nil)
+	first.wants("delete", s.Delete(t.Context(), keyOf(gone)), nil)
 	before := first.load(one).Head
 	closeStore()
 
@@ -32,7 +33,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	second := &trial{T: t, store: s}
 	second.has(d, yes("b"))
 	second.has(over)
-	second.hasNone(gone.key())
+	second.hasNone(keyOf(gone))
 	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 func yes(question string) run.Reply {
@@ -31,7 +32,7 @@ func reply(t *trial) {
 	t.reply(d, no("c"), yes("a"))
 	t.has(d, yes("a"), no("c"))
 	t.reply(d)
-	t.append(lease, d, said("1"))
+	t.append(lease, d, ledgertest.Note("1"))
 	t.has(d, yes("a"), no("c"))
 	t.append(lease, d, replied(yes("a")))
 	t.has(d, no("c"))
@@ -99,11 +100,11 @@ func replyToClosed(t *trial) {
 func appendReplies(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
-	t.appendWith(lease, d, []run.Reply{yes("a")}, replied(yes("a")), said("1"))
+	t.appendWith(lease, d, []run.Reply{yes("a")}, replied(yes("a")), ledgertest.Note("1"))
 	t.has(d)
 	t.reply(d, yes("a"))
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
-	t.appendWith(lease, d, []run.Reply{yes("b")}, said("2"))
+	t.appendWith(lease, d, []run.Reply{yes("b")}, ledgertest.Note("2"))
 	t.has(d, yes("b"))
 	t.reply(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, replied(yes("b")))
@@ -119,9 +120,9 @@ func appendRepliesRefused(t *trial) {
 	t.reply(d, no("b"))
 	tries := func(what string, want error, lease record.Lease, replies ...run.Reply) {
 		t.Helper()
-		next := &draft{state: must(ledger.StateOf(d.records)), records: d.records}
-		records := next.next(opened("c")...)
-		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, replies...), want)
+		next := ledgertest.Of(d.Records)
+		records := next.Add(opened("c")...)
+		t.wants(what, t.store.Append(t.Context(), lease, next.Head(), records, replies...), want)
 		t.has(d, no("b"))
 	}
 	tries("with another answer", record.ErrReplied, lease, yes("a"), yes("b"))
@@ -130,10 +131,10 @@ func appendRepliesRefused(t *trial) {
 	tries("with an answer to a question of its own", run.ErrNotAsked, lease, yes("c"))
 	tries("of another epoch", record.ErrConflict, record.Lease{Key: one, Epoch: lease.Epoch + 1}, yes("a"))
 	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: run.Key{ID: "none"}, Epoch: 1},
-		begin(run.Key{ID: "none"}).head(), begin(run.Key{ID: "none"}).records, yes("a")), record.ErrConflict)
+		begin(run.Key{ID: "none"}).Head(), begin(run.Key{ID: "none"}).Records, yes("a")), record.ErrConflict)
 	behind := begin(one, opened("a")...)
-	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.head(), behind.records[1:], yes("a")), record.ErrConflict)
+	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.Head(), behind.Records[1:], yes("a")), record.ErrConflict)
 	t.has(d, no("b"))
-	t.appendWith(lease, d, []run.Reply{yes("a")}, said("1"))
+	t.appendWith(lease, d, []run.Reply{yes("a")}, ledgertest.Note("1"))
 	t.has(d, yes("a"), no("b"))
 }

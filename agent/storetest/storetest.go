@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // Run runs all tests. Each calls open for an empty store.
@@ -109,84 +110,53 @@ const (
 	expired = -time.Hour // long ago, also for a store that read the clock earlier
 )
 
-var start = time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC)
-
-// draft is a run as its holder knows it.
-type draft struct {
-	state   *ledger.State
-	records []run.Record
-}
+var start = ledgertest.Start
 
 // begin returns a draft with the beginning of a run.
-func begin(key run.Key, changes ...ledger.Change) *draft {
-	d := &draft{state: new(ledger.State)}
-	d.next(&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "helper"}})
-	d.next(changes...)
-	return d
-}
+var begin = ledgertest.New
 
-// next adds changes to the draft, a second apart, and returns their records.
-func (d *draft) next(changes ...ledger.Change) []run.Record {
-	first := len(d.records)
-	for _, c := range changes {
-		e := ledger.Entry{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
-		if _, later := c.(*ledger.Unknown); later {
-			d.state.Seq, d.state.Updated = e.Seq, e.At
-		} else if err := ledger.Apply(d.state, e); err != nil {
-			panic(err)
-		}
-		d.records = append(d.records, must(e.Encode()))
-	}
-	return d.records[first:]
-}
+// keyOf returns the key of a draft.
+func keyOf(d *ledgertest.Draft) run.Key { return d.Head().Key }
 
-// snapshot returns the change that adds a snapshot.
-func (d *draft) snapshot() ledger.Change {
-	c, err := ledger.NewSnapshot(d.state)
+// snapshot returns the change that adds a snapshot of a draft.
+func snapshot(d *ledgertest.Draft) ledger.Change {
+	c, err := ledger.NewSnapshot(d.State)
 	if err != nil {
 		panic(err)
 	}
 	return c
 }
 
-func (d *draft) head() run.Head { return ledger.HeadOf(d.state) }
-
-func (d *draft) key() run.Key { return d.head().Key }
-
 // opened returns the changes that open questions.
 func opened(ids ...string) (changes []ledger.Change) {
 	for _, id := range ids {
-		changes = append(changes, &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}})
+		changes = append(changes, ledgertest.Question(id))
 	}
 	return changes
 }
 
-func said(text string) ledger.Change {
-	return &ledger.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
-}
-
 // create stores a draft, with a lease of that duration.
-func (t *trial) create(d *draft, ttl time.Duration) record.Lease {
+func (t *trial) create(d *ledgertest.Draft, ttl time.Duration) record.Lease {
 	t.Helper()
-	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.head(), d.records)
+	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.Head(), d.Records)
 	t.ok(err)
-	if lease.Key != d.key() || lease.Seq != d.head().Seq || !lease.Created.Equal(d.head().Created) {
-		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, d.key(), d.head().Created, d.head().Seq)
+	if lease.Key != keyOf(d) || lease.Seq != d.Head().Seq || !lease.Created.Equal(d.Head().Created) {
+		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, keyOf(d), d.Head().Created, d.Head().Seq)
 	}
 	return lease
 }
 
 // append adds changes to a draft and to its run.
-func (t *trial) append(lease record.Lease, d *draft, changes ...ledger.Change) {
+func (t *trial) append(lease record.Lease, d *ledgertest.Draft, changes ...ledger.Change) {
 	t.Helper()
 	t.appendWith(lease, d, nil, changes...)
 }
 
 // appendWith adds changes to a draft and, with replies, to its run.
-func (t *trial) appendWith(lease record.Lease, d *draft, replies []run.Reply, changes ...ledger.Change) {
+func (t *trial) appendWith(lease record.Lease, d *ledgertest.Draft, replies []run.Reply, changes ...ledger.Change) {
 	t.Helper()
-	records := d.next(changes...)
-	t.ok(t.store.Append(t.Context(), lease, d.head(), records, replies...))
+	records := d.Add(changes...)
+	t.ok(t.store.Append(t.Context(), lease, d.Head(), records, replies...))
 }
 
 func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
@@ -199,9 +169,9 @@ func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 	return lease
 }
 
-func (t *trial) reply(d *draft, replies ...run.Reply) {
+func (t *trial) reply(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	t.ok(t.store.Reply(t.Context(), d.key(), replies))
+	t.ok(t.store.Reply(t.Context(), keyOf(d), replies))
 }
 
 func (t *trial) load(key run.Key) *record.Log {
@@ -212,9 +182,9 @@ func (t *trial) load(key run.Key) *record.Log {
 }
 
 // has checks that the store has a draft, with replies to its open questions.
-func (t *trial) has(d *draft, replies ...run.Reply) {
+func (t *trial) has(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	if err := differs(t.load(d.key()), d, replies); err != nil {
+	if err := differs(t.load(keyOf(d)), d, replies); err != nil {
 		t.Error(err)
 	}
 }
@@ -250,8 +220,8 @@ func (t *trial) ok(err error) {
 }
 
 // differs returns the difference between a log and a draft.
-func differs(log *record.Log, d *draft, replies []run.Reply) error {
-	want := d.head()
+func differs(log *record.Log, d *ledgertest.Draft, replies []run.Reply) error {
+	want := d.Head()
 	want.Replies = len(replies)
 	if len(log.Head.OpenQuestions) == 0 { // left out by a store that encrypts
 		want.OpenQuestions = nil
@@ -259,11 +229,11 @@ func differs(log *record.Log, d *draft, replies []run.Reply) error {
 	if got := stored(log.Head); !bytes.Equal(encode(got), encode(want)) {
 		return fmt.Errorf("got the head %s, want %s", encode(got), encode(want))
 	}
-	if len(log.Records) != len(d.records) {
-		return fmt.Errorf("got %d records, want %d", len(log.Records), len(d.records))
+	if len(log.Records) != len(d.Records) {
+		return fmt.Errorf("got %d records, want %d", len(log.Records), len(d.Records))
 	}
 	for i, r := range log.Records {
-		if got, want := bytesOf(r), bytesOf(d.records[i]); !bytes.Equal(got, want) {
+		if got, want := bytesOf(r), bytesOf(d.Records[i]); !bytes.Equal(got, want) {
 			return fmt.Errorf("got the record %.1000s, want %.1000s", got, want)
 		}
 	}

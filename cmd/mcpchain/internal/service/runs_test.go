@@ -15,21 +15,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // keepRun keeps a run of ada in a database.
 func keepRun(t *testing.T, store record.Store, id string, changes ...ledger.Change) {
 	t.Helper()
-	s := new(ledger.State)
-	begun := &ledger.Begun{V: ledger.Version, ID: id, Tenant: "ada", Agent: ledger.AgentName{Name: "service"}}
-	records, err := s.Add(time.Now().AddDate(0, -1, 0).UTC(), append([]ledger.Change{begun}, changes...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Create(t.Context(), record.Holder{}, ledger.HeadOf(s), records); err != nil {
-		t.Fatal(err)
-	}
+	begun := &ledger.Begun{ID: id, Tenant: "ada", Agent: ledger.AgentName{Name: "service"}}
+	ledgertest.Keep(t, store, ledgertest.Since(time.Now().AddDate(0, -1, 0).UTC(), begun, changes...))
 }
 
 // TestOperations runs the commands of the operator's guide, one after the other.

@@ -11,23 +11,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // keep stores a conversation. Older programs did not store its folder, which is then "".
 func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	t.Helper()
-	begun := &ledger.Begun{V: ledger.Version, ID: id, Agent: ledger.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
+	begun := &ledger.Begun{ID: id, Agent: ledger.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
 	if folder != "" {
 		begun.Vars = map[string]json.RawMessage{folderVar: json.RawMessage(strconv.Quote(folder))}
 	}
-	state := new(ledger.State)
-	first, err := state.Add(at, begun)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Create(t.Context(), record.Holder{Name: "h"}, ledger.HeadOf(state), first); err != nil {
-		t.Fatal(err)
-	}
+	ledgertest.Keep(t, store, ledgertest.Since(at, begun))
 }
 
 // The newest conversation of the folder is continued, or else the newest one whose folder is not known.

@@ -12,23 +12,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // keep stores a conversation of Ada.
 func keep(t *testing.T, store record.Store, id string, at time.Time, changes ...ledger.Change) {
 	t.Helper()
 	begun := &ledger.Begun{
-		V: ledger.Version, ID: id, Tenant: "Ada", Agent: ledger.AgentName{Name: agentName},
+		ID: id, Tenant: "Ada", Agent: ledger.AgentName{Name: agentName},
 		Messages: []run.Message{run.Text(run.RoleUser, "hello")},
 	}
-	state := new(ledger.State)
-	records, err := state.Add(at, append([]ledger.Change{begun}, changes...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Create(t.Context(), record.Holder{}, ledger.HeadOf(state), records); err != nil {
-		t.Fatal(err)
-	}
+	ledgertest.Keep(t, store, ledgertest.Since(at, begun, changes...))
 }
 
 // TestSignedInOfAnOldConversation continues a conversation that is not in the first page of the list.
