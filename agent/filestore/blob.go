@@ -34,11 +34,13 @@ type counted struct {
 	at   time.Time
 }
 
+// tenantDir returns the directory of the blobs of a tenant.
 func (s *directory) tenantDir(key run.Key) string {
 	sum := sha256.Sum256([]byte(key.Tenant))
 	return filepath.Join(s.dir, "blobs", hex.EncodeToString(sum[:]))
 }
 
+// blobDir returns the directory of the blobs of a run.
 func (s *directory) blobDir(key run.Key) string {
 	return filepath.Join(s.tenantDir(key), strings.TrimSuffix(nameOf(key), suffix))
 }
@@ -49,6 +51,7 @@ func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string
 	return wrap("keep a blob of", lease.Key, err)
 }
 
+// putBlob writes a blob. The caller holds the lock of the run.
 func (s *directory) putBlob(key run.Key, name string, data []byte) error {
 	dir := s.blobDir(key)
 	ofRun, old, err := s.blobSizes(dir, name)
@@ -99,7 +102,8 @@ func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
 	return s.readChecked(filepath.Join(s.blobDir(key), name))
 }
 
-// readChecked reads a file of writeChecked.
+// readChecked reads a file of writeChecked. The error matches [record.ErrNoBlob] if there is none, and
+// [record.ErrCorrupt] if its checksum is wrong.
 func (s *directory) readChecked(path string) ([]byte, error) {
 	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +178,8 @@ func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 	return all, one, err
 }
 
-// ofTenant returns the approximate size of the blobs of a tenant.
+// ofTenant returns the size of the blobs of a tenant. It is approximate: for a minute the store only
+// adds what it writes itself.
 func (s *directory) ofTenant(key run.Key) (size int64, err error) {
 	s.mu.Lock()
 	c, ok := s.tenants[key.Tenant]
@@ -213,7 +218,7 @@ func (s *directory) count(key run.Key, more int64) {
 	}
 }
 
-// removeBlobs removes the blobs of a run.
+// removeBlobs removes the blobs of a run and their directory, which may be absent.
 func (s *directory) removeBlobs(key run.Key) error {
 	dir := s.blobDir(key)
 	size, _, err := s.blobSizes(dir, "")

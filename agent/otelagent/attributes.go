@@ -51,12 +51,16 @@ func tokens(counts ...attribute.KeyValue) []attribute.KeyValue {
 	return slices.DeleteFunc(counts, func(c attribute.KeyValue) bool { return c.Value.AsInt64() <= 0 })
 }
 
+// finish returns the attribute of the reason why a reply ended, none if it is unknown.
 func finish(reason string) []attribute.KeyValue {
 	if reason == "" {
 		return nil
 	}
 	return []attribute.KeyValue{keyFinish.StringSlice([]string{reason})}
 }
+
+// The attributes of the three kinds of spans: those that are known when a span starts, and those that
+// are known when it ends.
 
 func invocationStart(v *agent.Invocation) []attribute.KeyValue {
 	return slices.Concat([]attribute.KeyValue{keyConversation.String(v.Run)},
@@ -103,7 +107,8 @@ var modelErrors = map[model.ErrorKind]string{
 	model.ErrorRefused: "content_filter", model.ErrorInvalid: "invalid_request",
 }
 
-// errorType returns the error type of an error, "" for nil.
+// errorType returns the error type of an error, "" for nil. It comes from the kind of the error and
+// never from its text, which may quote a model or a server.
 func errorType(err error) string {
 	switch {
 	case err == nil:

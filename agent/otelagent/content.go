@@ -50,6 +50,7 @@ type message struct {
 	Finish string   `json:"finish_reason,omitempty"` // of output; required by version 1.41 of the conventions
 }
 
+// invocation returns the content of a span invoke_agent: what the run was told and what it answered.
 func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 	out := slices.Concat(w.instructions(v.System), w.messages(keyInputMessages, v.History))
 	if v.Output != nil {
@@ -58,15 +59,18 @@ func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 	return out
 }
 
+// inference returns the content of a span chat: the request, and the reply if there is one.
 func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
-	q := v.Request
-	out := slices.Concat(w.instructions(q.System), w.messages(keyInputMessages, q.Messages), w.tools(q.Tools))
+	asked := v.Request
+	out := slices.Concat(w.instructions(asked.System), w.messages(keyInputMessages, asked.Messages), w.tools(asked.Tools))
 	if v.Response != nil {
 		out = append(out, w.output(*v.Response, v.Finish)...)
 	}
 	return out
 }
 
+// execution returns the content of a span execute_tool. Arguments that are not an object, and what is
+// longer than the limit, are left out. A result that is not an object becomes its member "content".
 func (w *writer) execution(v *agent.Execution) []attribute.KeyValue {
 	out := text(keyToolDescription, w.cut(v.Description))
 	if arguments := v.Arguments; isObject(arguments) && len(arguments) <= w.limit {
@@ -85,6 +89,7 @@ func (w *writer) execution(v *agent.Execution) []attribute.KeyValue {
 	return out
 }
 
+// instructions returns the attribute of the instructions, none without any.
 func (w *writer) instructions(system string) []attribute.KeyValue {
 	if system == "" {
 		return nil
@@ -151,6 +156,7 @@ func (w *writer) list(key attribute.Key, items [][]byte) []attribute.KeyValue {
 	return []attribute.KeyValue{key.String(value)}
 }
 
+// message translates a message. The media of a result follow it as parts of their own.
 func (w *writer) message(m run.Message) message {
 	out := message{Role: m.Role, Parts: make([]part, 0, len(m.Parts))}
 	for i := range m.Parts {
@@ -162,6 +168,7 @@ func (w *writer) message(m run.Message) message {
 	return out
 }
 
+// part translates a part. What the conventions do not know is text.
 func (w *writer) part(p *run.Part) part {
 	switch p.Type {
 	case run.PartReasoning:
@@ -176,6 +183,7 @@ func (w *writer) part(p *run.Part) part {
 	return w.text("text", p.Text)
 }
 
+// text returns a part with a text that is cut to the bound.
 func (w *writer) text(kind, content string) part {
 	content = w.cut(content)
 	return part{Type: kind, Content: &content}
@@ -197,7 +205,8 @@ func (w *writer) response(p *run.Part) json.RawMessage {
 	return encode(w.cut(p.Text))
 }
 
-// media returns a part of media, without data that is too long or in a URL.
+// media returns a part of media. Data that is too long, or in a URL, is left out: then the part has its
+// size.
 func (w *writer) media(p *run.Part) part {
 	out := part{Type: "uri", Modality: modality(p), MIMEType: p.MIMEType}
 	switch {
@@ -228,7 +237,7 @@ func modality(p *run.Part) string {
 // longest returns the bound of one text within an attribute, in bytes.
 func (w *writer) longest() int { return w.limit / 8 }
 
-// cut cuts a text to the bound.
+// cut cuts a text to the bound, and replaces what is not UTF-8.
 func (w *writer) cut(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= w.longest() {
@@ -242,6 +251,7 @@ func (w *writer) cut(s string) string {
 	return s[:n] + mark
 }
 
+// isObject reports whether a text is a JSON object.
 func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
 }

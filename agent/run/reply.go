@@ -62,6 +62,7 @@ func Check(q *Question, r Reply, now time.Time) error {
 	return nil
 }
 
+// fits returns the reason why a reply is invalid, nil if it is not.
 func (q *Question) fits(r Reply) error {
 	takes := actions[q.Kind]
 	switch {
@@ -201,6 +202,7 @@ func (q *Question) RanWith(result string) Reply { return q.with(ActionKnown, res
 // NotRun returns a reply saying that a call in doubt did not run. It is sent again.
 func (q *Question) NotRun() Reply { return q.with(ActionNotRun, "") }
 
+// with returns a reply to the question.
 func (q *Question) with(action Action, reason string) Reply {
 	return Reply{Question: q.ID, Action: action, Reason: reason}
 }

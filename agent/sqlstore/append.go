@@ -69,7 +69,7 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 		args = append(args, it.name, sum(it.data), it.data)
 	}
 	text := s.d.statement(appendRecords[len(items)-1])
-	return kept(ctx, func() error {
+	return attempt(ctx, func() error {
 		return s.retry(ctx, func() error {
 			give, err := s.turns.take(ctx, s)
 			if err != nil {
@@ -117,6 +117,7 @@ func checkAppend(lease record.Lease, head run.Head, records []run.Record) error 
 	return record.CheckAppend(stored, lease, head, records)
 }
 
+// encode returns the columns of a head and the rows of records.
 func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 	data, err := encodeHead(head)
 	if err != nil {
@@ -142,6 +143,7 @@ func (t *tx) countReplies(ctx context.Context, head run.Head) error {
 	return t.updateReplies(ctx, head)
 }
 
+// updateReplies stores head.Replies, and since when the run is due because of them.
 func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
 	_, err := t.exec(ctx, updateReplies, head.Replies, due(head), head.Key.Tenant, head.Key.ID)
 	return err

@@ -103,8 +103,8 @@ func (g *group) passOn(batch []*waiting, own *waiting) {
 	}
 }
 
-// commit makes changes in one transaction. If one of them fails, each gets a transaction of its
-// own, so that only that one fails.
+// commit makes changes in one transaction, and sets their errors. If one of them fails, each gets a
+// transaction of its own, so that only that one fails.
 func (s *database) commit(ctx context.Context, batch []*waiting) {
 	if len(batch) == 1 {
 		batch[0].err = s.once(ctx, batch[0].leases, batch[0].change)
@@ -125,7 +125,8 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 // failed.
 var errChangeFailed = errors.New("a change failed")
 
-// together makes changes in one transaction.
+// together makes changes in one transaction. A change that is refused has its error, and the others
+// are committed. After any other error none of them is, unless it is that of the commit.
 func (s *database) together(ctx context.Context, batch []*waiting) error {
 	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
 	t, err := s.begin(ctx, !records)

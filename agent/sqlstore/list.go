@@ -56,7 +56,7 @@ type row struct {
 	updated, due int64
 }
 
-// page reads at most size rows after last.
+// page reads at most size rows after last, or the first ones if that is nil.
 func (s *database) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
 	query, args := selectPage(q, last, size)
 	err = s.reading(ctx, func(c querier) error {
@@ -94,8 +94,8 @@ func (s *database) Count(ctx context.Context, q record.Query) (n int, err error)
 	return subject.Result(n, err, "count runs")
 }
 
-// since is the time when a due run became due. In the column due the least number means that it
-// is due at any time.
+// since is [run.Head.DueSince] in SQL. In the column due the least number stands for a run that is due
+// whatever the time is.
 const since = `(CASE WHEN due = -9223372036854775808 THEN updated ELSE due END)`
 
 const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs`

@@ -26,7 +26,8 @@ func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
-// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on.
+// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on, and
+// all of them if these are not complete.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
 	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head
@@ -71,38 +72,41 @@ type loading struct {
 	replies map[string]run.Reply
 }
 
+// read takes all rows.
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
 	for rows.Next() {
-		var part, n, m, ttl int64
+		var part, first, second, ttl int64
 		var replies int
 		var data []byte
-		if err := rows.Scan(&part, &n, &m, &ttl, &replies, &data); err != nil {
+		if err := rows.Scan(&part, &first, &second, &ttl, &replies, &data); err != nil {
 			return err
 		}
-		if err := l.take(key, part, n, m, ttl, replies, data); err != nil {
+		if err := l.take(key, part, first, second, ttl, replies, data); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-func (l *loading) take(key run.Key, part, n, m, ttl int64, replies int, data []byte) (err error) {
+// take takes a row of selectLog: the head with its epoch and the end of its lease, a record with its
+// number and checksum, or a reply, whose checksum is second.
+func (l *loading) take(key run.Key, part, first, second, ttl int64, replies int, data []byte) (err error) {
 	switch part {
 	case headPart:
 		l.found = true
-		l.log.Head, err = decodeHead(key, data, n, m, ttl, replies)
+		l.log.Head, err = decodeHead(key, data, first, second, ttl, replies)
 	case recordPart:
 		var r run.Record
-		if err = decode(data, m, &r); err != nil {
-			return fmt.Errorf("read record %d: %w", n, err)
+		if err = decode(data, second, &r); err != nil {
+			return fmt.Errorf("read record %d: %w", first, err)
 		}
-		if r.Seq != uint64(n) {
-			return fmt.Errorf("%w: record %d is in the row of record %d", record.ErrCorrupt, r.Seq, n)
+		if r.Seq != uint64(first) {
+			return fmt.Errorf("%w: record %d is in the row of record %d", record.ErrCorrupt, r.Seq, first)
 		}
 		l.log.Records = append(l.log.Records, r)
 	case replyPart:
 		var a run.Reply
-		if err = decode(data, m, &a); err != nil {
+		if err = decode(data, second, &a); err != nil {
 			return fmt.Errorf("read an answer: %w", err)
 		}
 		l.replies[a.Question] = a
@@ -110,7 +114,8 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, replies int, data []b
 	return err
 }
 
-// check sorts what was read, and checks that it is complete.
+// check sorts what was read, and checks that it is complete. The error matches [record.ErrNotFound] if
+// there is no head, and [record.ErrCorrupt] if a record is missing.
 func (l *loading) check() error {
 	if !l.found {
 		return record.ErrNotFound
@@ -125,8 +130,8 @@ func (l *loading) check() error {
 			return fmt.Errorf("%w: record %d stands where record %d should", record.ErrCorrupt, r.Seq, want)
 		}
 	}
-	if n := first + uint64(len(l.log.Records)) - 1; n != l.log.Head.Seq {
-		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, n, l.log.Head.Seq)
+	if last := first + uint64(len(l.log.Records)) - 1; last != l.log.Head.Seq {
+		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, last, l.log.Head.Seq)
 	}
 	for _, question := range l.log.Head.Questions {
 		if a, ok := l.replies[question]; ok {

@@ -46,7 +46,8 @@ type renewals struct {
 	end  *time.Timer
 }
 
-// do makes a change of leases.
+// do makes a change of leases on the connection, and keeps it for another one. After an error the
+// connection is closed, and the next change gets another.
 func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c change) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,7 @@ func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c cha
 	return nil
 }
 
-// release returns the connection to the pool.
+// release returns the connection to the pool. The caller holds the lock.
 func (r *renewals) release() {
 	if r.conn != nil {
 		_ = r.conn.Close()
@@ -80,6 +81,7 @@ func (r *renewals) release() {
 	}
 }
 
+// transact makes a change in a transaction on the connection.
 func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
 	begun, err := r.conn.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation})
 	if err != nil {
@@ -95,6 +97,7 @@ func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
 // maxRenewed bounds the leases of one statement, because databases bound its parameters.
 const maxRenewed = 300
 
+// renewAll renews leases with one statement, and returns those that are not the latest of their runs.
 func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	now, err := t.d.now(ctx, t)
 	if err != nil {

@@ -18,6 +18,7 @@ func (s *database) Reply(ctx context.Context, key run.Key, replies []run.Reply) 
 	return subject.Wrap(err, "answer run %q", key.ID)
 }
 
+// reply stores replies and their number. It changes nothing if the run has them.
 func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	head, err := t.head(ctx, key)
 	if err != nil {

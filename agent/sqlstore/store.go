@@ -58,6 +58,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	return s, nil
 }
 
+// settle keeps the settings of connections that write.
 func (s *database) settle(ctx context.Context) error {
 	return s.reading(ctx, func(q querier) (err error) {
 		s.settings, err = s.d.settle(ctx, q)
@@ -65,7 +66,8 @@ func (s *database) settle(ctx context.Context) error {
 	})
 }
 
-// reading calls read with a connection.
+// reading calls read with a connection: in SQLite one that waits for locks of other processes, at a
+// server one of the pool, in its turn.
 func (s *database) reading(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
 		give, err := s.turns.take(ctx, s)
@@ -93,7 +95,7 @@ func (s *database) writing(ctx context.Context, c change) error { return s.write
 func (s *database) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
 
 func (s *database) write(ctx context.Context, leases bool, c change) error {
-	return kept(ctx, func() error {
+	return attempt(ctx, func() error {
 		if s.d.group {
 			return s.group.do(ctx, leases, c)
 		}
@@ -101,8 +103,9 @@ func (s *database) write(ctx context.Context, leases bool, c change) error {
 	})
 }
 
-// kept calls write and returns its error as one of the store.
-func kept(ctx context.Context, write func() error) error {
+// attempt calls write unless the context has ended. It returns the error of a refusal without its
+// mark, and an error of a driver with that of the context if that has ended meanwhile.
+func attempt(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func one(ctx context.Context, q querier, query string, args []any, columns ...an
 
 func isNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// each calls take for each row.
+// each calls take for each row, until it returns an error.
 func each(ctx context.Context, q querier, query string, args []any, take func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

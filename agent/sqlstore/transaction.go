@@ -23,6 +23,7 @@ type change func(context.Context, *tx) error
 // refusal is the error of a change that contradicts what is stored.
 type refusal struct{ err error }
 
+// refuse marks an error as a refusal. It keeps nil.
 func refuse(err error) error {
 	if err == nil {
 		return nil
@@ -84,7 +85,8 @@ func (t *tx) commit(ctx context.Context) error {
 	return subject.Wrap(err, "commit")
 }
 
-// rollback ends the transaction without its changes.
+// rollback ends the transaction without its changes. It waits for a server for rollbackTime at most:
+// a connection whose transaction could not be rolled back is not used again.
 func (t *tx) rollback(ctx context.Context) {
 	late := time.AfterFunc(rollbackTime, t.end)
 	err := t.tx.Rollback()
@@ -141,6 +143,7 @@ func (t *tx) one(ctx context.Context, refusal error, query string, args []any, c
 	return err
 }
 
+// run runs a statement, the compiled one if there is one.
 func (t *tx) run(ctx context.Context, text string, args []any) (sql.Result, error) {
 	if stmt := t.statement(ctx, text); stmt != nil {
 		return stmt.ExecContext(ctx, args...)

@@ -86,8 +86,10 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	return records, nil
 }
 
+// empty reports whether there is no change, or a nil pointer.
 func empty(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
 
+// take applies a change to the run, and adds what it spends.
 func take(s *State, r Entry) error {
 	if err := follows(s, r.Change); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // CheckReply checks a reply to a question of a run or its sub-agents. The error matches
-// [ErrNotAsked] if the question is not open; see [Check] for other errors.
+// [run.ErrNotAsked] if the question is not open; see [run.Check] for other errors.
 func CheckReply(s *State, a run.Reply, now time.Time) error {
 	q, _ := s.find(a.Question)
 	if q == nil {
@@ -22,7 +22,7 @@ func CheckReply(s *State, a run.Reply, now time.Time) error {
 // CheckOpen checks replies to the questions of a run whose last state is s. It returns those to
 // open questions, with the present time where a reply has none. Replies to other questions are
 // left to the store, which knows the replies to closed questions. The error matches
-// [ErrExpired] or [ErrUnfit].
+// [run.ErrExpired] or [run.ErrUnfit].
 func CheckOpen(s *State, replies []run.Reply) (open []run.Reply, err error) {
 	now := time.Now()
 	for _, a := range Dated(replies) {

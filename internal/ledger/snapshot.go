@@ -8,7 +8,7 @@ import (
 )
 
 // A snapshot is a [Noted] that has the state of the run before it. A process that takes over an
-// old run reads only the records from the last snapshot on. [Store].Load still returns the
+// old run reads only the records from the last snapshot on. Load of a store still returns the
 // earlier ones. Programs that do not know snapshots ignore them.
 
 // minSnapshot is the fewest records between two snapshots.

@@ -201,7 +201,7 @@ func (s *State) results(at time.Time) (run.Message, error) {
 	return m, nil
 }
 
-// drop removes the matching open questions. It copies the slice, which callers may hold.
+// drop removes the matching open questions. It modifies a copy of the slice, because callers may hold it.
 func (s *State) drop(match func(*run.Question) bool) {
 	if slices.ContainsFunc(s.Questions, match) {
 		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), match)
@@ -296,11 +296,11 @@ func Open(s *State) []*run.Question {
 	return questions
 }
 
-// MaxQuestions bounds [Head].OpenQuestions in bytes, because each change of a run writes its
+// MaxQuestions bounds [run.Head].OpenQuestions in bytes, because each change of a run writes its
 // head.
 const MaxQuestions = 2 << 10
 
-// questionsOf returns Head.OpenQuestions.
+// questionsOf returns [run.Head].OpenQuestions: nothing if they are too long, or cannot be encoded.
 func questionsOf(open []*run.Question) json.RawMessage {
 	size := 0
 	for _, q := range open {

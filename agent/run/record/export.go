@@ -63,6 +63,7 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	return nil
 }
 
+// writeExport writes the lines of a run.
 func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
 	first := exported{Version: 1, Head: log.Head, Records: len(log.Records), Answers: log.Replies, Blobs: len(blobs)}
 	first.Head.Epoch, first.Head.Held, first.Head.Replies = 0, time.Time{}, 0
@@ -90,6 +91,7 @@ func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
 	return json.NewEncoder(w).Encode(exportEnd{hex.EncodeToString(sum.Sum(nil))})
 }
 
+// writeLine writes the JSON of a value, which has no line break.
 func writeLine(w io.Writer, v json.Marshaler) error {
 	data, err := v.MarshalJSON()
 	if err == nil {
@@ -130,6 +132,7 @@ type imported struct {
 	blobs   []exportBlob
 }
 
+// readExport reads the lines of a run, and compares their checksum.
 func readExport(r io.Reader) (*imported, error) {
 	lines := newLineReader(r)
 	var first exported
@@ -164,6 +167,7 @@ type lineReader struct {
 	sum   hash.Hash
 }
 
+// newLineReader returns a reader of lines of at most maxExportLine bytes.
 func newLineReader(r io.Reader) *lineReader {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxExportLine)
@@ -180,6 +184,7 @@ func (r *lineReader) read(what string, decode func([]byte) error) error {
 	return decode(r.lines.Bytes())
 }
 
+// into returns a function that decodes JSON into v.
 func into(v any) func([]byte) error {
 	return func(data []byte) error { return json.Unmarshal(data, v) }
 }
@@ -197,8 +202,8 @@ func (r *lineReader) checkSum() error {
 	return nil
 }
 
-// keep stores a run in chunks, each with its head. Encrypted records are stored at once,
-// because the heads between chunks are unknown.
+// keep stores a run in chunks, each with its head, then its replies. Encrypted records are stored at
+// once, because the heads between chunks are unknown. If it fails, a part may be stored.
 func (in *imported) keep(ctx context.Context, store Store) error {
 	if len(in.records) == 0 {
 		return errors.New("it has no records")
@@ -211,9 +216,9 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 	if err != nil {
 		return err
 	}
-	before := in.records[0].Seq - 1 // number of records that were pruned
-	n := int(heads[0].Seq - before)
-	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:n])
+	pruned := in.records[0].Seq - 1 // number of records before the first
+	stored := int(heads[0].Seq - pruned)
+	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:stored])
 	if err != nil {
 		return err
 	}
@@ -222,11 +227,12 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 			return err
 		}
 	}
-	for _, h := range heads[1:] {
-		if err := store.Append(ctx, lease, h, in.records[n:h.Seq-before]); err != nil {
+	for _, head := range heads[1:] {
+		end := int(head.Seq - pruned)
+		if err := store.Append(ctx, lease, head, in.records[stored:end]); err != nil {
 			return err
 		}
-		n = int(h.Seq - before)
+		stored = end
 	}
 	if len(in.replies) > 0 {
 		return store.Reply(ctx, in.head.Key, in.replies)

@@ -141,15 +141,17 @@ type runKeys struct {
 	derived map[string]*subkeys // by the name of their secret
 }
 
+// subkeys are the keys that a secret gives a run.
 type subkeys struct {
 	aead   cipher.AEAD
-	nonces []byte
+	nonces []byte // the key by which nonces are derived
 	mark   []byte // distinguishes runs
 }
 
+// of returns the keys of a run. They are for one goroutine.
 func (k *Keys) of(run run.Key) *runKeys { return &runKeys{k, run, map[string]*subkeys{}} }
 
-// under returns the keys that a secret gives the run.
+// under returns the keys that a secret gives the run. It derives them once.
 func (k *runKeys) under(secret string) *subkeys {
 	if d := k.derived[secret]; d != nil {
 		return d
@@ -192,7 +194,8 @@ func (k *runKeys) seal(secret, kind, at string, text []byte, seed string) []byte
 	return keys.aead.Seal(append(box, nonce...), nonce, text, proved)
 }
 
-// unseal opens a box.
+// unseal opens a box of that kind and place. The error matches one of the errors of decryption: each
+// bound is checked before the bytes behind it are read.
 func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 	if len(box) < 2 {
 		return nil, ErrTruncated

@@ -119,6 +119,7 @@ func checkSnapshot(current *Log, want *ledger.State) error {
 	return err
 }
 
+// encodeHead returns the JSON of a head, or the text of its error, which differs from any head.
 func encodeHead(h run.Head) []byte {
 	data, err := json.Marshal(h)
 	if err != nil {

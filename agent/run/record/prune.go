@@ -53,6 +53,7 @@ func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 	return n, nil
 }
 
+// pruneRun prunes a run, which it holds meanwhile.
 func pruneRun(ctx context.Context, store Store, pruner Pruner, key run.Key) error {
 	lease, err := store.Acquire(ctx, key, Holder{Name: "prune", TTL: time.Minute})
 	if err != nil {

@@ -140,6 +140,7 @@ type stream struct {
 	last bool // there is no further page
 }
 
+// entry is a pair of [Store].List.
 type entry struct {
 	head run.Head
 	err  error
@@ -162,7 +163,8 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 	return len(s.page) > 0
 }
 
-// openOf returns the questions of one run.
+// openOf returns the questions of one run: from its head if that has them, else from its records. If
+// these cannot be read, it returns one question with the reason in Err.
 func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestion, err error) {
 	questions, ok := questionsIn(head)
 	if !ok {

@@ -37,9 +37,10 @@ type sealedBatch struct {
 	BatchRenewer
 }
 
+// sealedStore is the store of [Sealed] in another one.
 type sealedStore struct {
-	Store
-	keys *Keys
+	Store // with ciphertext
+	keys  *Keys
 }
 
 func (s *sealedStore) Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error) {
@@ -155,6 +156,7 @@ func (s *sealedStore) storeSealed(key run.Key, replies []run.Reply, keep func([]
 	return answered
 }
 
+// sealReplies encrypts replies with a secret. Only the question and the time of a reply stay readable.
 func (s *sealedStore) sealReplies(secret string, key run.Key, replies []run.Reply) ([]run.Reply, error) {
 	sealed, keys := make([]run.Reply, len(replies)), s.keys.of(key)
 	for i, a := range replies {
@@ -166,7 +168,7 @@ func (s *sealedStore) sealReplies(secret string, key run.Key, replies []run.Repl
 		}
 		content, err := json.Marshal(&ledger.Sealed{Box: keys.seal(secret, "answer", a.Question, data, "")})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
 		}
 		sealed[i] = run.Reply{Question: a.Question, Action: actionSealed, Content: content, At: a.At}
 	}
@@ -178,6 +180,7 @@ const actionSealed run.Action = "sealed"
 
 var errUnsealed = errors.New("it is not sealed")
 
+// openReply decrypts a reply of sealReplies.
 func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
 	var in ledger.Sealed
 	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
@@ -195,6 +198,7 @@ func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
 	return said, nil
 }
 
+// sealAll encrypts records. Only their numbers and times stay readable.
 func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, error) {
 	sealed, keys := make([]run.Record, len(records)), s.keys.of(key)
 	for i, r := range records {
@@ -210,6 +214,7 @@ func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, 
 	return sealed, nil
 }
 
+// openRecord decrypts the record that stands where number seq belongs.
 func (k *runKeys) openRecord(seq uint64, r run.Record) (run.Record, error) {
 	e, err := ledger.Decode(r)
 	if err != nil {
