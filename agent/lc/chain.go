@@ -41,10 +41,12 @@ type WaitingError struct {
 	Questions []*run.Question
 }
 
+// Error says which run waits, and for how many questions.
 func (e *WaitingError) Error() string {
 	return fmt.Sprintf("run %q waits for a person: it has %d open questions", e.Run, len(e.Questions))
 }
 
+// chain is the chain of [Chain].
 type chain struct {
 	agent   *agent.Agent
 	handler callbacks.Handler // may be nil
@@ -79,7 +81,8 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	return map[string]any{outputKey: answer}, nil
 }
 
-// run runs the agent and returns its answer.
+// run runs the agent and returns its answer. It ends the run if the streaming function fails, and leaves
+// it waiting for a person if it does.
 func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string, error) {
 	events := c.agent.Events(ctx, agent.Text(text), c.options...)
 	if c.handler != nil {
@@ -111,6 +114,7 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 	return answer, nil
 }
 
+// streamFunc is a streaming function of langchaingo.
 type streamFunc = func(ctx context.Context, chunk []byte) error
 
 // streaming returns the streaming function of a call. Other options are an error.

@@ -29,6 +29,7 @@ func History(store record.Store, key run.Key, name string) schema.ChatMessageHis
 	return &history{store: store, key: key, agent: name}
 }
 
+// history is the history of [History]. Nothing of the run is kept between calls.
 type history struct {
 	store record.Store
 	key   run.Key
@@ -111,7 +112,7 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 	return nil
 }
 
-// hold calls f with a lease of the run, if the run has ended.
+// hold calls f with a lease of the run. It is an error if the run has not ended, or is held.
 func (h *history) hold(ctx context.Context, f func(*ledger.State, record.Lease) error) error {
 	lease, err := h.store.Acquire(ctx, h.key, holder())
 	if err != nil {
@@ -128,7 +129,7 @@ func (h *history) hold(ctx context.Context, f func(*ledger.State, record.Lease) 
 	return f(s, lease)
 }
 
-// state loads the run.
+// state loads the run. It is an error if the run belongs to another agent.
 func (h *history) state(ctx context.Context) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, h.store, h.key)
 	if err != nil {
@@ -139,7 +140,7 @@ func (h *history) state(ctx context.Context) (*ledger.State, error) {
 		return nil, fmt.Errorf("load run %q: %w", h.key.ID, err)
 	}
 	if s.Agent.Name != h.agent {
-		return nil, fmt.Errorf("the run is of agent %q, and this is %q", s.Agent.Name, h.agent)
+		return nil, fmt.Errorf("run %q is of agent %q, and not of %q", h.key.ID, s.Agent.Name, h.agent)
 	}
 	return s, nil
 }
@@ -151,6 +152,7 @@ func (h *history) release(ctx context.Context, lease record.Lease) {
 	_ = h.store.Release(ctx, lease) // it expires otherwise
 }
 
+// holder names this process as the holder of a run.
 func holder() record.Holder {
 	host, _ := os.Hostname()
 	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: holdFor}
