@@ -29,22 +29,17 @@ type CSP struct {
 
 // readCSP returns the valid sources, and lists the others.
 func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
-	for _, list := range []struct {
-		name string
-		into *[]string
-		kind sourceKind
-	}{
-		{"connectDomains", &csp.ConnectDomains, connectSource},
-		{"resourceDomains", &csp.ResourceDomains, otherSource},
-		{"frameDomains", &csp.FrameDomains, otherSource},
-		{"baseUriDomains", &csp.BaseURIDomains, otherSource},
-	} {
-		valid, others := readSources(ui[list.name], list.kind)
-		*list.into = valid
+	list := func(name string, kind sourceKind) []string {
+		valid, others := readSources(ui[name], kind)
 		for _, other := range others {
-			refused = append(refused, list.name+": "+other)
+			refused = append(refused, name+": "+other)
 		}
+		return valid
 	}
+	csp.ConnectDomains = list("connectDomains", connectSource)
+	csp.ResourceDomains = list("resourceDomains", otherSource)
+	csp.FrameDomains = list("frameDomains", otherSource)
+	csp.BaseURIDomains = list("baseUriDomains", otherSource)
 	return csp, refused
 }
 

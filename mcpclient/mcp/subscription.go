@@ -1,6 +1,10 @@
 package mcp
 
-import "github.com/mcpchain/mcpchain/internal/jsonrpc"
+import (
+	"encoding/json"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
 
 // SubscriptionFilter says what a mcpclient.Subscription is about.
 type SubscriptionFilter struct {
@@ -36,6 +40,14 @@ type Change struct {
 
 // maxChangeURI bounds the URI that a change keeps, and the id of a task, in bytes.
 const maxChangeURI = 8 << 10
+
+// Notification is a message of the server that awaits no answer. Params of
+// notifications/message are a [LogMessage], of notifications/progress a [Progress];
+// [Notification.Change] reads what is about a change.
+type Notification struct {
+	Method string
+	Params json.RawMessage // nil when absent
+}
 
 // Change reads a notification that is about a change. ok is false for other notifications, and if
 // the URI or the id is missing. A URI or an id of more than 8 KiB makes it [Stale].

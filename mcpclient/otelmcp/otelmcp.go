@@ -38,6 +38,7 @@ package otelmcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -99,22 +100,26 @@ func New(opts *Options) (*Telemetry, error) {
 	if o.Propagator == nil {
 		o.Propagator = otel.GetTextMapPropagator()
 	}
-	t := &Telemetry{tracer: o.TracerProvider.Tracer(scope), propagator: o.Propagator, sessionID: o.SessionID}
 	meter := o.MeterProvider.Meter(scope)
-	for _, m := range []struct {
-		histogram         *metric.Float64Histogram
-		name, description string
-	}{
-		{&t.sent, "mcp.client.operation.duration", "Duration of requests and notifications that the client sends, until the answer."},
-		{&t.served, "mcp.server.operation.duration", "Duration of requests that the client answers."},
-		{&t.sessions, "mcp.client.session.duration", "Duration of sessions."},
-	} {
-		var err error
-		*m.histogram, err = meter.Float64Histogram(m.name, metric.WithUnit("s"), metric.WithDescription(m.description),
+	var errs []error
+	seconds := func(name, description string) metric.Float64Histogram {
+		histogram, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
 			metric.WithExplicitBucketBoundaries(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300))
 		if err != nil {
-			return nil, fmt.Errorf("otelmcp: %s: %w", m.name, err)
+			errs = append(errs, fmt.Errorf("otelmcp: %s: %w", name, err))
 		}
+		return histogram
+	}
+	t := &Telemetry{
+		tracer:     o.TracerProvider.Tracer(scope),
+		propagator: o.Propagator,
+		sessionID:  o.SessionID,
+		sent:       seconds("mcp.client.operation.duration", "Duration of requests and notifications that the client sends, until the answer."),
+		served:     seconds("mcp.server.operation.duration", "Duration of requests that the client answers."),
+		sessions:   seconds("mcp.client.session.duration", "Duration of sessions."),
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	return t, nil
 }

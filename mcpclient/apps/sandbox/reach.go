@@ -9,21 +9,20 @@ import (
 
 // within returns the sources that a view of this sandbox gets, and the others.
 func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
-	for _, list := range []struct {
-		from []string
-		into *[]string
-	}{
-		{declared.ConnectDomains, &csp.ConnectDomains}, {declared.ResourceDomains, &csp.ResourceDomains},
-		{declared.FrameDomains, &csp.FrameDomains}, {declared.BaseURIDomains, &csp.BaseURIDomains},
-	} {
-		for _, source := range list.from {
+	keep := func(sources []string) (kept []string) {
+		for _, source := range sources {
 			if s.isOwn(source) || !s.local && apps.Private(source) {
 				refused = append(refused, source)
-				continue
+			} else {
+				kept = append(kept, source)
 			}
-			*list.into = append(*list.into, source)
 		}
+		return kept
 	}
+	csp.ConnectDomains = keep(declared.ConnectDomains)
+	csp.ResourceDomains = keep(declared.ResourceDomains)
+	csp.FrameDomains = keep(declared.FrameDomains)
+	csp.BaseURIDomains = keep(declared.BaseURIDomains)
 	return csp, refused
 }
 
