@@ -65,8 +65,9 @@ func (a Answers) Of(servers []string) (map[string]Answers, error) {
 	return sorted, nil
 }
 
-// mistakes sorts the keys that are not fields: near has those that are probably misspelled, with the field that is meant,
-// and others those that may be for another form. A field with an answer is not meant by another key.
+// mistakes sorts the keys that are not fields of a form. near has those that are probably misspelled, with the field that is
+// meant: one that has no answer, at a distance of less than 2 plus a quarter of the key's length. others has those that
+// may be for another form.
 func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others []string) {
 	near = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -95,7 +96,7 @@ func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others
 type Filled struct {
 	Fields   []*forms.Field
 	Values   map[string]any  // by field
-	Answered int             // fields with an answer
+	Answered int             // number of fields with an answer, also an empty one
 	Mistakes []error         // in answers
 	Faulty   map[string]bool // fields with a mistake
 	Others   []string        // keys that may be for another form
@@ -129,8 +130,8 @@ func (a Answers) Fill(fields []*forms.Field) *Filled {
 	return f
 }
 
-// Complete adds the server's defaults, and reports whether the form can be sent, or else why not. A form without any
-// prepared answer is not sent.
+// Complete adds the server's defaults, and reports whether the form can be sent, or else why not. A form without any prepared
+// answer is not sent, and has no errors for that.
 func (f *Filled) Complete() (ok bool, errs []error) {
 	errs = slices.Clone(f.Mistakes)
 	for _, field := range f.Fields {
@@ -156,7 +157,7 @@ func (f *Filled) Unmet() (errs []error) {
 	return errs
 }
 
-// Example returns the field for an example of an answer: the first required one, or else the first.
+// Example returns the field for an example of an answer: the first required one, or else the first. The form has a field.
 func (f *Filled) Example() string {
 	i := slices.IndexFunc(f.Fields, func(field *forms.Field) bool { return field.Required })
 	return f.Fields[max(i, 0)].Name

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Addresses is a set of addresses.
+// Addresses is a set of addresses. Nil is empty.
 type Addresses []netip.Prefix
 
 // Parse parses addresses and ranges, such as 10.0.0.0/8, which are separated by commas.
@@ -34,7 +34,7 @@ func (a Addresses) Sent(r *http.Request) bool {
 	return err == nil && a.Has(from.Addr())
 }
 
-// Has reports whether an address is in the set.
+// Has reports whether an address is in the set. An IPv4 address that is written as IPv6 counts as IPv4, and zones do not count.
 func (a Addresses) Has(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	return slices.ContainsFunc(a, func(p netip.Prefix) bool { return p.Contains(address) })

@@ -24,7 +24,7 @@ import (
 // connections bounds the connections of a process to a database.
 const connections = 20
 
-// DB is an open database, with its runs.
+// DB is an open database, and the store of runs in it.
 type DB struct {
 	*sql.DB
 	Runs sqlstore.Store
@@ -33,8 +33,7 @@ type DB struct {
 // parameters matches the connection parameters of Postgres, such as "dbname=runs host=db".
 var parameters = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|database|user|password|service|sslmode)\s*=`)
 
-// IsPostgres reports whether a place is the URL or the connection parameters of a Postgres
-// database.
+// IsPostgres reports whether a place is the URL or the connection parameters of a Postgres database. It does not try to reach it.
 func IsPostgres(place string) bool {
 	scheme, _, found := strings.Cut(place, "://")
 	if found {
@@ -71,6 +70,7 @@ func Open(ctx context.Context, place string) (*DB, error) {
 	return open(ctx, "sqlite", file.String(), sqlstore.DialectSQLite)
 }
 
+// open opens a database, and creates the tables of runs.
 func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) (*DB, error) {
 	db, err := sql.Open(driver, source)
 	if err != nil {

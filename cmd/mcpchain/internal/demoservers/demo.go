@@ -51,18 +51,19 @@ func Start() (*Servers, error) {
 	return s, nil
 }
 
+// handler serves a server over HTTP.
 func handler(server *sdk.Server) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
 }
 
-// Close stops the servers.
+// Close stops the servers, and ends the requests in progress.
 func (s *Servers) Close() error {
 	err := s.http.Close()
 	<-s.done
 	return err
 }
 
-// NewDesk returns the server of the front desk.
+// NewDesk returns the server of the front desk. Its visitors are in memory.
 func NewDesk() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Title: "Front desk", Version: "1.0.0"}, nil)
 	closed := false
@@ -74,6 +75,7 @@ func NewDesk() *sdk.Server {
 	return s
 }
 
+// whoami answers with the user of the header.
 func whoami(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 	return text(fmt.Sprintf("The server sees the user %s.", cmp.Or(userOf(req), "none"))), nil, nil
 }
@@ -99,6 +101,7 @@ const visitorForm = `{
 	"required": ["name", "email", "day", "visitors", "nda", "days"]
 }`
 
+// register asks by a form, and answers with its values.
 func register(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 	form, asked, err := answer(req, "visitor")
 	switch {
@@ -123,10 +126,12 @@ func register(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.Cal
 // page is the page for the photo of a badge. There is no such host.
 const page = "https://desk.example.com/badge?visit=17"
 
+// badgeOrder has the arguments of badge.
 type badgeOrder struct {
 	Page string `json:"page,omitempty" jsonschema:"the page to upload the photo on; default: the desk's own"`
 }
 
+// badge asks the user to visit a page.
 func badge(_ context.Context, req *sdk.CallToolRequest, in badgeOrder) (*sdk.CallToolResult, any, error) {
 	visit, asked, err := answer(req, "photo")
 	switch {
@@ -142,7 +147,8 @@ func badge(_ context.Context, req *sdk.CallToolRequest, in badgeOrder) (*sdk.Cal
 	return text("The badge is ordered; it is printed once the photo is there."), nil, nil
 }
 
-// answer returns the user's answer to a question. It reports false if the question was not asked yet.
+// answer returns the user's answer to a question, and whether the question was asked before. The error says that the client cannot
+// ask its user, or has answered with something else.
 func answer(req *sdk.CallToolRequest, key string) (result *sdk.ElicitResult, asked bool, err error) {
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
 		return nil, false, errors.New("this tool needs a client that asks its user (elicitation), and yours does not")

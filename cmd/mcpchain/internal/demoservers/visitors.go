@@ -14,11 +14,13 @@ import (
 //go:embed visitors.html
 var visitorsPage string
 
+// visitorsURI is the URI of the view.
 const visitorsURI = "ui://desk/visitors"
 
+// Bounds of the lists.
 const (
 	maxVisitors = 20  // of a user
-	maxLists    = 100 // users with visitors
+	maxLists    = 100 // users with visitors; one more clears all lists
 )
 
 // visitors has the lists of visitors by user.

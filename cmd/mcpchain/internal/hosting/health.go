@@ -12,7 +12,7 @@ import (
 // storeWait is how long a store may take to answer a probe.
 const storeWait = 2 * time.Second
 
-// CheckStore returns a [Refusal] if a store does not answer.
+// CheckStore returns a [Refusal] if a store does not answer within storeWait.
 func CheckStore(ctx context.Context, store sqlstore.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()

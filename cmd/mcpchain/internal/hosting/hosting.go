@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
+// userKey is the context key of the user of a call.
 type userKey struct{}
 
 // WithUser returns a context for the calls of a user.
@@ -35,11 +36,11 @@ func User(ctx context.Context) string {
 	return user
 }
 
-// CarryUser returns a transport whose requests name the user in a header. A server can trust it
-// if only this program reaches the server.
+// CarryUser returns a copy of a transport whose requests name the user in a header. A server can trust it if only this program
+// reaches the server. Requests outside of runs have no such header.
 func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
-	c, before := *t, t.RoundTripper
-	c.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
+	carrying, before := *t, t.RoundTripper
+	carrying.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
 		if before != nil {
 			next = before(next)
 		}
@@ -50,7 +51,7 @@ func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 			return nil
 		})
 	}
-	return &c
+	return &carrying
 }
 
 // Patience is how long the start waits for slow servers, which join later.
@@ -66,7 +67,8 @@ type Entries struct {
 
 // ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file is "". Servers over HTTP
 // without a sign-in are told the user, if the settings name a header. A stdio server gets one process per user, because a
-// process does not say for which user it asks. signIn says that users can sign in to servers.
+// process does not say for which user it asks. signIn says that users can sign in to servers. The error matches [cli.FileError]
+// if the file as a whole cannot be read; without an error the caller calls Close.
 func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
 	e.Close = func() error { return nil }
 	switch file {
@@ -159,9 +161,9 @@ func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStat
 
 // Model is the model that all users share.
 type Model struct {
-	models.Model
-	LLM   agent.Model
-	Close func() error // ends the demo model
+	models.Model              // its settings
+	LLM          agent.Model  // the model itself
+	Close        func() error // ends the demo model
 }
 
 // OpenModel opens the model, or the demo model if none is named. Temporary failures are
@@ -200,7 +202,7 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 // a gateway can restart.
 const retries = 4
 
-// hostOf returns the host of a base URL, without secrets.
+// hostOf returns the host of a base URL for the log, without secrets.
 func hostOf(base string) string {
 	if base == "" {
 		return "the API's own"

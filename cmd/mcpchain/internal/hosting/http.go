@@ -14,10 +14,11 @@ import (
 
 // Refusal is the error of a request whose sender may know the reason.
 type Refusal struct {
-	Status int
-	Text   string
+	Status int    // of the response
+	Text   string // for the sender
 }
 
+// Error implements error.
 func (r Refusal) Error() string { return r.Text }
 
 // Refuse returns a [Refusal].
@@ -60,7 +61,7 @@ func mismatch(e *json.UnmarshalTypeError) string {
 	return fmt.Sprintf("%.100s is a JSON %s: want %s", cmp.Or(e.Field, "the body"), e.Value, want)
 }
 
-// WriteJSON answers with a value as JSON, which no cache may keep.
+// WriteJSON answers with a value as JSON, which no cache may keep. A value that has no JSON becomes an error with status 500.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -10,31 +10,32 @@ import (
 // maxRated bounds the users and addresses whose rates are remembered.
 const maxRated = 10_000
 
-// Rates limit requests by sender.
+// Rates limit requests by sender. Its methods may be called concurrently.
 type Rates struct {
-	every rate.Limit
-	burst int
+	perSecond rate.Limit
+	burst     int
 
-	mu sync.Mutex // guards the following field
-	of map[string]*rate.Limiter
+	mu       sync.Mutex // guards the following field
+	limiters map[string]*rate.Limiter
 }
 
 // NewRates allows perMinute requests a minute on average, and burst at once.
 func NewRates(perMinute float64, burst int) *Rates {
-	return &Rates{every: rate.Limit(perMinute / 60), burst: burst, of: map[string]*rate.Limiter{}}
+	return &Rates{perSecond: rate.Limit(perMinute / 60), burst: burst, limiters: map[string]*rate.Limiter{}}
 }
 
-// Take counts a request. wait is not 0 if the request has to wait.
+// Take counts a request. If there were too many, it does not count, and wait says how long the sender has to wait; otherwise wait
+// is 0.
 func (r *Rates) Take(who string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.of[who]
+	l := r.limiters[who]
 	if l == nil {
-		if len(r.of) >= maxRated {
+		if len(r.limiters) >= maxRated {
 			r.forgetLocked()
 		}
-		l = rate.NewLimiter(r.every, r.burst)
-		r.of[who] = l
+		l = rate.NewLimiter(r.perSecond, r.burst)
+		r.limiters[who] = l
 	}
 	now := time.Now()
 	next := l.ReserveN(now, 1)
@@ -46,12 +47,12 @@ func (r *Rates) Take(who string) (wait time.Duration) {
 
 // forgetLocked removes senders that have been quiet for a while, or all if there are none.
 func (r *Rates) forgetLocked() {
-	for who, l := range r.of {
+	for who, l := range r.limiters {
 		if l.Tokens() >= float64(r.burst) {
-			delete(r.of, who)
+			delete(r.limiters, who)
 		}
 	}
-	if len(r.of) >= maxRated {
-		clear(r.of)
+	if len(r.limiters) >= maxRated {
+		clear(r.limiters)
 	}
 }

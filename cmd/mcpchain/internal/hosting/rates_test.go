@@ -19,7 +19,7 @@ func TestRates(t *testing.T) {
 	for i := range 2 * maxRated {
 		r.Take(fmt.Sprint(i))
 	}
-	if n := len(r.of); n > maxRated {
+	if n := len(r.limiters); n > maxRated {
 		t.Errorf("got %d users in memory, want at most %d", n, maxRated)
 	}
 }

@@ -28,7 +28,8 @@ type Server struct {
 	Streams bool
 }
 
-// Serve serves until the context ends, and then waits for the requests in progress.
+// Serve serves until the context ends, and then waits for the requests in progress, at most Shutdown. It closes the listener. The
+// error is nil if the context has ended it.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler, MaxHeaderBytes: s.HeaderBytes, ErrorLog: slog.NewLogLogger(s.Logger.Handler(), s.LogLevel),

@@ -18,7 +18,7 @@ func tidyEvery(kept time.Duration) time.Duration {
 	return min(max(kept/10, time.Second), time.Hour)
 }
 
-// Every calls do at intervals, the first time at once, until the context ends.
+// Every calls do at intervals, the first time at once, until the context ends. An interval begins when do has returned.
 func Every(ctx context.Context, interval time.Duration, do func()) {
 	for {
 		do()
@@ -30,29 +30,36 @@ func Every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// Tidy deletes runs that ended longer ago than kept, until stop is called.
-func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
+// start calls do at intervals, as Every does, on a goroutine of its own, until stop is called. stop ends the context of do, and
+// waits for it.
+func start(interval time.Duration, do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
-	work.Go(func() {
-		Every(ctx, tidyEvery(kept), func() {
-			n, err := Forget(ctx, store, time.Now().Add(-kept))
-			if err != nil && ctx.Err() == nil {
-				logger.Warn("runs that are over cannot be deleted", "error", err)
-			}
-			if n > 0 {
-				logger.Info("runs were deleted", "runs", n, "over for", kept)
-			}
-		})
+	work.Go(func() { Every(ctx, interval, func() { do(ctx) }) })
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
+// Tidy deletes runs that ended longer ago than kept, until stop is called. It logs what it could not delete.
+func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
+	return start(tidyEvery(kept), func(ctx context.Context) {
+		n, err := Forget(ctx, store, time.Now().Add(-kept))
+		if err != nil && ctx.Err() == nil {
+			logger.Warn("runs that are over cannot be deleted", "error", err)
+		}
+		if n > 0 {
+			logger.Info("runs were deleted", "runs", n, "over for", kept)
+		}
 	})
-	return func() { cancel(); work.Wait() }
 }
 
 // MaxReasons bounds the errors that Forget returns.
 const MaxReasons = 10
 
-// Forget deletes the runs that ended before a time. It continues after a run that cannot be
-// deleted.
+// Forget deletes the runs that ended before a time, and returns their number. It continues after a run that cannot be deleted;
+// the error has the first MaxReasons reasons, and how many more there are.
 func Forget(ctx context.Context, store record.Store, before time.Time) (n int, err error) {
 	var reasons []error
 	failed := 0

@@ -14,11 +14,12 @@ import (
 
 // The times of a [Watch].
 const (
-	watchEvery = 30 * time.Second
+	watchEvery = 30 * time.Second // between pings
 	watchWait  = 10 * time.Second // for the answer of a server
 )
 
-// Watch knows which servers over HTTP do not answer. They have no connection whose end would tell.
+// Watch knows which servers over HTTP do not answer. They have no connection whose end would tell. Its methods may be called
+// concurrently.
 type Watch struct {
 	servers func() []adapter.ServerStatus
 	logger  *slog.Logger
@@ -31,13 +32,10 @@ type Watch struct {
 // when it answers again.
 func NewWatch(servers func() []adapter.ServerStatus, logger *slog.Logger) (w *Watch, stop func()) {
 	w = &Watch{servers: servers, logger: logger, down: map[string]bool{}}
-	ctx, cancel := context.WithCancel(context.Background())
-	var work sync.WaitGroup
-	work.Go(func() { Every(ctx, watchEvery, func() { w.look(ctx) }) })
-	return w, func() { cancel(); work.Wait() }
+	return w, start(watchEvery, w.look)
 }
 
-// Down reports whether a server did not answer the last ping.
+// Down reports whether a server did not answer the last ping. It is false for a server without one.
 func (w *Watch) Down(server string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,6 +56,7 @@ func (w *Watch) look(ctx context.Context) {
 	all.Wait()
 }
 
+// ping pings a server, and logs a change. A server that answers with an error answers.
 func (w *Watch) ping(ctx context.Context, s adapter.ServerStatus) {
 	limited, cancel := context.WithTimeout(ctx, watchWait)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// act makes one request to a server, shows the answer, and returns the exit status.
+// act makes one request to a server, shows the answer, and returns the exit status. A question that was declined meanwhile decides
+// on the status.
 func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
 	server, err := r.theServer(tools)
 	if err != nil {
@@ -82,7 +83,8 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 	return &answer{result: r, text: messages(r)}, nil
 }
 
-// checkBlanks returns an error if the prompt does not take one of its arguments. It knows nothing of an unlisted prompt.
+// checkBlanks returns an error if the prompt does not take one of its arguments. A prompt that the server does not list may take
+// any.
 func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options) error {
 	for prompt, err := range c.Prompts(ctx) {
 		if err != nil {
@@ -127,7 +129,7 @@ func callTool(ctx context.Context, s adapter.ServerStatus, o *options, limits []
 	return got, nil
 }
 
-// toolOf returns the tool to which a server gives the name.
+// toolOf returns the tool to which a server gives the name. The error says why it cannot be used, or which tools there are.
 func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	var names []string
 	for _, t := range s.Tools {
@@ -175,7 +177,7 @@ func (r *report) oneServer() error {
 	return nil
 }
 
-// theServer returns the only enabled server of the file.
+// theServer returns the only enabled server of the file, or why it cannot be used.
 func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
 	names := r.enabled()
 	if len(names) == 0 {
@@ -224,6 +226,7 @@ func contents(blocks ...mcp.Content) string {
 	return b.String()
 }
 
+// resource shows the text of a resource, and the size of everything else.
 func resource(r *mcp.ReadResourceResult) string {
 	var b strings.Builder
 	for _, c := range r.Contents {
@@ -239,6 +242,7 @@ func resource(r *mcp.ReadResourceResult) string {
 	return b.String()
 }
 
+// messages shows the messages of a prompt.
 func messages(r *mcp.GetPromptResult) string {
 	var b strings.Builder
 	for _, m := range r.Messages {

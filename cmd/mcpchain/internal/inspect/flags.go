@@ -19,16 +19,16 @@ import (
 
 // options are the settings from the command line.
 type options struct {
-	file, server string
-	json         bool
-	profile      string
+	file, server string // the mcp.json; its only server to use, "" for all
+	json         bool   // instead of text
+	profile      string // of the definitions to show: a provider, "all", or "" for none
 	profiles     []profile.Profile
-	model        *models.Flags
+	model        *models.Flags // decides on the profile, if it is given
 	timeouts     cli.Timeouts
 	budget       int64 // most tokens of all tools in a request; 0: no limit
 	revisions    revisions.Flag
 
-	signIn, paste bool
+	signIn, paste bool   // sign in, with a browser here or on another device
 	tokens        string // the folder; "" means the user's
 
 	call, read, prompt string
@@ -91,7 +91,7 @@ func profileNames() string {
 	return strings.Join(names, ", ")
 }
 
-// parse parses the command line.
+// parse parses the command line. The error is [flag.ErrHelp] after the help was written to out, or a [*cli.Error].
 func parse(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)
@@ -161,7 +161,7 @@ func (o *options) readArguments(words []string) error {
 	return nil
 }
 
-// chooseProfiles parses -profile. JSON has all profiles by default.
+// chooseProfiles parses -profile. Without it, JSON has all profiles, and text has none.
 func (o *options) chooseProfiles() error {
 	if o.profile == "" && !o.json {
 		return nil

@@ -122,6 +122,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return p.report(r, o)
 }
 
+// report writes the report, and returns the exit status.
 func (p *program) report(r *report, o *options) int {
 	write := func() error { return r.write(p.out, o.detailed()) }
 	if o.json {
@@ -136,6 +137,7 @@ func (p *program) report(r *report, o *options) int {
 	return r.status(o.budget)
 }
 
+// fail writes an error, and returns the status.
 func (p *program) fail(status int, err error) int {
 	_, _ = fmt.Fprintln(p.err, "mcpchain:", hosttext.Exact(err.Error()))
 	return status

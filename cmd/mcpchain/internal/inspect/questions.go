@@ -21,10 +21,11 @@ const maxQuestions = 20
 // questions shows the questions of servers. It answers forms that -answer completes, and
 // declines everything else.
 type questions struct {
-	mu       sync.Mutex
+	given map[string]answers.Answers // by server
+
+	mu       sync.Mutex // guards the following fields, and is held while a question is written
 	w        io.Writer
-	given    map[string]answers.Answers // by server
-	shown    int
+	shown    int // questions
 	declines int
 }
 
@@ -49,6 +50,7 @@ func warnings(w io.Writer) *slog.Logger {
 	}}))
 }
 
+// elicit answers a form if -answer completes it, and declines other questions.
 func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	declined := &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	if p.Mode == mcp.ElicitURL {
@@ -97,6 +99,7 @@ func values(form *answers.Filled) string {
 	return strings.Join(all, ", ")
 }
 
+// sample declines a request to a model: there is none.
 func (q *questions) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	said := p.SystemPrompt
 	for _, m := range p.Messages {

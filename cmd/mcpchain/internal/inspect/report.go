@@ -28,6 +28,7 @@ type report struct {
 	byName  map[string]*serverReport
 }
 
+// serverReport is what the report says about a server of the file.
 type serverReport struct {
 	Name         string                  `json:"name"`
 	Transport    string                  `json:"transport,omitempty"`
@@ -54,11 +55,13 @@ type serverReport struct {
 	timeout time.Duration  // for connecting
 }
 
+// skippedTool is a tool that cannot be used.
 type skippedTool struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
+// toolReport is what the report says about a tool.
 type toolReport struct {
 	Name        string               `json:"name"` // as the model knows it
 	ServerName  string               `json:"serverName"`
@@ -78,6 +81,7 @@ type profileReport struct {
 	Changes    []change `json:"changes,omitempty"`
 }
 
+// change is what the definition for a provider says otherwise than the server.
 type change struct {
 	Path    string `json:"path"`
 	Keyword string `json:"keyword,omitempty"`
@@ -164,6 +168,7 @@ func public(raw string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
+// fill adds what the server offers, and the tools to byTool by the names for models. A list that fails is a trouble.
 func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
 	if status.Err != nil {
 		if s.Error == "" { // otherwise the failed sign-in is the reason
@@ -251,7 +256,7 @@ func (s *serverReport) incomplete(what string, err error) string {
 	return fmt.Sprintf("the list of %s is not whole: %v", what, err)
 }
 
-// fillProfile adds the definitions for a provider.
+// fillProfile adds the definitions for a provider to the reports on tools.
 func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*toolReport) error {
 	catalog := tools.Catalog(p)
 	reports := map[string]*profileReport{}
@@ -273,7 +278,7 @@ func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*t
 	return nil
 }
 
-// status returns the exit status.
+// status returns the exit status. A server that cannot be used counts more than a tool, and that more than the tokens.
 func (r *report) status(maxTokens int64) int {
 	status := statusFine
 	if maxTokens > 0 && r.Tokens > maxTokens {

@@ -18,6 +18,7 @@ type printer struct {
 	err error
 }
 
+// line writes a line without the spaces at its end.
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
 		text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
@@ -62,6 +63,7 @@ func encode(w io.Writer, v any) error {
 	return err
 }
 
+// write writes what the report says about a server.
 func (s *serverReport) write(p *printer, detailed bool) {
 	p.line("%s: %s", line(s.Name), line(s.Transport))
 	if s.Disabled {
@@ -121,6 +123,7 @@ func (s *serverReport) writeTokens(p *printer) {
 	}
 }
 
+// list writes how many names there are, and those that fit; nothing if there are none.
 func (p *printer) list(what string, names []string) {
 	if len(names) > 0 {
 		p.line("  %s: %s", plural(len(names), what), fit(names))
@@ -171,6 +174,7 @@ func (s *serverReport) writeOffers(p *printer) {
 	}
 }
 
+// write writes everything about a tool.
 func (t *toolReport) write(p *printer) {
 	hints := ""
 	if t.Annotations != nil {
@@ -196,6 +200,7 @@ func described(name, description string) string {
 	return name + ": " + line(description)
 }
 
+// hintsOf returns the hints of a server about its tool, "" for none.
 func hintsOf(a *mcp.ToolAnnotations) string {
 	var hints []string
 	for _, h := range []struct {
@@ -212,6 +217,7 @@ func hintsOf(a *mcp.ToolAnnotations) string {
 	return " (" + strings.Join(hints, ", ") + ")"
 }
 
+// write writes the definition for a provider, with its changes.
 func (r *profileReport) write(p *printer) {
 	strict, changes := "", "says what the server wrote"
 	if r.Strict {
@@ -235,6 +241,7 @@ func (r *profileReport) write(p *printer) {
 	p.line("      %s", hosttext.EscapeJSON(string(raw)))
 }
 
+// plural returns a number with a noun.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -53,6 +53,7 @@ func (s *serverReport) fillViews(ctx context.Context, status adapter.ServerStatu
 	}
 }
 
+// load loads the view of a tool.
 func (v *viewReport) load(ctx context.Context, t *adapter.Tool) {
 	view, err := apps.Load(ctx, t.Client(), v.URI)
 	if err != nil {
@@ -68,6 +69,7 @@ func (v *viewReport) load(ctx context.Context, t *adapter.Tool) {
 	}
 }
 
+// sources returns all origins that the view declares.
 func (v *viewReport) sources() (all []string) {
 	for _, list := range [][]string{v.CSP.ConnectDomains, v.CSP.ResourceDomains, v.CSP.FrameDomains, v.CSP.BaseURIDomains} {
 		all = append(all, list...)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
+// Advice that several errors share.
 const (
 	checkURL = "is the server running? check the URL"
 	hangsUp  = "the server hangs up: check the URL, also http:// or https://"

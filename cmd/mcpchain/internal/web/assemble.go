@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	_ "modernc.org/sqlite"
@@ -43,13 +44,28 @@ type app struct {
 	closers []func() error                // called in reverse order
 }
 
+// later has close called when the program ends.
 func (a *app) later(close func() error) { a.closers = append(a.closers, close) }
 
+// close closes the parts, the latest first, also after an error.
 func (a *app) close() (err error) {
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, a.closers[i]())
+	for _, closePart := range slices.Backward(a.closers) {
+		err = errors.Join(err, closePart())
 	}
 	return err
+}
+
+// parts are what conversations need.
+type parts struct {
+	db        *database.DB
+	store     *keep.Store
+	users     site.SignIn
+	model     *hosting.Model
+	prices    *price.Table
+	decisions *rules.Rules
+	changes   *changes
+	servers   *servers
+	personal  *access.Access
 }
 
 // assemble creates the parts of the program. The caller closes the app.
@@ -60,77 +76,92 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 			err = errors.Join(err, a.close())
 		}
 	}()
-	db, err := database.Open(ctx, o.store)
+	p, err := a.open(ctx, o, address)
 	if err != nil {
 		return nil, err
 	}
-	a.later(db.Close)
-	store, err := a.store(ctx, o, db)
+	service, err := a.converse(o, p)
 	if err != nil {
 		return nil, err
 	}
-	users, err := a.signIn(ctx, o, db.DB)
-	if err != nil {
+	a.handler = a.site(o, address, p, service)
+	return a, nil
+}
+
+// open opens what conversations need, in the order in which it depends on each other.
+func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts, err error) {
+	p = &parts{prices: o.model.Prices, changes: &changes{logger: o.logger}}
+	if p.db, err = database.Open(ctx, o.store); err != nil {
 		return nil, err
 	}
-	model, err := hosting.OpenModel(ctx, o.model, false, o.logger)
-	if err != nil {
+	a.later(p.db.Close)
+	if p.store, err = a.store(ctx, o, p.db); err != nil {
 		return nil, err
 	}
-	a.later(model.Close)
-	prices := o.model.Prices
+	if p.users, err = a.signIn(ctx, o, p.db.DB); err != nil {
+		return nil, err
+	}
+	if p.model, err = hosting.OpenModel(ctx, o.model, false, o.logger); err != nil {
+		return nil, err
+	}
+	a.later(p.model.Close)
 	if o.model.Model.Name == "" {
-		prices = demoPrices
+		p.prices = demoPrices
 	}
-	tools, err := toolOptions(o, model.Model, prices)
+	tools, err := toolOptions(o, p.model.Model, p.prices)
 	if err != nil {
 		return nil, err
 	}
-	changes := &changes{logger: o.logger}
-	decisions := rules.New(changes.ofUser)
-	tools.Decisions = decisions
+	p.decisions = rules.New(p.changes.ofUser)
+	tools.Decisions = p.decisions
 	if a.frames, err = a.sandbox(o, address); err != nil {
 		return nil, err
 	}
-	servers, err := a.connect(ctx, o, tools, changes.ofServers)
-	if err != nil {
+	if p.servers, err = a.connect(ctx, o, tools, p.changes.ofServers); err != nil {
 		return nil, err
 	}
-	personal, err := a.personal(o, address, tools, servers.personal, changes.ofAccess)
-	if err != nil {
-		return nil, err
-	}
-	settings := talk.Options{
-		Model: model.LLM, Store: store, Tools: []adapter.Source{servers.tools}, Personal: personal, Rules: decisions, Prices: prices, Logger: o.logger,
+	p.personal, err = a.personal(o, address, tools, p.servers.personal, p.changes.ofAccess)
+	return p, err
+}
+
+// converse returns the service of conversations. From now on, windows are told of changes.
+func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
+	opts := talk.Options{
+		Model: p.model.LLM, Store: p.store, Tools: []adapter.Source{p.servers.tools}, Personal: p.personal, Rules: p.decisions, Prices: p.prices,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
 		Limits: run.Limits{Tokens: int64(o.tokens)},
-		Shared: func() any { return servers.shown(model.Name, o.config) },
+		Shared: func() any { return p.servers.shown(p.model.Name, o.config) },
 		Room: func(ctx context.Context, user string, begins bool) error {
-			return store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
+			return p.store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
 		},
+		Logger: o.logger,
 	}
 	if a.frames != nil {
-		settings.View, settings.ViewTools = viewOf(servers.tools), servers.tools.ViewTools()
+		opts.View, opts.ViewTools = viewOf(p.servers.tools), p.servers.tools.ViewTools()
 	}
-	service, err := talk.New(settings)
+	service, err := talk.New(opts)
 	if err != nil {
 		return nil, err
 	}
-	changes.service.Store(service)
+	p.changes.service.Store(service)
 	a.later(func() error { service.Close(); return nil })
+	return service, nil
+}
+
+// site returns the handler of the page.
+func (a *app) site(o *options, address net.Addr, p *parts, service *talk.Service) http.Handler {
 	opts := site.Options{
-		Talk: service, SignIn: users, Rules: decisions, Access: personal,
+		Talk: service, SignIn: p.users, Rules: p.decisions, Access: p.personal,
 		Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.Proxies,
-		Health: func(ctx context.Context) error { return hosting.CheckStore(ctx, db.Runs) },
+		Health: func(ctx context.Context) error { return hosting.CheckStore(ctx, p.db.Runs) },
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	}
 	if a.frames != nil {
-		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: servers.tools, Sandbox: a.frames.box, Logger: o.logger})
+		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: p.servers.tools, Sandbox: a.frames.box, Logger: o.logger})
 		a.later(func() error { opts.Views.Close(); return nil })
 		opts.FrameOrigin = a.frames.origin
 	}
-	a.handler = site.New(opts)
-	return a, nil
+	return site.New(opts)
 }
 
 // changes tells windows about changes, as soon as there is a service: servers change before.
@@ -166,7 +197,7 @@ func (c *changes) ofAccess(ctx context.Context, user, server string, signedIn bo
 	}
 }
 
-// store opens the store of conversations.
+// store opens the store of conversations. With -keep, old ones are deleted until the program ends.
 func (a *app) store(ctx context.Context, o *options, db *database.DB) (*keep.Store, error) {
 	store, err := keep.New(ctx, db.DB, db.Runs)
 	if err != nil || o.kept == 0 {
@@ -208,7 +239,7 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 	return personal, nil
 }
 
-// toolOptions returns the options of all connections.
+// toolOptions returns the options of all connections, shared ones and those of users.
 func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.Options, error) {
 	opts := &adapter.Options{
 		Client: &mcpclient.Options{Logger: o.logger}, User: hosting.User, Logger: o.logger,

@@ -44,25 +44,27 @@ mcpchain serve -origin https://agent.example.com -users users.txt
 // options are the settings from the command line.
 type options struct {
 	cli.Hosting
-	origin     *url.URL // at which browsers reach the page through a proxy; nil: the address
-	store      string   // SQLite file
-	config     string   // mcp.json; "": the demo servers
-	timeouts   cli.Timeouts
-	demo       string // names of demoUsers
-	demoUsers  []string
-	demoSignIn bool   // even where others can reach the page
-	userFrom   string // header in which the proxies name the user
-	model      *models.Flags
+	model    *models.Flags
+	config   string // mcp.json; "": the demo servers
+	timeouts cli.Timeouts
+
+	origin        *url.URL // at which browsers reach the page through a proxy; nil: the address
+	addressHeader string   // in which the proxy sends the browser's address; "": none
+	userFrom      string   // header in which the proxies name the user; "": none
+	demo          string   // names of demoUsers
+	demoUsers     []string
+	demoSignIn    bool // even where others can reach the page
+
 	views      string // address of the sandbox of views; "": next to Listen; "none"
 	viewsFrom  string // its origin for browsers; "": by its address
 	viewsLocal bool   // views may access this machine
-	rate       int    // changing requests of a user per minute
 
-	stored, tokens int           // conversations of a user, and tokens for the answer to a question
-	bytes          int64         // stored for a user
-	kept           time.Duration // how long a conversation is kept after its last turn; 0: until it is deleted
-
-	addressHeader string // in which the proxy sends the browser's address
+	store  string        // SQLite file
+	stored int           // conversations of a user
+	bytes  int64         // of a user's conversations
+	kept   time.Duration // how long a conversation is kept after its last turn; 0: until it is deleted
+	rate   int           // changing requests of a user per minute
+	tokens int           // for the answer to a question
 
 	logger *slog.Logger
 }
@@ -109,7 +111,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	return c, o
 }
 
-// parseFlags parses the command line.
+// parseFlags parses the command line. The error is [flag.ErrHelp] after the help was written to out, or a [*cli.Error].
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	if err := c.NoWords(args, out); err != nil {
@@ -159,6 +161,7 @@ func (o *options) complete() error {
 // isDemo reports whether the sign-in requires no proof.
 func (o *options) isDemo() bool { return o.Users == "" && o.userFrom == "" }
 
+// list returns the items of a list that commas separate, without empty ones.
 func list(text string) (out []string) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {

@@ -38,7 +38,7 @@ const (
 	maxFrames      = 512
 )
 
-// listen serves until the context ends.
+// listen serves the page, and the sandbox of views if there is one, until the context ends.
 func listen(ctx context.Context, o *options) (err error) {
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
@@ -89,6 +89,7 @@ func (o *options) warnings(a net.Addr) (out []string) {
 	return out
 }
 
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()

@@ -113,7 +113,7 @@ func troubleOf(status adapter.ServerStatus, folder string) string {
 	return access.Unmatched(status)
 }
 
-// wantsSignIn reports whether a server requires a token.
+// wantsSignIn reports whether the error of a server means that it requires a token.
 func wantsSignIn(err error) bool {
 	refused, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && refused.Status == http.StatusUnauthorized

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// maxGrants bounds the connections of all users.
+// maxGrants bounds the grants of all users, each with a connection at most.
 const maxGrants = 2000
 
 // An unused connection is closed after idleAfter, or after idleIfFull when there are maxGrants.
@@ -76,8 +76,8 @@ type Access struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards the following fields
-	grants  map[[2]string]*grant
+	mu      sync.Mutex            // guards the following fields
+	grants  map[[2]string]*grant  // by user and server
 	waiting map[string]*reception // by the state of the expected answer
 }
 
@@ -110,7 +110,7 @@ func (a *Access) endIdle(since time.Time) {
 	}
 }
 
-// Close ends sign-ins and connections.
+// Close ends sign-ins and connections, and waits for them. Tokens stay in the store.
 func (a *Access) Close() (err error) {
 	a.stop()
 	a.work.Wait()
@@ -122,7 +122,7 @@ func (a *Access) Close() (err error) {
 	return err
 }
 
-// Sources returns the tools of a user, by server to which the user is connected.
+// Sources returns a source of tools for each server. It has tools while the user is connected to the server.
 func (a *Access) Sources(user string) (out []adapter.Source) {
 	for _, s := range a.opts.Servers {
 		out = append(out, &source{a, user, s.Name})
@@ -171,8 +171,8 @@ func (a *Access) Status(user string) []Status {
 	return out
 }
 
-// Begin begins to sign a user in to a server, and returns the address to sign in at. It is
-// empty if the user is signed in already.
+// Begin begins to sign a user in to a server, or joins the sign-in in progress, and returns the address to sign in at. It is
+// empty if the user is signed in already. The sign-in continues when ctx ends.
 func (a *Access) Begin(ctx context.Context, user, server string) (address string, err error) {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -212,7 +212,7 @@ func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (
 	}
 }
 
-// SignOut deletes the user's token for a server, and closes the connection.
+// SignOut deletes the user's token for a server, and closes the connection: it stays open if the token cannot be deleted.
 func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -227,7 +227,7 @@ func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	return err
 }
 
-// grant returns a user's authorization at a server.
+// grant returns a user's authorization at a server, and counts as its use. The error matches ErrNoServer or ErrFull.
 func (a *Access) grant(user, server string) (*grant, error) {
 	g, err := a.take(user, server)
 	if errors.Is(err, ErrFull) {
@@ -237,6 +237,7 @@ func (a *Access) grant(user, server string) (*grant, error) {
 	return g, err
 }
 
+// take is grant, without making room: the error is ErrFull if there is none.
 func (a *Access) take(user, server string) (*grant, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -32,21 +32,22 @@ type grant struct {
 
 	mu      sync.Mutex // guards the following fields
 	state   State
-	err     error
+	err     error            // why the server cannot be used, or the last sign-in has failed; or nil
 	tools   *adapter.Toolset // nil without a connection
 	scopes  []string         // missing in the token, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
-	used    time.Time
+	used    time.Time        // the last time
 }
 
 // attempt is a sign-in in progress.
 type attempt struct {
 	shown   chan struct{} // closed when there is an address
-	address string
-	done    chan struct{}
-	err     error
+	address string        // to sign in at; set before shown is closed
+	done    chan struct{} // closed when the sign-in has ended
+	err     error         // set before done is closed
 }
 
+// newGrant returns a grant of a user without a connection. The error says that the server's entry has no sign-in for users.
 func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 	g := &grant{access: a, user: user, server: s, state: Untried}
 	http, ok := s.Transport.(*mcpclient.HTTP)
@@ -80,6 +81,7 @@ func (g *grant) idle(since time.Time) bool {
 	return g.attempt == nil && g.used.Before(since)
 }
 
+// status returns what the user sees of the grant. The error of a connected server is what its entry says in vain.
 func (g *grant) status() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,18 +105,21 @@ func Unmatched(s adapter.ServerStatus) string {
 	return hosttext.Line("has no tool "+strings.Join(s.Unmatched, ", ")+", which the file allows or leaves out", 500)
 }
 
+// set sets the state, and the reason for it.
 func (g *grant) set(state State, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state, g.err = state, err
 }
 
+// connected returns the tools of the connection, nil if there is none.
 func (g *grant) connected() *adapter.Toolset {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tools
 }
 
+// disconnect closes the connection, if there is one.
 func (g *grant) disconnect() error {
 	g.mu.Lock()
 	tools := g.tools
@@ -126,7 +131,7 @@ func (g *grant) disconnect() error {
 	return tools.Close()
 }
 
-// connect connects to the server with the user's token, unless it is connected.
+// connect connects to the server with the user's token, unless it is connected. The state says what came of it.
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()
@@ -176,7 +181,7 @@ func (g *grant) begin() (*attempt, error) {
 	return at, nil
 }
 
-// signIn signs the user in, and connects.
+// signIn signs the user in, and connects. The error is for the user to read.
 func (g *grant) signIn(at *attempt) error {
 	ctx := context.WithValue(g.access.ctx, attemptKey{}, at)
 	g.mu.Lock()
@@ -202,7 +207,7 @@ func (g *grant) signIn(at *attempt) error {
 	return nil
 }
 
-// want records a scope that a refused call needs.
+// want records that a refused call needs a sign-in, with these scopes. They are separated by spaces.
 func (g *grant) want(scope string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,7 +44,8 @@ type shared struct {
 	Hashes []string `json:"web_shared"`
 }
 
-// Create implements [record.Store].
+// Create implements [record.Store]. It stores a run with shared messages after these; if that fails, they
+// remain.
 func (s *Store) Create(ctx context.Context, by record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	if len(records) == 0 {
 		return s.Store.Create(ctx, by, head, records)
@@ -113,7 +114,7 @@ func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, erro
 	return s.whole(ctx, key, log)
 }
 
-// whole restores the shared messages in the first record of a run.
+// whole restores the shared messages in the first record of a run. The error matches [record.ErrCorrupt] if one is missing.
 func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (_ *record.Log, err error) {
 	if len(log.Records) == 0 {
 		return log, nil
@@ -165,10 +166,10 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	return tx.Commit()
 }
 
-// Bounds limit what a user may store.
+// Bounds limit what a user may store. A user who stores less than both may begin or continue one more conversation.
 type Bounds struct {
 	Conversations int
-	Bytes         int64
+	Bytes         int64 // of all conversations
 }
 
 // Room returns an error, for the user to read, if the user may store nothing more. begins means

@@ -17,6 +17,7 @@ import (
 //go:embed files
 var files embed.FS
 
+// types are the types of the files, by the ends of their names.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -24,7 +25,7 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// Handler serves / and the files below /page/.
+// Handler serves / and the files below /page/. Browsers keep the files, and ask each time whether they have changed.
 func Handler() http.Handler {
 	entries, err := files.ReadDir("files")
 	if err != nil {

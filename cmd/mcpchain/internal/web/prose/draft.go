@@ -12,13 +12,13 @@ import (
 type Draft struct {
 	Blocks []([]Node) // complete
 
-	open  strings.Builder // the current block
-	line  strings.Builder // its last, unfinished line
+	open  strings.Builder // the complete lines of the current block
+	line  strings.Builder // the line that follows them
 	fence string          // that ends the code; "" outside of code
-	size  int
+	size  int             // bytes of the text
 
-	read   []Node // the current block, parsed at a certain size
-	readAt int
+	read   []Node // the current block, as it was last parsed
+	readAt int    // the size at that time
 }
 
 // Add appends a piece of text. Beyond MaxText it is dropped: the reply has the full text.
@@ -42,7 +42,7 @@ func (d *Draft) Add(piece string) {
 // maxOpen bounds a block that is parsed again with each piece, in bytes.
 const maxOpen = 16 << 10
 
-// Open returns the current block. It is parsed once for all callers.
+// Open returns the current block, nil if it is blank. It is parsed once for all callers.
 func (d *Draft) Open() []Node {
 	if d.readAt != d.size {
 		d.read, d.readAt = d.readOpen(), d.size
@@ -50,6 +50,7 @@ func (d *Draft) Open() []Node {
 	return d.read
 }
 
+// readOpen parses the current block. Of a block above maxOpen it returns the end, unparsed.
 func (d *Draft) readOpen() []Node {
 	rest := d.open.String() + d.line.String()
 	switch {
@@ -64,6 +65,7 @@ func (d *Draft) readOpen() []Node {
 // Empty reports whether nothing was written.
 func (d *Draft) Empty() bool { return d.size == 0 }
 
+// fenceLine matches the line that begins code.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)[^`]*$")
 
 // take handles a complete line. A blank line outside of code ends a block.
@@ -84,6 +86,7 @@ func (d *Draft) take(line string) {
 	d.open.WriteString(line + "\n")
 }
 
+// close ends the current block. It drops a blank one.
 func (d *Draft) close() {
 	if strings.TrimSpace(d.open.String()) != "" {
 		d.Blocks = append(d.Blocks, Tree(d.open.String()))

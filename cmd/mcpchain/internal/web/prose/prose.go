@@ -28,14 +28,15 @@ const (
 	MaxPlain = 1 << 20
 
 	maxNodes = 20_000
-	maxDepth = 40
+	maxDepth = 40   // of nodes; deeper ones become …
 	maxMarks = 200  // markers of quotes and lists at the start of a line
 	maxStars = 1000 // of emphasis in a block
 )
 
 var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)
 
-// Tree returns the elements of a text.
+// Tree returns the elements of a text. A text that would take too long to parse, or would have more than maxNodes nodes, is
+// returned unparsed.
 func Tree(markdownText string) []Node {
 	shown := hosttext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
 	if len(shown) > MaxText || isDeep(shown) || isStarred(shown) {
@@ -87,9 +88,10 @@ func isStarred(s string) bool {
 	return false
 }
 
+// isWord reports whether a character belongs to words.
 func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// plain returns a text unparsed, up to its bound.
+// plain returns a text unparsed, cut to MaxPlain bytes with a note of how many are missing.
 func plain(s string) Node {
 	if len(s) > MaxPlain {
 		s = strings.ToValidUTF8(s[:MaxPlain], "") + "\n… (" + strconv.Itoa(len(s)-MaxPlain) + " bytes more)"
@@ -103,6 +105,7 @@ type builder struct {
 	left   int // nodes that may follow
 }
 
+// children converts the children of a node, and joins texts that follow each other.
 func (b *builder) children(parent ast.Node, depth int) (out []Node) {
 	for n := parent.FirstChild(); n != nil && b.left >= 0; n = n.NextSibling() {
 		b.left--
@@ -121,6 +124,7 @@ func (b *builder) children(parent ast.Node, depth int) (out []Node) {
 	return out
 }
 
+// node converts a node, to several nodes if it has no element of its own.
 func (b *builder) node(n ast.Node, depth int) []Node {
 	if tag, ok := tags[n.Kind()]; ok {
 		return []Node{element(tag, b.children(n, depth)...)}
@@ -166,6 +170,7 @@ var tags = map[ast.NodeKind]string{
 	east.KindStrikethrough: "del", east.KindTable: "table", east.KindTableHeader: "tr", east.KindTableRow: "tr",
 }
 
+// text converts a text, and the line break after it. Raw text, such as code, has no escapes and entities.
 func (b *builder) text(n *ast.Text) []Node {
 	out := []Node{{Text: string(n.Segment.Value(b.source))}}
 	if !n.IsRaw() {
@@ -181,6 +186,7 @@ func (b *builder) text(n *ast.Text) []Node {
 	return out
 }
 
+// list converts a list, with its first number.
 func (b *builder) list(n *ast.List, depth int) Node {
 	list := element("ul", b.children(n, depth)...)
 	if n.IsOrdered() {
@@ -192,6 +198,7 @@ func (b *builder) list(n *ast.List, depth int) Node {
 	return list
 }
 
+// cell converts a cell of a table.
 func (b *builder) cell(n *east.TableCell, depth int) Node {
 	cell := element("td", b.children(n, depth)...)
 	if n.Parent().Kind() == east.KindTableHeader {
@@ -200,7 +207,7 @@ func (b *builder) cell(n *east.TableCell, depth int) Node {
 	return cell
 }
 
-// link returns a link if the address is on the web or for mail, and otherwise its children.
+// link returns a link if the address is on the web or for mail, and otherwise its children with the address as text.
 func (b *builder) link(address string, children []Node) []Node {
 	u, err := url.Parse(address)
 	switch {
@@ -213,6 +220,7 @@ func (b *builder) link(address string, children []Node) []Node {
 	return append(children, Node{Text: " (" + hosttext.Line(address, 200) + ")"})
 }
 
+// autoURL returns the address of a link that is its own text.
 func autoURL(n *ast.AutoLink, source []byte) string {
 	address := string(n.URL(source))
 	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(address), "mailto:") {

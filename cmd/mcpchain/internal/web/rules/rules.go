@@ -23,15 +23,16 @@ const (
 	maxAll  = 10_000
 )
 
+// errFull is the error of [Rules.Remember] at a bound.
 var errFull = errors.New("too many decisions for later calls: take some back")
 
-// Rules is an [approval.Store].
+// Rules is an [approval.Store] in memory. Its methods may be called concurrently.
 type Rules struct {
 	changed func(user string)
 
-	mu  sync.Mutex // guards the following fields
-	of  map[string]map[approval.Key]approval.Decision
-	all int
+	mu  sync.Mutex                                    // guards the following fields
+	of  map[string]map[approval.Key]approval.Decision // by user
+	all int                                           // rules of all users
 }
 
 // New returns an empty store. changed is called, possibly concurrently, with the user whose
@@ -49,12 +50,13 @@ type Rule struct {
 	Allow  bool   `json:"allow"`
 }
 
+// ruleOf returns a decision as its user sees it. Its id is a hash of the key.
 func ruleOf(k approval.Key, d approval.Decision) Rule {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", k))
 	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
 }
 
-// Of returns the rules of a user.
+// Of returns the rules of a user, sorted by server and tool.
 func (r *Rules) Of(user string) []Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +83,7 @@ func (r *Rules) Recall(_ context.Context, k approval.Key) (approval.Decision, bo
 	return d, ok, nil
 }
 
-// Remember implements [approval.Store].
+// Remember implements [approval.Store]. The error says that there are too many rules.
 func (r *Rules) Remember(_ context.Context, k approval.Key, d approval.Decision) error {
 	r.mu.Lock()
 	own := r.of[k.User]
@@ -116,6 +118,7 @@ func (r *Rules) Forget(_ context.Context, user, server string) error {
 	return nil
 }
 
+// forget deletes rules of a user, and returns their number.
 func (r *Rules) forget(user string, which func(approval.Key, approval.Decision) bool) (n int) {
 	r.mu.Lock()
 	before := len(r.of[user])

@@ -69,7 +69,7 @@ func (d *Sessions) holds(user, token string) bool {
 	return token == "" && slices.Contains(d.users.Names, user)
 }
 
-// Person returns the user of a request.
+// Person returns the user of a request. An error of the database counts as nobody.
 func (d *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
 	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
@@ -133,7 +133,7 @@ func (d *Sessions) keep(ctx context.Context, hash, name, token string) error {
 	return nil
 }
 
-// SignOut ends the session.
+// SignOut ends the session. Without one it only deletes the cookie.
 func (d *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(d.cookieName()); err == nil {
 		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
@@ -155,8 +155,9 @@ func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	}
 }
 
-// cookieName returns a name that differs between programs on this machine, because cookies are
-// shared between ports.
+// cookieName returns the name of the cookie. It is this program's own, because the ports of a machine share cookies. The prefix of
+// a secure one has the browser refuse it from other hosts and without
+// HTTPS.
 func (d *Sessions) cookieName() string {
 	if d.secure {
 		return "__Host-mcpchain-web"
@@ -164,6 +165,7 @@ func (d *Sessions) cookieName() string {
 	return "mcpchain-web"
 }
 
+// hashOf returns the hash by which the database knows a secret.
 func hashOf(secret string) string {
 	hash := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(hash[:])
