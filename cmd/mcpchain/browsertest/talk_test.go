@@ -81,6 +81,9 @@ func TestTwoUsers(t *testing.T) {
 	if text := eval[string](grace, "document.querySelector('main').innerText"); len(text) > 200 || eval[int](grace, "document.querySelectorAll('#log > *').length") != 0 {
 		t.Errorf("Grace reads Ada's conversation: %s", text)
 	}
+	eval[bool](grace, "(location.hash = %s, true)", "#%") // it cannot be decoded
+	grace.reload()
+	grace.see("#offline", "There is no such conversation.")
 }
 
 // TestWindows has what is done in one window of a person appear in the other.

@@ -1,34 +1,37 @@
 // A view in a frame of another origin. What a view sends is a server's.
 
 const reserved = "ui/notifications/sandbox-";
-const most = { message: 900_000, waiting: 4_000_000, count: 2000, batch: 500_000 }; // characters, and messages
-const heights = { least: 60, most: 600 };
 
-// heightOf is the height of a frame for the one that its view wants, in pixels.
-export const heightOf = (wanted, most = heights.most) => Math.min(most, Math.max(heights.least, Math.ceil(wanted)));
+// Bounds of what a view sends: characters, and waiting messages. A batch has at least one message.
+const most = { message: 900_000, waiting: 4_000_000, count: 2000, batch: 500_000 };
 
-// sizes are the rules of the page for places of views: numbers of pixels alone get into them.
+// heightOf returns the height of a frame for the one that its view wants, in pixels: 60 to 600, or to another limit.
+export const heightOf = (wanted, limit = 600) => Math.min(limit, Math.max(60, Math.ceil(wanted)));
+
+// sizes are the rules of the page for places of views, by their selectors: numbers of pixels alone get into them.
 const sizes = new Map();
 const sheet = new CSSStyleSheet();
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 
+// size gives the places of a selector a box, such as { height: 80 } in pixels, or with none takes it back.
 export function size(selector, box) {
   if (box) sizes.set(selector, `${selector} { ${Object.entries(box).map(([name, n]) => `${name}: ${Number(n)}px`).join("; ")} }`);
   else sizes.delete(selector);
   sheet.replaceSync([...sizes.values()].join("\n"));
 }
 
-// Frame carries messages between the frame of a view and its session. say(texts) sends messages of the view, and
-// fails with a status: 404 is the end of the session, 429 and 0 are tried again. flooded() hears that the
-// view sends too much, gone() that the session has ended, and complain(text) another failure.
+// Frame carries messages between the frame of a view and its session. shown is what the program says of the view, and on has the
+// functions of the page: say(texts) sends messages of the view, and fails with a status: 404 is the end of the session, 429 and 0
+// are tried again after a second. flooded() hears that the view sends too much, gone() that the session has ended, and
+// complain(text) another failure, after which the messages of that batch are lost.
 export class Frame {
   node = document.createElement("iframe");
   #shown;
   #on;
-  #loaded = false;
-  #over = false;
-  #queue = [];
-  #waiting = 0;
+  #loaded = false; // the frame has the document
+  #over = false; // no more messages are taken
+  #queue = []; // texts of messages to say
+  #waiting = 0; // characters of these
   #sending = false;
 
   constructor(shown, on) {
@@ -39,7 +42,8 @@ export class Frame {
     for (const [name, value] of Object.entries(attributes)) this.node.setAttribute(name, value);
   }
 
-  // takes reports whether a message is of this view's frame, and passes it on.
+  // takes reports whether a message is of this view's frame, and passes it on. Messages of another origin, those that only the
+  // sandbox may send, and those that have no JSON are dropped. A request that is too large gets an error.
   takes(event) {
     if (this.#over || event.source !== this.node.contentWindow) return false;
     const message = event.data;
@@ -71,42 +75,53 @@ export class Frame {
     return true;
   }
 
+  // #flush says the waiting messages, one batch after the other.
   async #flush() {
     if (this.#sending) return;
     this.#sending = true;
     while (this.#queue.length > 0 && !this.#over) {
-      const batch = [];
-      for (let size = 0; this.#queue.length > 0 && (size === 0 || size + this.#queue[0].length < most.batch);) {
-        size += this.#queue[0].length;
-        batch.push(this.#queue.shift());
-        this.#waiting -= batch.at(-1).length;
-      }
+      const batch = this.#next();
       try {
         await this.#on.say(batch);
       } catch (failure) {
-        if (failure.status === 404) {
-          this.end();
-          this.#on.gone();
-          break;
-        }
-        if (failure.status !== 429 && failure.status !== 0) {
-          this.#on.complain(failure.message);
-          continue;
-        }
-        for (const text of batch.reverse()) {
-          this.#queue.unshift(text);
-          this.#waiting += text.length;
-        }
-        await new Promise((resolve) => { setTimeout(resolve, 1000); });
+        await this.#failed(failure, batch);
       }
     }
     this.#sending = false;
   }
 
+  // #next takes a batch from the queue.
+  #next() {
+    const batch = [];
+    let size = 0;
+    while (this.#queue.length > 0 && (size === 0 || size + this.#queue[0].length < most.batch)) {
+      batch.push(this.#queue.shift());
+      size += batch.at(-1).length;
+    }
+    this.#waiting -= size;
+    return batch;
+  }
+
+  // #failed handles the failure to say a batch.
+  async #failed(failure, batch) {
+    if (failure.status === 404) {
+      this.end();
+      this.#on.gone();
+      return;
+    }
+    if (failure.status !== 429 && failure.status !== 0) {
+      this.#on.complain(failure.message);
+      return;
+    }
+    this.#queue.unshift(...batch);
+    this.#waiting += batch.reduce((sum, text) => sum + text.length, 0);
+    await new Promise((resolve) => { setTimeout(resolve, 1000); });
+  }
+
   // post posts a message to the view.
   post(message) { this.node.contentWindow?.postMessage(message, this.#shown.origin); }
 
-  // end takes no more messages.
+  // end takes no more messages, and forgets those that wait.
   end() {
     this.#over = true;
     this.#queue = [];

@@ -15,7 +15,7 @@ let user = "";
 // as names the user that the page shows. The server refuses a request if another one is signed in.
 export const as = (name) => { user = name; };
 
-// open is the response of a request that succeeds. Options are those of fetch.
+// open returns the response of a request that succeeds; any other fails with a Failure. Options are those of fetch.
 export async function open(method, path, body, options) {
   const headers = {};
   if (user) headers["Page-User"] = encodeURIComponent(user);
@@ -30,7 +30,7 @@ export async function open(method, path, body, options) {
   return response;
 }
 
-// parsed is the JSON of an answer, {} for one that is not of this server: its status says enough.
+// parsed returns the JSON of an answer, {} for one without a body and for one that is not of this server: its status says enough.
 async function parsed(response) {
   try {
     return JSON.parse(await response.text());
@@ -39,6 +39,7 @@ async function parsed(response) {
   }
 }
 
+// request returns the JSON of a request that succeeds.
 const request = async (method, path, body, options) => parsed(await open(method, path, body, options));
 
 const conversation = (id) => `/api/conversations/${encodeURIComponent(id)}`;

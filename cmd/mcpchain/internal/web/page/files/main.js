@@ -14,7 +14,11 @@ import { showWindow } from "./window.js";
 const log = byId("log"), question = byId("question");
 
 let open = ""; // the id of the conversation, "" for a new one
-let waiting, views, summaries = [], older = new Older(), working = false;
+let working = false; // the conversation is at work
+let waiting; // its questions
+let views; // its views, undefined for a new one
+let summaries = []; // the latest conversations
+let older = new Older(); // those that the person has asked for
 
 // announce has a screen reader say something that is new.
 function announce(text) {
@@ -23,6 +27,7 @@ function announce(text) {
   while (status.childElementCount > 5) status.firstChild.remove();
 }
 
+// complain shows a failure for 8 s.
 let hide;
 function complain(text) {
   const toast = byId("trouble");
@@ -32,7 +37,8 @@ function complain(text) {
   hide = setTimeout(() => { toast.hidden = true; }, 8000);
 }
 
-// notice shows a state that lasts, "" for none.
+// notice shows a state that lasts, "" for none. It may wait before it shows the first one, in milliseconds, because the state may
+// not last.
 let soon;
 function notice(text, after = 0) {
   clearTimeout(soon);
@@ -42,7 +48,8 @@ function notice(text, after = 0) {
   else line.hidden = true;
 }
 
-// attempt reports the failure of a request, and returns whether it succeeded.
+// attempt returns the answer of a request. After a failure it returns undefined: a person who is not signed in gets the sign-in, and
+// any other reason is shown.
 async function attempt(request) {
   try {
     return await request();
@@ -92,17 +99,7 @@ function show(id) {
     change(e);
     if (end) log.scrollTop = log.scrollHeight;
   };
-  const shown = views = id ? new Views(id, {
-    show: (node, title) => { announce(`A question for you: ${title}`); return asks.place(node); },
-    complain,
-    ask: (e) => {
-      const { node } = card(e.event, (body) => answer(e.run, body));
-      const title = node.querySelector("h3");
-      title.after(el("p", { class: "faint" }, "asked by a view of ", el("strong", {}, e.server)));
-      announce(`A question for you: ${title.textContent}`);
-      return asks.place(node);
-    },
-  }) : undefined;
+  const shown = views = id ? viewsOf(id, asks) : undefined;
   const ofViews = Object.fromEntries(viewEvents.map((type) => [type, (e) => {
     if (type === "viewed" && !("n" in e)) shown?.viewed(e);
     else shown?.take(type, e);
@@ -150,6 +147,22 @@ function show(id) {
   refresh();
 }
 
+// viewsOf returns the views of a conversation, whose questions are among the others.
+function viewsOf(id, asks) {
+  return new Views(id, {
+    show: (node, title) => { announce(`A question for you: ${title}`); return asks.place(node); },
+    complain,
+    ask: (e) => {
+      const { node } = card(e.event, (body) => answer(e.run, body));
+      const title = node.querySelector("h3");
+      title.after(el("p", { class: "faint" }, "asked by a view of ", el("strong", {}, e.server)));
+      announce(`A question for you: ${title.textContent}`);
+      return asks.place(node);
+    },
+  });
+}
+
+// atEnd reports whether the person sees the end of the log, or nearly so.
 const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
 
 // busy shows whose turn it is. Questions can be left by a stop, too.
@@ -157,7 +170,7 @@ function busy() {
   const asked = waiting?.count > 0, held = document.activeElement;
   byId("stop").hidden = !working && !asked;
   byId("send").hidden = working || asked;
-  if (held === byId("send") || held === byId("stop")) if (held.hidden) question.focus();
+  if ([byId("send"), byId("stop")].includes(held) && held.hidden) question.focus();
   log.setAttribute("aria-busy", String(working));
   log.classList.toggle("busy", working && !asked);
 }
@@ -170,6 +183,7 @@ function totals({ input = 0, output = 0, cost = {} }) {
   byId("totals").title = input ? `${input.toLocaleString("en")} read, ${output.toLocaleString("en")} written` : "";
 }
 
+// refresh shows the list, and the title of the open conversation. The title of the page counts the questions of all.
 function refresh() {
   const listed = [...summaries, ...older.list];
   const current = listed.find((s) => s.id === open);
@@ -191,6 +205,7 @@ async function showOlder() {
   byId("list").querySelector(`[data-key="${CSS.escape(first)}"]`)?.focus();
 }
 
+// answer answers a question of a run. It returns what is wrong: a text, and for a form its fields.
 async function answer(id, body) {
   try {
     await api.answer(id, body);
@@ -231,11 +246,13 @@ async function stop() {
   if (done) question.focus();
 }
 
+// resend asks another question instead of one, in a conversation of its own.
 async function resend(said, text) {
   const done = await attempt(() => api.edit(open, said.seq, said.index, text));
   if (done) go(done.id);
 }
 
+// remove deletes a conversation.
 async function remove(summary) {
   if (!await attempt(() => api.remove(summary.id))) return;
   older.drop(summary.id);
@@ -243,12 +260,15 @@ async function remove(summary) {
   if (summary.id === open) go("");
 }
 
+// go opens a conversation by the address of the page, "" for a new one.
 const go = (id) => { location.hash = encodeURIComponent(id); question.focus(); };
 
+// grow fits the height of the question to its lines, up to 8.
 function grow() {
   question.rows = Math.min(8, question.value.split("\n").length);
 }
 
+// narrow opens or closes the list on a narrow screen.
 const narrow = (opened) => {
   byId("side").classList.toggle("opened", opened);
   byId("menu").setAttribute("aria-expanded", String(opened));
@@ -256,6 +276,7 @@ const narrow = (opened) => {
 
 const isNarrow = () => byId("menu").getAttribute("aria-expanded") === "true";
 
+// wire has the controls of the page do something.
 function wire() {
   byId("composer").addEventListener("submit", (e) => { e.preventDefault(); send(); });
   question.addEventListener("input", grow);
@@ -288,8 +309,17 @@ function wire() {
   });
 }
 
-const place = () => decodeURIComponent(location.hash.slice(1));
+// place returns the id of the conversation in the address. One that is not encoded as it should be names no conversation.
+function place() {
+  const id = location.hash.slice(1);
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
 
+// signIn signs the person in by a name or a token.
 async function signIn(as) {
   if (!await attempt(() => api.signIn(as))) return;
   byId("token").value = "";
@@ -297,7 +327,7 @@ async function signIn(as) {
   start();
 }
 
-// start asks who is signed in, and shows the conversation or the sign-in.
+// start asks who is signed in, and shows the conversation or the sign-in. It tries again while the server cannot be reached.
 let again;
 async function start() {
   clearTimeout(again);
@@ -314,8 +344,12 @@ async function start() {
     byId("user").textContent = me.user;
     show(place());
     question.focus();
-    return;
-  }
+  } else showSignIn(me);
+}
+
+// showSignIn shows the ways to sign in, and nothing of the person before.
+function showSignIn(choices) {
+  const names = choices.names ?? [], { token } = choices;
   log.replaceChildren();
   summaries = [];
   older = new Older();
@@ -323,11 +357,10 @@ async function start() {
   byId("list").replaceChildren();
   byId("grants").replaceChildren();
   byId("rules").replaceChildren();
-  const names = me.names ?? [];
   byId("demo").hidden = names.length === 0;
-  byId("token-form").hidden = !me.token;
-  byId("real").hidden = names.length > 0 || Boolean(me.token);
-  if (me.token) byId("token").focus();
+  byId("token-form").hidden = !token;
+  byId("real").hidden = names.length > 0 || Boolean(token);
+  if (token) byId("token").focus();
   else if (names.length === 0) byId("real").focus();
   byId("names").replaceChildren(...names.map((name) => el("button", {
     type: "button", click: () => signIn({ name }),

@@ -2,8 +2,9 @@
 
 import * as api from "./api.js";
 
-// read reads the stream of windows, each {conversation, after, views}, until it ends. It calls opened(), and
-// event(index, type, id, data) with the index of a window. A stream of the same reader ends.
+// read reads the stream of windows, each {conversation, after, views}, until it ends or the signal aborts. It calls opened(), and
+// event(index, type, id, data) with the index of a window. An earlier stream of the same reader ends. It fails with an
+// api.Failure.
 export async function read(reader, windows, signal, opened, event) {
   const query = new URLSearchParams({ reader });
   for (const w of windows) {
@@ -23,6 +24,7 @@ export async function read(reader, windows, signal, opened, event) {
   }
 }
 
+// next returns the next piece of text. A connection that breaks has the status 0, as one that cannot begin.
 async function next(source) {
   try {
     return await source.read();
@@ -31,7 +33,7 @@ async function next(source) {
   }
 }
 
-// take reads a block of lines, "field: value" each.
+// take reads a block of lines, "field: value" each. Lines without a field, which keep the connection alive, are ignored.
 function take(block, event) {
   const fields = {};
   for (const line of block.split("\n")) {

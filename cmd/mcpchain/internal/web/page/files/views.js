@@ -12,8 +12,8 @@ export const viewEvents = ["view-life", "viewed", "view", "view-size", "view-mod
 
 const acknowledge = 24; // messages between two notes of what the page has
 
-// Views are the views of a conversation. ask(node) shows a card and returns what removes it;
-// complain(text) tells of a failure; answer(run, body) answers a question of a view's call.
+// Views are the views of a conversation. on has the functions of the page: ask(e) shows a question about a view's call, and
+// show(node, title) a card; both return what removes it. complain(text) tells of a failure.
 export class Views {
   #conversation;
   #on;
@@ -21,10 +21,10 @@ export class Views {
   #figures = new Map(); // by turn and call
   #sessions = new Map(); // by session
   #later = new Map(); // events of calls whose node is not there yet, by turn and call
-  #cards = new Map();
-  #life;
-  #seen = 0;
-  #noted = 0;
+  #cards = new Map(); // what removes the card of a question, by session or run and the question's id
+  #life; // of the stream's numbers
+  #seen = 0; // the number of the last event
+  #noted = 0; // the number that the server knows of
   #sight = new IntersectionObserver((entries) => {
     for (const e of entries) {
       if (!e.isIntersecting) continue;
@@ -54,7 +54,7 @@ export class Views {
     this.#later.delete(place);
   }
 
-  // viewed shows a call that a view makes, and the questions of it.
+  // viewed shows a call that a view makes, and the questions of it. A call of a view that is not there yet waits for it.
   viewed(e) {
     const place = `${e.turn}/${e.call}`, prefix = `${e.server}__`; // by which the run knows the tool
     for (const name of ["tool", "name"]) if (e.event[name]?.startsWith(prefix)) e.event[name] = e.event[name].slice(prefix.length);
@@ -67,17 +67,19 @@ export class Views {
     return undefined;
   }
 
+  // #asked shows a question about a view's call, once.
   #asked(e) {
     const key = `${e.run} ${e.event.id}`;
     if (!this.#cards.has(key)) this.#cards.set(key, this.#on.ask(e));
   }
 
+  // #drop removes the card of a question.
   #drop(key) {
     this.#cards.get(key)?.();
     this.#cards.delete(key);
   }
 
-  // live begins the numbers again in another life of the stream. Views of the life before have ended, with the server or
+  // #live begins the numbers again in another life of the stream. Views of the life before have ended, with the server or
   // without a stream for long; they are shown again.
   #live(life) {
     if (life === this.#life) return;
@@ -110,13 +112,14 @@ export class Views {
     return undefined;
   }
 
-  // note tells the server what the page has, so that it forgets it.
+  // note tells the server what the page has, so that it forgets it. If that fails, a later note says more.
   note() {
     if (this.#seen === this.#noted) return;
     this.#noted = this.#seen;
     api.viewSeen(this.#window, this.#seen).catch(() => {});
   }
 
+  // #question shows a question of a view itself. A link opens in the click of the person, since browsers block other windows.
   #question(q) {
     const key = `${q.session} ${q.ask}`;
     const title = el("h3", { id: fresh("card") }, "The view of ", el("strong", {}, q.server), q.kind === "link" ? " wants to open a page" : " wants to write to the model in your name");
@@ -132,10 +135,12 @@ export class Views {
     this.#cards.set(key, this.#on.show(node, title.textContent));
   }
 
+  // #dropAsks removes the questions of a session.
   #dropAsks(session) {
     for (const key of [...this.#cards.keys()]) if (key.startsWith(`${session} `)) this.#drop(key);
   }
 
+  // open begins a session for a figure, with the view of a call.
   async open(figure, e) {
     const opened = await api.openView({
       window: this.#window, host: location.origin, conversation: this.#conversation, turn: e.turn, call: e.id,
@@ -145,6 +150,7 @@ export class Views {
     return opened;
   }
 
+  // forget forgets a session that has ended, and its questions.
   forget(session) {
     this.#sessions.delete(session);
     this.#dropAsks(session);
@@ -152,10 +158,12 @@ export class Views {
 
   complain(text) { this.#on.complain(text); }
 
+  // #message passes a message of a frame to its figure. Others are dropped.
   #message = (event) => {
     for (const figure of this.#sessions.values()) if (figure.takes(event)) return;
   };
 
+  // #leave ends the sessions of a page that is left. Nothing waits for it.
   #leave = () => {
     for (const session of this.#sessions.keys()) api.endView(session, true).catch(() => {});
   };
@@ -194,11 +202,11 @@ const accepted = {
 // Figure is the place of a view: the host's bar with the server's name, and the frame.
 class Figure {
   #views;
-  #e;
-  #opened;
-  #frame;
-  #full = false;
-  #runs = new Map();
+  #e; // the call whose result the view shows
+  #opened; // what the server says of the session; undefined without one
+  #frame; // undefined until the view is loaded
+  #full = false; // the view is in full screen
+  #runs = new Map(); // nodes of the calls of the view
   #place = el("div", { class: "stage" });
   #calls = el("div", { class: "calls" });
   #says = el("span", { class: "faint" });
@@ -219,7 +227,8 @@ class Figure {
 
   get life() { return this.#opened?.life; }
 
-  // open loads the view. A view that reaches other origins waits for the person, the first time.
+  // open begins a session, unless there is one, and loads the view. A view that reaches other origins waits for the person, the
+  // first time. A failure is shown in the bar, and the person may try again.
   async open() {
     if (this.#opened) return;
     this.#again.hidden = true;
@@ -241,6 +250,7 @@ class Figure {
       el("button", { type: "button", click: () => { accepted.add(print); this.#load(); } }, "Show it"));
   }
 
+  // #load shows the frame. A view that floods the page or takes the keyboard is closed.
   #load() {
     const { session, server, bordered } = this.#opened;
     this.#frame = new Frame(this.#opened, {
@@ -264,8 +274,10 @@ class Figure {
   // takes reports whether a message is of this view's frame, and passes it on.
   takes(event) { return this.#frame?.takes(event) ?? false; }
 
+  // receive passes a message of the session to the view.
   receive(message) { this.#frame?.post(message); }
 
+  // resize gives the frame the height that its view wants, within bounds.
   resize(height) {
     size(`#${this.node.id} .stage`, { height: heightOf(height) });
   }
@@ -281,11 +293,13 @@ class Figure {
     this.#measure();
   }
 
+  // #measure fits a view in full screen to the log.
   #measure() {
     const { top, left, width, height } = document.getElementById("log").getBoundingClientRect();
     size(`#${this.node.id}`, this.#full ? { top, left, width, height } : undefined);
   }
 
+  // #toggle asks the view to change its mode. One that refuses stays as it is.
   async #toggle() {
     try {
       await api.viewMode(this.#opened.session, this.#full ? "inline" : "fullscreen");
@@ -295,7 +309,7 @@ class Figure {
     }
   }
 
-  // viewed shows a call of the view below it.
+  // viewed shows a call of the view below it: the latest 20 remain.
   viewed(e) {
     if (e.kind !== "call" && e.kind !== "result") return;
     const key = e.run ?? fresh("run");
@@ -310,7 +324,7 @@ class Figure {
     else if (!call.isOver) call.ended(e.event);
   }
 
-  // end asks the view to end, and removes it.
+  // end asks the view to end, and removes it, also if the server cannot be reached.
   async end() {
     const session = this.#opened?.session;
     if (!session) return;
@@ -319,6 +333,7 @@ class Figure {
     this.closed();
   }
 
+  // closed removes the frame of a session that has ended. The person may show the view again.
   closed() {
     if (!this.#opened) return;
     this.#views.forget(this.#opened.session);
