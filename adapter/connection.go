@@ -20,22 +20,20 @@ type server struct {
 	client *mcpclient.Client
 	watch  *watch
 
-	listing chan struct{} // has a token while the tools are being listed
+	changing chan struct{} // has a token while the tools are being listed or the server is replaced
 
 	life context.Context // of the watch goroutine
 	end  context.CancelFunc
 
 	// Guarded by the lock of the roster once the server is in the toolset.
-	err       error
-	tools     []*Tool
-	skipped   []SkippedTool
-	unmatched []string
-	pins      map[string]string // nil: not pinned
-	uses      int               // current calls
-	retired   bool              // close it when uses drops to 0
-	dormant   bool              // not connected before its first call, see StartLazy
-	asking    int               // questions of the server that are being answered
-	callers   map[*Caller]int   // of the current calls
+	err error
+	listing
+	pins    map[string]string // nil: not pinned; replaced only by the holder of changing
+	uses    int               // current calls
+	retired bool              // close it when uses drops to 0
+	dormant bool              // not connected before its first call, see StartLazy
+	asking  int               // questions of the server that are being answered
+	callers map[*Caller]int   // of the current calls
 
 	// For the connection of one user, see pool.
 	user    string
@@ -45,17 +43,22 @@ type server struct {
 	ready   chan struct{} // closed when it is open, or err is set
 }
 
-// open connects to the server and lists its tools. If it fails, it closes what it opened, and the
-// error names the server.
-func (c *connector) open(ctx context.Context, s *server) (listing, error) {
+// open connects to a server that is to join the toolset, and lists its tools. If it fails, it closes
+// what it opened, and the error names the server.
+func (c *connector) open(ctx context.Context, s *server) error {
 	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
 	l, err := c.begin(ctx, s)
 	if err != nil {
 		_ = s.close()
-		return listing{}, fmt.Errorf("server %q: %w", s.label, err)
+		return fmt.Errorf("server %q: %w", s.label, err)
 	}
-	return l, nil
+	s.pins = l.applyPins(s, s.pins)
+	s.listing = l
+	if s.lazy() && s.ready == nil { // the remembered tools have no connection of their own
+		s.policy.live.Store(s.client)
+	}
+	return nil
 }
 
 // begin connects to the server, subscribes to its changes and lists its tools. In this order no
@@ -75,19 +78,6 @@ func (c *connector) begin(ctx context.Context, s *server) (l listing, err error)
 	}
 	s.watch.subscribed(ctx)
 	return c.list(ctx, s)
-}
-
-// openAndTake opens the server before it joins the toolset.
-func (c *connector) openAndTake(ctx context.Context, s *server) error {
-	l, err := c.open(ctx, s)
-	if err != nil {
-		return err
-	}
-	s.setListing(l, l.applyPins(s, s.pins))
-	if s.lazy() && s.ready == nil { // the remembered tools have no connection of their own
-		s.policy.live.Store(s.client)
-	}
-	return nil
 }
 
 // connectOptions returns the options for connecting to the server.
@@ -135,11 +125,6 @@ type listing struct {
 	tools     []*Tool
 	skipped   []SkippedTool
 	unmatched []string // entries of Allow and Deny
-}
-
-// setListing replaces what the server lists, and the pins. In a toolset the lock of the roster is held.
-func (s *server) setListing(l listing, pins map[string]string) {
-	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 }
 
 // list asks for the server's tools, and stores the list for the next program. A tool that cannot be

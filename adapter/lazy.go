@@ -15,7 +15,7 @@ func (c *connector) openOrRecall(ctx context.Context, s *server) error {
 	if c.recallList(s) {
 		return nil
 	}
-	return c.openAndTake(ctx, s)
+	return c.open(ctx, s)
 }
 
 // recallList sets up the server from its stored list, without connecting. It reports whether there
@@ -39,7 +39,8 @@ func (c *connector) recallList(s *server) bool {
 // makeDormant sets the tools of a server without a connection.
 func (c *connector) makeDormant(s *server, defs []*mcp.Tool) {
 	l := c.makeTools(s, defs)
-	s.setListing(l, l.applyPins(s, s.pins))
+	s.pins = l.applyPins(s, s.pins)
+	s.listing = l
 	s.dormant = true
 }
 

@@ -121,11 +121,11 @@ func (c *connector) changeServer(ctx context.Context, s *server, do func() (*Eve
 // exclusively calls do while nothing else lists the tools of the server.
 func (c *connector) exclusively(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
 	select {
-	case s.listing <- struct{}{}:
+	case s.changing <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
-	defer func() { <-s.listing }()
+	defer func() { <-s.changing }()
 	if !c.roster.has(s) {
 		return nil, nil
 	}
@@ -150,14 +150,11 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.label, err)
 	}
-	c.roster.mu.Lock()
-	pins := s.pins
-	c.roster.mu.Unlock()
-	pins = l.applyPins(s, pins)
+	pins := l.applyPins(s, s.pins)
 	var e Event
 	c.roster.replace(s, s, func() bool { // unless it was removed in the meantime
 		e = l.diff(s)
-		s.setListing(l, pins)
+		s.listing, s.pins = l, pins
 		return true
 	})
 	if e.empty() {
@@ -170,15 +167,13 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 // event is nil if the server was removed meanwhile. After an error nothing has changed.
 func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) {
 	s := c.newServer(old.recipe, old.policy)
-	c.roster.mu.Lock()
 	s.pins = old.pins
-	c.roster.mu.Unlock()
-	if err := c.openAndTake(ctx, s); err != nil {
+	if err := c.open(ctx, s); err != nil {
 		return nil, err
 	}
 	var e Event
 	replaced := c.roster.replace(old, s, func() bool {
-		e = (&listing{tools: s.tools}).diff(old)
+		e = s.diff(old)
 		if e.Kind = ServerReturned; old.err != nil {
 			e.Kind = ServerAdded
 		}

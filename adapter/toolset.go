@@ -34,7 +34,7 @@ func newToolset(o *Options) *Toolset {
 		reachable: t.calls.reachable, userOf: t.calls.approvals.userOf,
 	}
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}
-	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.openAndTake
+	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
 	t.lender.awake, t.lender.doze = t.connector.wake, t.connector.dozeLocked
 	t.calls.hold, t.calls.older = t.lender.hold, t.connector.reconnectOlder
 	if o.Spill > 0 {
