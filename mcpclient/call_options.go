@@ -37,7 +37,7 @@ type callOptions struct {
 	cameIn    *sessionRef // receives the session of the response, or nil
 }
 
-// with returns o with the options applied, without checks.
+// with returns o with the options applied, without checks. Only a changed copy takes an allocation.
 func (o callOptions) with(opts []CallOption) callOptions {
 	if len(opts) == 0 {
 		return o

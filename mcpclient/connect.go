@@ -115,15 +115,6 @@ func (c *connector) reach(ctx context.Context) error {
 
 // dial opens the connection and starts to read from it.
 func (c *connector) dial(ctx context.Context, t Transport) error {
-	l := &link{
-		number:    c.connections.Add(1),
-		transport: t,
-		client:    c,
-		life:      c.life,
-		log:       c.log,
-		async:     c.async,
-		observed:  c.observes() || len(c.opts.Handlers) > 0,
-	}
 	conn, err := t.Dial(ctx)
 	switch {
 	case err != nil:
@@ -131,7 +122,7 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 	case conn == nil:
 		return fmt.Errorf("%T.Dial returned no connection and no error", t)
 	}
-	l.use(conn, c.handle, c.slots, c.opts.Limits.Retries)
+	l := c.newLink(t, conn)
 	c.link.Store(l)
 	if l.exchange == nil && !c.life.Start(l.read) {
 		_ = conn.Close()

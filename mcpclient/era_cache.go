@@ -1,8 +1,23 @@
 package mcpclient
 
 import (
-	"github.com/mcpchain/mcpchain/mcpclient/internal/eracache"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+)
+
+const (
+	eraLife     = 24 * time.Hour // of an entry
+	maxEras     = 1024           // entries; beyond them the oldest are removed
+	eraKeyChars = 32             // hexadecimal digits
 )
 
 // EraCache remembers the revisions of servers for [Protocol.EraCache], so that the next client
@@ -16,25 +31,74 @@ import (
 //
 // An entry expires after 24 h, because the server may have been updated to the modern era.
 // Beyond 1,024 entries the oldest are removed.
-type EraCache struct{ entries eracache.Cache }
+type EraCache struct {
+	mu    sync.Mutex
+	known map[string]knownEra // by eraKey
+}
 
-// find returns the revision of a server, "" if unknown.
+// knownEra is what is remembered of a server. It is stored.
+type knownEra struct {
+	Revision string    `json:"revision"`
+	Since    time.Time `json:"since"`
+}
+
+// holds reports whether an entry is fresh. An entry from the future is due to a wrong clock.
+func (e knownEra) holds(now time.Time) bool {
+	age := now.Sub(e.Since)
+	return age >= 0 && age < eraLife
+}
+
+// find returns the revision of a server, "" if it is unknown or its entry has expired. c may be nil.
 func (c *EraCache) find(t Transport) string {
 	if c == nil {
 		return ""
 	}
-	return c.entries.Find(identity(t))
+	key := eraKey(t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.known[key]; found.holds(time.Now()) {
+		return found.Revision
+	}
+	return ""
 }
 
-// keep remembers the revision of a server.
+// keep remembers the revision of a server, unless c is nil or the transport does not identify the
+// server. It does not reset the age of a known revision.
 func (c *EraCache) keep(t Transport, revision string) {
-	if c != nil {
-		c.entries.Keep(identity(t), revision)
+	if c == nil {
+		return
+	}
+	key, now := eraKey(t), time.Now()
+	if key == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.known[key]; found.Revision == revision && found.holds(now) {
+		return
+	}
+	if c.known == nil {
+		c.known = map[string]knownEra{}
+	}
+	c.known[key] = knownEra{revision, now}
+	c.trimLocked()
+}
+
+// trimLocked removes the oldest entries beyond the bound.
+func (c *EraCache) trimLocked() {
+	if len(c.known) <= maxEras {
+		return
+	}
+	oldest := slices.SortedFunc(maps.Keys(c.known), func(a, b string) int {
+		return c.known[a].Since.Compare(c.known[b].Since)
+	})
+	for _, key := range oldest[:len(oldest)-maxEras] {
+		delete(c.known, key)
 	}
 }
 
 // Remember sets the revision of a server, if a host has found out by other means, for example
-// that its tools do not work in a newer one.
+// that its tools do not work in a newer one. A revision that the client does not speak is ignored.
 func (c *EraCache) Remember(t Transport, revision string) {
 	if isLegacy(revision) || isModern(revision) {
 		c.keep(t, revision)
@@ -42,17 +106,43 @@ func (c *EraCache) Remember(t Transport, revision string) {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (c *EraCache) MarshalJSON() ([]byte, error) { return c.entries.MarshalJSON() }
+func (c *EraCache) MarshalJSON() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		return []byte("{}"), nil
+	}
+	return jsonrpc.Marshal(c.known)
+}
 
 // UnmarshalJSON replaces the entries. It implements [json.Unmarshaler].
 func (c *EraCache) UnmarshalJSON(data []byte) error {
-	return c.entries.Read(data, func(revision string) bool { return isLegacy(revision) || isModern(revision) })
+	var read map[string]knownEra
+	if err := json.Unmarshal(data, &read); err != nil {
+		return fmt.Errorf("era cache: %w", err)
+	}
+	now := time.Now()
+	maps.DeleteFunc(read, func(key string, found knownEra) bool {
+		return len(key) != eraKeyChars || !found.holds(now) || !isLegacy(found.Revision) && !isModern(found.Revision)
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = read
+	c.trimLocked()
+	return nil
 }
 
-// identity returns what distinguishes the server of a transport from others, "" if unknown.
-func identity(t Transport) string {
-	if server, ok := t.(wire.Identifier); ok {
-		return server.Identity()
+// eraKey returns a digest of what distinguishes the server of a transport from others, which may
+// contain secrets. It is "" if the transport does not know.
+func eraKey(t Transport) string {
+	server, ok := t.(wire.Identifier)
+	if !ok {
+		return ""
 	}
-	return ""
+	identity := server.Identity()
+	if identity == "" {
+		return ""
+	}
+	digest := sha256.Sum256([]byte(identity))
+	return hex.EncodeToString(digest[:])[:eraKeyChars]
 }

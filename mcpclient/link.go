@@ -41,22 +41,31 @@ type link struct {
 	gone chan struct{} // closed when it did
 }
 
-// use sets the connection and creates the parts of the link. retries bounds how often an answer
-// to the server is sent.
-func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries int) {
-	l.conn = conn
+// newLink returns the link of a connection that t has dialed.
+func (c *connector) newLink(t Transport, conn Conn) *link {
+	l := &link{
+		number:    c.connections.Add(1),
+		conn:      conn,
+		transport: t,
+		client:    c,
+		life:      c.life,
+		log:       c.log,
+		async:     c.async,
+		observed:  c.observes() || len(c.opts.Handlers) > 0,
+		texts:     redactor{conn},
+		warnings:  warnings{life: c.life, log: c.log},
+		gone:      make(chan struct{}),
+	}
 	l.exchange, _ = conn.(wire.Exchanger)
 	l.headed, _ = conn.(wire.HeaderConn)
 	l.numbered, _ = conn.(wire.Numberer)
-	l.texts.conn = conn
-	l.warnings.life, l.warnings.log = l.life, l.log
-	l.gone = make(chan struct{})
-	l.dispatcher = dispatcher{link: l, handle: handle, slots: slots, retries: retries}
+	l.dispatcher = dispatcher{link: l, handle: c.handle, slots: c.slots, retries: c.opts.Limits.Retries}
 	if skipper, ok := wire.As[wire.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
 			l.warnings.tolerated("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))
 		})
 	}
+	return l
 }
 
 // linkClient is the part of a client that a connection needs.

@@ -151,8 +151,8 @@ func TestConnectTimeoutDefaults(t *testing.T) {
 	})
 }
 
-// Times for later comparison have a monotonic clock reading: if the wall clock is set,
-// cached results live neither longer nor shorter.
+// Times for later comparison have a monotonic clock reading: if the wall clock is set, cached results
+// and eras live neither longer nor shorter.
 func TestClockJumps(t *testing.T) {
 	c := new(Client)
 	c.cache.put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)
@@ -161,6 +161,15 @@ func TestClockJumps(t *testing.T) {
 	}
 	for _, e := range c.cache.entries {
 		wantSteady(t, "the end of a cached result", e.expires)
+	}
+
+	eras := new(EraCache)
+	eras.keep(&HTTP{URL: "https://example.com"}, mcp.Revision20251125)
+	for _, found := range eras.known {
+		wantSteady(t, "the beginning of a remembered era", found.Since)
+	}
+	if got := eras.find(&HTTP{URL: "https://example.com"}); got != mcp.Revision20251125 {
+		t.Errorf("got the revision %q, want the one that was kept", got)
 	}
 
 	rounds := inputRounds{questioner: &gatherer{peer: &peer{life: newLife(t)}}}
