@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -353,7 +354,8 @@ func TestAnswersOfRevisions(t *testing.T) {
 					p.send("%s", strings.Replace(handshakeAnswer(p.next()), mcp.Revision20251125, revision, 1))
 					p.next()
 				}
-				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				var log logged
+				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					return &mcp.CreateMessageResult{Content: test.content}, nil
 				})
 				connected(t, transport, o)
@@ -366,6 +368,9 @@ func TestAnswersOfRevisions(t *testing.T) {
 				}
 				if string(m.Result) != want || (want == "") != (m.Error != nil && m.Error.Code == mcp.CodeInternalError) {
 					t.Errorf("%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
+				}
+				if text := log.String(); (want == "") != regexp.MustCompile(`of type \\"(audio|image|tool_use)`).MatchString(text) {
+					t.Errorf("%s: got the log %s, want the type that the server cannot read", revision, text)
 				}
 			})
 		}

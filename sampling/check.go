@@ -94,13 +94,7 @@ func checkBlock(c mcp.Content) error {
 	case *mcp.UnknownContent:
 		return fmt.Errorf("content of type %q is unknown or malformed", excerpt.Cut(c.Type))
 	}
-	return fmt.Errorf("content of type %q does not belong in a sampling message", typeOf(c))
-}
-
-// typeOf returns the type of content in the protocol.
-func typeOf(c mcp.Content) string {
-	kind, _ := jsonrpc.String(jsonrpc.Lookup(encoded(c), "type"))
-	return kind
+	return fmt.Errorf("content of type %q does not belong in a sampling message", inquiry.ContentType(c))
 }
 
 // notEmpty returns an error for an image or a sound without data. kind names it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -122,7 +123,7 @@ func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string
 		taken[c.ID] = true
 		return nil
 	}
-	return fmt.Errorf("content of type %q does not belong in a reply", typeOf(c))
+	return fmt.Errorf("content of type %q does not belong in a reply", inquiry.ContentType(c))
 }
 
 // usedIDs are the ids of the tool uses in a request.

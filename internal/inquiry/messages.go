@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -54,4 +55,17 @@ func CheckMessages(messages []mcp.SamplingMessage) error {
 		return fmt.Errorf("%d tool uses have no result", len(open))
 	}
 	return nil
+}
+
+// ContentType returns the type of content in the protocol, such as "text", or "" for content that
+// cannot be encoded.
+func ContentType(c mcp.Content) string {
+	var block struct {
+		Type string `json:"type"`
+	}
+	raw, err := json.Marshal(c)
+	if err != nil || json.Unmarshal(raw, &block) != nil {
+		return ""
+	}
+	return block.Type
 }
