@@ -329,87 +329,45 @@ func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
 	}
 }
 
-// A legacy server that refuses server/discover and ends is started again for initialize.
-func TestProbeRefusedByDyingServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		transport.greet = func(p *peer) {
-			if transport.dialed() == 1 {
-				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`)
-				_ = p.conn.Close()
-				return
-			}
-			p.handshake()
+// A legacy server that refuses server/discover and ends, at once or on initialize, is started once
+// more. The error of the second server does not hide how the first one ended. A server that ignores
+// the probe and ends on initialize is not started again: most such servers fail to start.
+func TestServersThatDieOfTheHandshake(t *testing.T) {
+	const (
+		closed  = "transport: connection closed: the server closed the connection"
+		running = "connect: initialize: server error -32000: another one is running (and before that, "
+	)
+	greet := (*peer).handshake
+	refuse := func(p *peer) { p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`) }
+	busy := func(p *peer) {
+		p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"another one is running"}}`)
+	}
+	take := func(p *peer) { p.next() }
+	end := func(p *peer) { _ = p.conn.Close() }
+	ignore := func(p *peer) {
+		for p.next().Method != "initialize" {
 		}
-		c := connected(t, transport, mcpclient.Options{})
-		if got := c.Server().Revision; got != mcp.Revision20251125 || transport.dialed() != 2 {
-			t.Errorf("got revision %s after %d dials, want 2025-11-25 after 2", got, transport.dialed())
-		}
-	})
-}
-
-// The server may also end a moment later, before it answers initialize: that is sent once more,
-// on one new connection.
-func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
-	for last, want := range map[int]string{1: "", 2: "connect: initialize: transport: connection closed: the server closed the connection"} {
-		synctest.Test(t, func(t *testing.T) {
+	}
+	for name, tt := range map[string]struct {
+		servers [][]func(p *peer)
+		want    string // "<nil>" for a connection
+	}{
+		"at once":                      {[][]func(*peer){{refuse, end}, {greet}}, "<nil>"},
+		"on initialize":                {[][]func(*peer){{refuse, take, end}, {greet}}, "<nil>"},
+		"each on initialize":           {[][]func(*peer){{refuse, take, end}, {take, end}}, "connect: initialize: " + closed},
+		"silent":                       {[][]func(*peer){{ignore, end}}, "connect: initialize: " + closed + " (and before that, server/discover: no answer within Options.Timeouts.Probe)"},
+		"second refuses":               {[][]func(*peer){{take, end}, {busy, end}}, running + "server/discover: " + closed + ")"},
+		"second refuses, after legacy": {[][]func(*peer){{refuse, take, end}, {busy, end}}, running + "initialize: " + closed + ")"},
+	} {
+		bubble(t, name, func(t *testing.T) {
 			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) {
-				if transport.dialed() > last {
-					p.handshake()
-					return
+				for _, act := range tt.servers[transport.dialed()-1] {
+					act(p)
 				}
-				m := p.next()
-				if m.Method == "server/discover" {
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
-					m = p.next()
-				}
-				check.Equal(t, "", m.Method, "initialize")
-				_ = p.conn.Close()
 			}
-			err := connectError(t, transport, mcpclient.Options{})
-			if got := fmt.Sprint(err); transport.dialed() != 2 || (want == "" && err != nil) || (want != "" && got != want) {
-				t.Errorf("died %d times: got %q after %d dials, want %q after 2", last, got, transport.dialed(), want)
-			}
-		})
-	}
-}
-
-// A server that ignores the probe and ends on initialize is not started again: most such
-// servers fail to start.
-func TestSilentServerThatDies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		transport.greet = func(p *peer) {
-			for p.next().Method != "initialize" {
-			}
-			_ = p.conn.Close()
-		}
-		_, err := mcpclient.Connect(t.Context(), transport, nil)
-		wrong(t, err == nil || transport.dialed() != 1, "got %v after %d dials, want an error after 1", err, transport.dialed())
-	})
-}
-
-// The error of the second server does not hide how the first one ended, on server/discover or
-// on initialize.
-func TestSecondServerThatRefuses(t *testing.T) {
-	for answers, want := range []string{"server/discover: ", "initialize: "} {
-		synctest.Test(t, func(t *testing.T) {
-			way := newPeerTransport(t)
-			way.greet = func(p *peer) {
-				m := p.next()
-				if way.dialed() == 2 {
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"another one is running"}}`, m.ID)
-				}
-				if way.dialed() == 1 && answers == 1 {
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
-					p.next()
-				}
-				_ = p.conn.Close()
-			}
-			_, err := mcpclient.Connect(t.Context(), way, nil)
-			want := "connect: initialize: server error -32000: another one is running (and before that, " + want + "transport: connection closed: the server closed the connection)"
-			wrong(t, fmt.Sprint(err) != want, "got %v\nwant %s", err, want)
+			check.Equal(t, "error", fmt.Sprint(connectError(t, transport, mcpclient.Options{})), tt.want)
+			check.Equal(t, "dials", transport.dialed(), len(tt.servers))
 		})
 	}
 }

@@ -169,24 +169,20 @@ func TestTaskBounds(t *testing.T) {
 			}
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"pollIntervalMs":%s,"inputRequests":%s,"result":{"content":[]}}}`, m.ID, status, poll, asked)
 		})
-		ctx := withTimeout(t, 10*time.Second-time.Millisecond)
-		if _, err := task.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
-			t.Errorf("no interval: got %v after %d polls, want the deadline after 10", err, gets)
+		polls := func(interval string, wait time.Duration, want int) {
+			t.Helper()
+			poll, gets = interval, 0
+			check.Is(t, check.Err(task.Wait(withTimeout(t, wait))), context.DeadlineExceeded, interval)
+			check.Equal(t, "polls at the interval "+interval, gets, want)
 		}
-		poll, gets = "0.001", 0
-		short := withTimeout(t, time.Second-time.Millisecond)
-		if _, err := task.Wait(short); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
-			t.Errorf("short interval: got %v after %d polls, want the deadline after 10", err, gets)
-		}
+		polls("0", 10*time.Second-time.Millisecond, 10)
+		polls("0.001", time.Second-time.Millisecond, 10)
 		questions = "new"
 		check.Is(t, check.Err(task.Wait(t.Context())), mcpclient.ErrTooManyRounds, "always another question")
 		questions = `{"1":{"method":"roots/list"},"2":{"method":"roots/list"},"3":{"method":"roots/list"},"4":{"method":"roots/list"}}`
 		check.Is(t, check.Err(task.Wait(t.Context())), mcp.ErrInvalidResult, "four questions at once")
-		poll, questions, gets = "1e300", `{}`, 0
-		long := withTimeout(t, 90*time.Minute)
-		if _, err := task.Wait(long); !errors.Is(err, context.DeadlineExceeded) || gets != 2 {
-			t.Errorf("long interval: got %v after %d polls, want the deadline after 2", err, gets)
-		}
+		questions = `{}`
+		polls("1e300", 90*time.Minute, 2)
 		questions = ""
 		check.NoError(t, check.Err(task.Wait(t.Context())))
 	})

@@ -244,19 +244,15 @@ func TestExchanges(t *testing.T) {
 
 // converse is the client of TestExchanges.
 func converse(t *testing.T, s *memhttp.Server, check bool) {
-	send := func(ctx context.Context, method, body string) *http.Response {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	send := func(method, body string, header ...string) *http.Response {
 		req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if method == http.MethodPost {
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("Accept", "application/json, text/event-stream")
-			if strings.Contains(body, `"a"`) {
-				req.Header.Set("Mcp-Method", "a")
-			}
-		} else {
-			req.Header.Set("Accept", "text/event-stream")
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
 		}
 		resp, err := s.Client().Do(req)
 		if err != nil {
@@ -264,15 +260,14 @@ func converse(t *testing.T, s *memhttp.Server, check bool) {
 		}
 		return resp
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
-	first := send(ctx, http.MethodPost, `{"id":1,"method":"a"}`)
+	post := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
+	first := send(http.MethodPost, `{"id":1,"method":"a"}`, append(post, "Mcp-Method", "a")...)
 	defer func() { _ = first.Body.Close() }()
-	get := send(ctx, http.MethodGet, "")
+	get := send(http.MethodGet, "", "Accept", "text/event-stream")
 	_ = get.Body.Close()
 	body, err := io.ReadAll(first.Body)
 	if check && (string(body) != "data: 1\n\ndata: 2\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) || first.Header.Get("X-More") != "yes" || get.StatusCode != 405) {
 		t.Errorf("got %q, %v, %v and %s", body, err, first.Header, get.Status)
 	}
-	_ = send(ctx, http.MethodPost, `{"id":2,"method":"b"}`).Body.Close()
+	_ = send(http.MethodPost, `{"id":2,"method":"b"}`, post...).Body.Close()
 }
