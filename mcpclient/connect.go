@@ -36,7 +36,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.life.Start(func() { keepAlive(c.life.Context(), c.opts.Timeouts.KeepAlive, c.connector.pinged) })
+		c.life.Start(func() { c.connector.keepAlive(c.life.Context(), c.opts.Timeouts.KeepAlive) })
 	}
 	return c, nil
 }

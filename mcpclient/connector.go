@@ -169,5 +169,3 @@ func (c *connector) refused(l *link) error {
 	}
 	return closedBy(reason)
 }
-
-func (c *connector) pinged() pinged { return pingedLink{c, c.link.Load()} }

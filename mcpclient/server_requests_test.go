@@ -272,6 +272,35 @@ func TestQuestionsAreBounded(t *testing.T) {
 	})
 }
 
+// Questions that wait for a free slot end with the client, and with their call.
+func TestQuestionsThatWaitForOthersEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(c *mcpclient.Client, cancel context.CancelFunc)
+		want error
+	}{
+		"client": {func(c *mcpclient.Client, _ context.CancelFunc) { _ = c.Close() }, mcpclient.ErrClosed},
+		"call":   {func(_ *mcpclient.Client, cancel context.CancelFunc) { cancel() }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts, running := blocks(modern(), nil)
+			opts.Limits.ServerRequests = 1
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() { _, _ = c.CallTool(t.Context(), "first", nil) }()
+				p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
+				synctest.Wait()
+				second := goCall(ctx, c, "second")
+				p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
+				synctest.Wait()
+				check.Equal(t, "handlers", running.Load(), 1)
+				test.end(c, cancel)
+				check.Is(t, (<-second).err, test.want)
+			})
+		})
+	}
+}
+
 const samplingQuestion = `{"method":"sampling/createMessage","params":` + samplingParams + `}`
 
 // A handler may make a call that asks a question even if it holds the only slot.
