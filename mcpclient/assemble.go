@@ -117,16 +117,13 @@ func (c *Client) assembleFeatures() {
 	c.levels.initial = opts.LogLevel
 	c.tasks = taskStarter{
 		taskParts: taskParts{
-			client: c,
-			call:   by.call,
-			by:     by.calls,
-			wire:   &c.wire,
-			tools:  &c.tools,
-			limits: &opts.Limits,
-			life:   c.life,
-			log:    c.log,
+			gatherer: c.gatherer,
+			call:     by.call,
+			by:       by.calls,
+			wire:     &c.wire,
+			tools:    &c.tools,
+			limits:   &opts.Limits,
 		},
-		peer:     &c.peer,
 		timeouts: &opts.Timeouts,
 	}
 	c.subscriptions = &subscriptions{

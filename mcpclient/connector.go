@@ -67,8 +67,6 @@ func (c *connector) newSessions() *sessions {
 	return &sessions{eras{peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c}}
 }
 
-func (c *connector) sessionHolder() sessionHolder { return c.link.Load() }
-
 // beginSession begins a session on the current connection and restores what belonged to the
 // previous one.
 func (c *connector) beginSession(ctx context.Context) error {
@@ -108,7 +106,7 @@ func (c *connector) newRestarts() *restarts {
 		Restart:  *c.opts.Restart,
 		renewals: c.sessions.renewals,
 		log:      c.log,
-		held:     func() restartable { return c.link.Load() },
+		held:     c.link.Load,
 		reopen:   c.reopen,
 		giveUp:   func(err error) { c.life.Fail(c.scrubbed(err), c.disconnect) },
 		scrub:    c.scrubbed,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -139,5 +138,3 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	}
 	return asked, nil
 }
-
-func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return g.life.Sleep(ctx, d) }

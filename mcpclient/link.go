@@ -185,9 +185,6 @@ func (l *link) died(err error) {
 	l.calls.Close(l.client.lost(l, err))
 }
 
-// over returns a channel that is closed when the connection has ended by itself.
-func (l *link) over() <-chan struct{} { return l.gone }
-
 // closedBy returns the error of calls on a connection that ended because of err: it matches
 // ErrClosed.
 func closedBy(err error) error {
@@ -197,7 +194,8 @@ func closedBy(err error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, err)
 }
 
-// loseSession implements [sessionHolder], only over HTTP.
+// loseSession marks the session over HTTP as ended, and cancels the handlers for it. restore revives
+// it, unless there is another by then.
 func (l *link) loseSession() (restore func()) {
 	lost := l.exchange.Session()
 	if lost != nil {
@@ -255,7 +253,8 @@ func (l *link) busy() bool {
 	return l.dispatcher.busy()
 }
 
-// failCalls implements [restartable].
+// failCalls fails the calls that wait on the connection, and every later one, and cancels the handling
+// of the server's requests.
 func (l *link) failCalls(err error) {
 	l.calls.Close(err)
 	l.dispatcher.abandon(nil)

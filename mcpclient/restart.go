@@ -77,7 +77,7 @@ type restarts struct {
 	Restart  // with defaults
 	renewals *renewal.Group
 	log      *slog.Logger
-	held     func() restartable              // the connection in use
+	held     func() *link                    // the connection in use
 	reopen   func(ctx context.Context) error // opens another
 	giveUp   func(err error)                 // ends the client
 	scrub    func(err error) error
@@ -87,24 +87,16 @@ type restarts struct {
 	failed int       // consecutive attempts
 }
 
-// restartable is a connection that may end by itself.
-type restartable interface {
-	over() <-chan struct{} // closed when it has ended
-	dead() error           // why it has ended
-	failCalls(err error)
-	end() error
-}
-
 // begin begins a restart, unless one is in progress, and returns the error with which calls on
 // l end. It is nil if restarts are not wanted.
-func (s *restarts) begin(l restartable, err error) error {
+func (s *restarts) begin(l *link, err error) error {
 	if s == nil {
 		return nil
 	}
 	lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
 	if !s.renewals.Start(func(ctx context.Context) error {
 		select {
-		case <-l.over(): // before that it may deliver answers
+		case <-l.gone: // before that it may deliver answers
 		case <-ctx.Done():
 			return ctx.Err()
 		}

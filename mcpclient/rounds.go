@@ -20,20 +20,11 @@ func WithManualInput() CallOption {
 	return func(o *callOptions) { o.manual = true }
 }
 
-// questioner answers a server's questions in the result of a request.
-type questioner interface {
-	current() era
-	quote(text []byte) string
-	questions(raw json.RawMessage, answered int) (map[string]mcp.InputRequest, error)
-	gather(ctx context.Context, questions map[string]mcp.InputRequest, info mcp.CallInfo) (map[string]json.RawMessage, error)
-	sleep(ctx context.Context, d time.Duration) error
-}
-
 // withRounds repeats a request until the server has all its input, in at most limit rounds.
-func withRounds(next sender, limit int, q questioner) sender {
-	quote := q.quote // made once: a method value takes an allocation
+func withRounds(next sender, limit int, g *gatherer) sender {
+	quote := g.quote // made once: a method value takes an allocation
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
-		rounds := inputRounds{questioner: q, limit: limit, asked: o.rounds, manual: o.manual}
+		rounds := inputRounds{gatherer: g, limit: limit, asked: o.rounds, manual: o.manual}
 		for {
 			got, err := next(ctx, r, o)
 			if err != nil {
@@ -42,7 +33,7 @@ func withRounds(next sender, limit int, q questioner) sender {
 				}
 				return response{}, err
 			}
-			round, err := q.current().inputRequired(r, got.result, quote)
+			round, err := g.current().inputRequired(r, got.result, quote)
 			if err != nil || round == nil {
 				got.repeats = rounds.asked + rounds.deferrals
 				return got, err
@@ -62,7 +53,7 @@ type inputRound struct {
 
 // inputRounds are the rounds of one call.
 type inputRounds struct {
-	questioner
+	*gatherer
 	limit     int       // of asked
 	asked     int       // rounds with questions
 	manual    bool      // the caller answers
@@ -148,5 +139,5 @@ func (s *inputRounds) wait(ctx context.Context) error {
 	if passed := time.Since(s.deferred); s.deferrals > maxDeferralCount || passed+wait > maxDeferralTime {
 		return fmt.Errorf("%w: the server deferred the call %d times within %v, asking for no input", ErrTooManyRounds, s.deferrals, passed.Round(time.Millisecond))
 	}
-	return s.sleep(ctx, wait)
+	return s.life.Sleep(ctx, wait)
 }

@@ -90,7 +90,7 @@ func TestClockJumps(t *testing.T) {
 		t.Errorf("got the revision %q, want the one that was kept", got)
 	}
 
-	rounds := inputRounds{questioner: &gatherer{peer: &peer{life: newLife(t)}}}
+	rounds := inputRounds{gatherer: &gatherer{peer: &peer{life: newLife(t)}}}
 	if err := rounds.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -32,25 +32,12 @@ type sessions struct {
 
 // sessionClient is the part of a client that sessions need.
 type sessionClient interface {
-	sessionHolder() sessionHolder // the connection in use
-
-	// beginSession begins a session on it, and restores what belonged to the previous one.
+	// beginSession begins a session on the connection in use, and restores what belonged to the
+	// previous one.
 	beginSession(ctx context.Context) error
 
 	// askAgain finds out what the server speaks now, and switches the client to it.
 	askAgain(ctx context.Context) error
-
-	// refusedForNothing reports whether a refusal of the current revision lists it as supported.
-	refusedForNothing(err error) bool
-}
-
-// sessionHolder is a connection that may have a session.
-type sessionHolder interface {
-	sessionID() string
-
-	// loseSession marks the session as ended, and cancels the handlers for it. restore revives
-	// it, unless there is another by then.
-	loseSession() (restore func())
 }
 
 // lostSession returns the session that the server no longer knows.
@@ -75,7 +62,7 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if _, other := errors.AsType[*wire.OwnerError](err); other {
 		return s.otherOwner(ctx, err, resends)
 	}
-	if !r.renamed && s.client.refusedForNothing(err) {
+	if !r.renamed && s.refusedForNothing(err) {
 		r.renamed = true // only once: a server that keeps refusing what it lists is broken
 		return true, nil
 	}
@@ -149,7 +136,7 @@ func (s *sessions) reconnected(ctx context.Context, r *request, err error) (agai
 func (s *sessions) renewSession(ctx context.Context, id string) error {
 	return s.replace(ctx, id, func(ctx context.Context) error {
 		s.log.Debug("the server has forgotten the session: beginning a new one")
-		restore := s.client.sessionHolder().loseSession()
+		restore := s.link.Load().loseSession()
 		err := s.client.beginSession(ctx)
 		if err != nil {
 			restore() // the server may know it after all
@@ -189,5 +176,5 @@ func (s *sessions) replace(ctx context.Context, id string, begin func(context.Co
 	if s.renewals.Within(ctx) {
 		return errors.New("the new session was lost too")
 	}
-	return s.renewals.Renew(ctx, func() bool { return s.client.sessionHolder().sessionID() == id }, begin)
+	return s.renewals.Renew(ctx, func() bool { return s.link.Load().sessionID() == id }, begin)
 }

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -41,28 +39,18 @@ type Task struct {
 
 // taskParts is what the tasks of a client share.
 type taskParts struct {
-	client taskClient
+	*gatherer
 	call   func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
 	by     sender // of calls
 	wire   *roundTripper
 	tools  *toolRegistry
 	limits *Limits
-	life   *lifecycle.Lifecycle
-	log    *slog.Logger
 }
 
 // taskStarter calls tools as tasks.
 type taskStarter struct {
 	taskParts
-	peer     *peer
 	timeouts *Timeouts
-}
-
-// taskClient has the functions of a client for a task.
-type taskClient interface {
-	questioner
-	rpcError(raw json.RawMessage) error
-	scrubbed(err error) error
 }
 
 // The default interval of polling, and bounds of a server's interval.
@@ -94,7 +82,7 @@ func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 }
 
 func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
-	if err := s.peer.taskable(tool); err != nil {
+	if err := s.taskable(tool); err != nil {
 		return nil, err
 	}
 	params, err := encodeArguments(tool.Name, args)
@@ -106,7 +94,7 @@ func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, t
 
 // startTask makes a tool call whose result may be a task.
 func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
-	e := s.client.current()
+	e := s.current()
 	r.task = true
 	r = e.taskRequest(r, ttl)
 	var raw json.RawMessage
@@ -117,7 +105,7 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, s.client.quote(raw))
+		return nil, fmt.Errorf("%w: %s", err, s.quote(raw))
 	case isTask:
 		t.id, t.state = state.ID, state
 		return t, nil
@@ -186,9 +174,9 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	if err := t.call(ctx, t.by, t.request("tasks/get"), &raw, opts); err != nil {
 		return polledTask{}, err
 	}
-	task, err := t.client.current().polled(raw)
+	task, err := t.current().polled(raw)
 	if err != nil {
-		return polledTask{}, fmt.Errorf("%w: %s", err, t.client.quote(raw))
+		return polledTask{}, fmt.Errorf("%w: %s", err, t.quote(raw))
 	}
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", mcp.ErrInvalidResult)
@@ -265,7 +253,7 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		return nil, ErrTaskCancelled
 	}
 	wait := w.pollResult
-	if t.client.current().has(coreTasks) {
+	if t.current().has(coreTasks) {
 		wait = w.fetchResult
 	}
 	raw, err := wait(ctx)
@@ -314,7 +302,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	if err := t.call(ctx, t.by, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
-	task, err := t.client.current().polled(raw)
+	task, err := t.current().polled(raw)
 	if err == nil && task.state.ID == t.id { // a modern server returns no state yet
 		t.learn(task.state, learned)
 	}
@@ -335,11 +323,11 @@ func (t *Task) info() mcp.CallInfo {
 func (t *Task) decode(raw json.RawMessage) (*mcp.CallToolResult, error) {
 	result := &mcp.CallToolResult{Tool: t.tool}
 	if err := jsonrpc.DecodeResult(raw, result); err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, t.client.quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, t.quote(raw))
 	}
 	return result, nil
 }
 
 func (t *Task) failure(err error) error {
-	return t.client.scrubbed(fmt.Errorf("task of tool %q: %w", t.tool, err))
+	return t.scrubbed(fmt.Errorf("task of tool %q: %w", t.tool, err))
 }

@@ -60,7 +60,7 @@ func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
 			if len(task.Error) == 0 {
 				return nil, fmt.Errorf("%w: a failed task without an error", mcp.ErrInvalidResult)
 			}
-			return nil, w.client.rpcError(task.Error)
+			return nil, w.rpcError(task.Error)
 		case mcp.TaskCancelled:
 			return nil, ErrTaskCancelled
 		case mcp.TaskInputRequired:
@@ -93,7 +93,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	case rounds > t.limits.Rounds:
 		return tooManyRounds("task", t.limits.Rounds)
 	}
-	answers, err := t.client.gather(ctx, input, t.info())
+	answers, err := t.gather(ctx, input, t.info())
 	if errors.Is(err, mcp.ErrAnswerLater) {
 		return &mcp.InputRequired{Method: taskInput, Params: t.request(taskInput).params, Requests: input, Answers: answers, Rounds: rounds}
 	}
@@ -152,7 +152,7 @@ func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answer
 	if err != nil || task.state.Status != mcp.TaskInputRequired {
 		return err
 	}
-	asked, err := t.client.questions(task.Input, len(given))
+	asked, err := t.questions(task.Input, len(given))
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (t *Task) claimRound(round *mcp.InputRequired) {
 func (t *Task) claim(questions json.RawMessage) (_ map[string]mcp.InputRequest, rounds int, _ error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	input, err := t.client.questions(questions, len(t.answered))
+	input, err := t.questions(questions, len(t.answered))
 	for key := range input {
 		hash := sha256.Sum256([]byte(key))
 		if t.answered[hash] {
