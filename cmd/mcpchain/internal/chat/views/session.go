@@ -28,7 +28,7 @@ type session struct {
 	service *Service
 	view    *view
 	id      string
-	conn    mcpclient.Conn
+	conn    mcpclient.Conn // to the view, by way of its page
 	host    *host.Session
 	wants   wants
 	refused int // questions in succession; guarded by Service.mu
@@ -45,8 +45,8 @@ type wants struct {
 // request is the body of the request that opens a session.
 type request struct {
 	Theme  string  `json:"theme"`
-	Width  float64 `json:"width"` // of the frame, in pixels
-	Height float64 `json:"height"`
+	Width  float64 `json:"width"`  // of the frame, in pixels
+	Height float64 `json:"height"` // the most that the frame may have
 }
 
 // line is a line of the response to the page. It has one member.
@@ -65,24 +65,25 @@ type opened struct {
 	Tool    string `json:"tool"`
 }
 
-// open begins a session, and sends the page what is for the view until one of them ends the session.
+// open begins a session, and sends the page what is for the view until one of them ends the session. A service that is
+// closed sends an empty response.
 func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 	if !t.service.beginPage() {
 		return
 	}
 	defer t.service.pages.Done()
-	var q request
-	if !readJSON(w, r, &q) {
+	var body request
+	if !readJSON(w, r, &body) {
 		return
 	}
-	n, shown, err := t.begin(r.Context(), v, &q)
+	n, shown, err := t.begin(r.Context(), v, &body)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTime)) // loading a view may take as long
-	switch {
-	case errors.Is(err, errMany):
-		http.Error(w, err.Error(), http.StatusTooManyRequests)
-		return
-	case err != nil:
-		http.Error(w, "The view cannot be shown: "+reason(err), http.StatusBadGateway)
+	if err != nil {
+		status := http.StatusBadGateway
+		if errors.Is(err, errMany) {
+			status = http.StatusTooManyRequests
+		}
+		http.Error(w, "The view cannot be shown: "+reason(err), status)
 		return
 	}
 	defer n.end()
@@ -92,8 +93,9 @@ func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 	}
 }
 
-// begin loads the view and opens the session.
-func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opened, error) {
+// begin loads the view within loadTime, and opens the session, which the caller has to end. The error matches errMany if
+// maxOpen pages are open.
+func (t *site) begin(ctx context.Context, v *view, page *request) (*session, *opened, error) {
 	load, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
 	tool := t.service.current(v.tool)
@@ -111,7 +113,7 @@ func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opene
 		return nil, nil, err
 	}
 	server := &access{session: n, direct: t.service.opts.Tools.ViewAccess(v.server, document.URI)}
-	if n.host, err = host.Open(ctx, conn, server, n.options(q, tool, &frame)); err != nil {
+	if n.host, err = host.Open(ctx, conn, server, n.options(page, tool, &frame)); err != nil {
 		_ = n.conn.Close()
 		return nil, nil, err
 	}
@@ -124,13 +126,13 @@ func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opene
 }
 
 // options returns the options of the host side of the session.
-func (n *session) options(q *request, tool *adapter.Tool, frame *sandbox.Frame) *host.Options {
+func (n *session) options(page *request, tool *adapter.Tool, frame *sandbox.Frame) *host.Options {
 	return &host.Options{
 		Host: hostInfo,
 		Context: host.Context{
-			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: q.Theme, Platform: "desktop",
+			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: page.Theme, Platform: "desktop",
 			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
-			ContainerDimensions:   &host.Dimensions{MaxWidth: &q.Width, MaxHeight: &q.Height},
+			ContainerDimensions:   &host.Dimensions{MaxWidth: &page.Width, MaxHeight: &page.Height},
 		},
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
 		OpenLink: n.openLink, Message: n.message, OnModelContext: n.view.told.Set,
@@ -206,7 +208,8 @@ func (n *session) end() {
 	<-n.host.Done()
 }
 
-// access gives a view access to its server. The person is asked about the view's calls as about those of the model.
+// access gives a view access to its server. The person is asked about the view's calls as about those of the model, and
+// answers what the server asks during them.
 type access struct {
 	session *session
 	direct  host.Server
@@ -224,8 +227,8 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	began := time.Now()
 	caller := &adapter.Caller{
 		Approve: func(approval.Func) approval.Func {
-			return func(ctx context.Context, q *approval.Request) (approval.Decision, error) {
-				d, err := o.Person.Approve(ctx, q)
+			return func(ctx context.Context, r *approval.Request) (approval.Decision, error) {
+				d, err := o.Person.Approve(ctx, r)
 				began = time.Now() // the time of the question does not count
 				return d, err
 			}
@@ -246,7 +249,8 @@ func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient
 	return a.direct.ReadResource(ctx, uri, opts...)
 }
 
-// ask asks the person a question of the view, unless the person has refused the last maxRefused ones.
+// ask asks the person a question of the view, unless the person has refused the last maxRefused ones. A question that is
+// invalid counts neither as refused nor as allowed.
 func (n *session) ask(ctx context.Context, question func(context.Context) error) error {
 	s := n.service
 	s.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"path"
@@ -25,14 +27,14 @@ var types = map[string]string{".html": "text/html; charset=utf-8", ".css": "text
 type site struct {
 	service *Service
 	origin  string // of the page
-	host    string
+	host    string // of origin, with its port
 	frames  string // the origin of the sandbox
 	box     *sandbox.Sandbox
 	servers []*http.Server
 	served  sync.WaitGroup
 }
 
-// listen starts to serve the page and the sandbox.
+// listen starts to serve the page and the sandbox, on free ports of the loopback interface.
 func (s *Service) listen() (*site, error) {
 	page, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,7 +45,12 @@ func (s *Service) listen() (*site, error) {
 		_ = page.Close()
 		return nil, err
 	}
-	t := &site{service: s, host: page.Addr().String(), origin: "http://" + page.Addr().String(), frames: "http://" + frames.Addr().String()}
+	t := &site{
+		service: s,
+		origin:  "http://" + page.Addr().String(),
+		host:    page.Addr().String(),
+		frames:  "http://" + frames.Addr().String(),
+	}
 	if t.box, err = sandbox.New(&sandbox.Options{Origin: t.frames, HostOrigins: []string{t.origin}}); err != nil {
 		_ = page.Close()
 		_ = frames.Close()
@@ -54,13 +61,21 @@ func (s *Service) listen() (*site, error) {
 	return t, nil
 }
 
+// serve serves until close. What the server would log goes nowhere: it would be written across the screen of the chat.
 func (t *site) serve(l net.Listener, h http.Handler) {
-	server := &http.Server{Handler: bounded(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{
+		Handler:           bounded(h),
+		ErrorLog:          log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 	t.servers = append(t.servers, server)
 	t.served.Go(func() { _ = server.Serve(l) }) // ends with Close
 }
 
-// bounded refuses more than maxRequests requests at a time, and sets deadlines for each of them.
+// bounded refuses more than maxRequests requests at a time. For each of them it sets deadlines, which handlers move if
+// they last longer.
 func bounded(next http.Handler) http.Handler {
 	room := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +83,7 @@ func bounded(next http.Handler) http.Handler {
 		case room <- struct{}{}:
 			defer func() { <-room }()
 		default:
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+			http.Error(w, "There are too many requests at once.", http.StatusServiceUnavailable)
 			return
 		}
 		c := http.NewResponseController(w)
@@ -87,6 +102,7 @@ func (t *site) close() {
 	t.service.pages.Wait()
 }
 
+// routes returns the page's files and what its script calls, for each view below the view's token.
 func (t *site) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{token}/{$}", t.withView(func(w http.ResponseWriter, _ *http.Request, _ *view) { t.file(w, "page.html") }))
@@ -107,11 +123,11 @@ func (t *site) guarded(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		switch {
 		case r.Host != t.host:
-			http.Error(w, "this host is not served here", http.StatusMisdirectedRequest)
+			http.Error(w, "This site has another address.", http.StatusMisdirectedRequest)
 		case origin != "" && origin != t.origin, origin == "" && r.Method == http.MethodPost:
-			http.Error(w, "the request comes from another site", http.StatusForbidden)
+			http.Error(w, "The request comes from another site.", http.StatusForbidden)
 		case r.Method == http.MethodPost && !viewframe.IsJSON(r):
-			http.Error(w, "send application/json", http.StatusUnsupportedMediaType)
+			http.Error(w, "The request is not application/json.", http.StatusUnsupportedMediaType)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxIncoming)
 			next.ServeHTTP(w, r)
@@ -138,50 +154,51 @@ func (t *site) file(w http.ResponseWriter, name string) {
 		data, err = viewframe.Script, nil
 	}
 	if err != nil {
-		http.Error(w, "there is no such file", http.StatusNotFound)
+		http.Error(w, "There is no such file.", http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", types[path.Ext(name)])
 	_, _ = w.Write(data) // an error means that the browser is gone
 }
 
-// readJSON decodes the body of a request, and reports whether it could.
+// readJSON decodes the body of a request, and reports whether it could; otherwise it has answered the request. The rest of
+// the request has no deadline for reading: it may last as long as the page, or wait for the view.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		status := http.StatusBadRequest
 		if _, long := errors.AsType[*http.MaxBytesError](err); long {
 			status = http.StatusRequestEntityTooLarge
 		}
-		http.Error(w, "the request cannot be read", status)
+		http.Error(w, "The request cannot be read.", status)
 		return false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request may last as long as the page
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return true
 }
 
-// receive handles messages of the view.
+// receive handles messages of the view. It stops at the first one that the session does not take.
 func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	n := t.service.session(v, r.PathValue("session"))
-	var q struct {
+	if n == nil {
+		http.Error(w, "The session is over.", http.StatusNotFound)
+		return
+	}
+	var body struct {
 		Messages []json.RawMessage `json:"messages"`
 	}
-	if n == nil {
-		http.Error(w, "the session is over", http.StatusNotFound)
+	if !readJSON(w, r, &body) {
 		return
 	}
-	if !readJSON(w, r, &q) {
-		return
-	}
-	for _, m := range q.Messages {
+	for _, m := range body.Messages {
 		if err := n.conn.Send(r.Context(), m); err != nil {
-			http.Error(w, "the session is over", http.StatusNotFound)
+			http.Error(w, "The session is over.", http.StatusNotFound)
 			return
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// end handles the person's wish to close the page: it tears the view down.
+// end handles the person's wish to close the page: it tears the view down. A session that is over already is no error.
 func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
 	if n := t.service.session(v, r.PathValue("session")); n != nil {
 		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case

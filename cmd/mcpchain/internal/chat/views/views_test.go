@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -361,6 +363,22 @@ func TestEnd(t *testing.T) {
 			t.Errorf("%s listens after the end", host)
 		}
 	}
+}
+
+// What net/http logs, such as the panic of a handler, is not written to the terminal.
+func TestServerIsSilent(t *testing.T) {
+	var written bytes.Buffer
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&written)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check.Must(t, err)
+	s := &site{service: New(Options{})}
+	s.serve(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in a handler") }))
+	if _, err := http.Get("http://" + l.Addr().String()); err == nil {
+		t.Error("got a response of a handler that panics")
+	}
+	s.close()
+	check.Equal(t, "written", written.String(), "")
 }
 
 // late is a connection whose Receive returns late after its end.
