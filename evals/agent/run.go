@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Options say how suites are run.
+// Options configure [Run].
 type Options struct {
 	Model    model.Spec
 	Trials   int // of each task that does not say how many; default 1
@@ -47,8 +47,9 @@ type Options struct {
 	Prices   *price.Table
 }
 
-// Run runs the trials that have no line yet, or a void one. It returns after all, or with the error of
-// the context. What tasks come to is in the lines.
+// Run runs the trials that have no line yet, or a void one, and returns when all have ended. What they come to is in their
+// lines. The error says that the suites or the model cannot be used, that a line could not be kept, or that the context has
+// ended; trials that were under way then have no line.
 func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	all, err := o.plan(suites)
 	if err != nil {
@@ -80,7 +81,8 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	return context.Cause(ctx)
 }
 
-// Lines runs the trials in the directory of the options, and returns their lines. It keeps no results.
+// Lines runs trials like [Run], and returns their lines, also with an error. They are kept in the file results.jsonl of the
+// directory of the options, which takes the place of their results.
 func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Line, error) {
 	file, err := results.Open(filepath.Join(o.Dir, "results.jsonl"))
 	if err != nil {
@@ -92,7 +94,7 @@ func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Li
 	return file.Lines(), err
 }
 
-// plan are the trials of suites, with what they have in common.
+// plan returns the trials of suites, with what they have in common. It opens the model.
 func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	if err := o.check(suites); err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	return all, nil
 }
 
-// check returns what is wrong with suites, and with the model for them.
+// check returns the first mistake in the model or the suites, or in how they go together.
 func (o *Options) check(suites []*suite.Suite) error {
 	if err := o.Model.Check(); err != nil {
 		return err
@@ -135,7 +137,7 @@ func (o *Options) check(suites []*suite.Suite) error {
 	return nil
 }
 
-// done reports whether a trial has a line and is not to be run again.
+// done reports whether a trial has a line and is not to be run again. If it is, its line is forgotten.
 func (o *Options) done(t *trial.Trial) bool {
 	key := results.Key{SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Trial: t.N, Config: t.Model.Hash(), Program: t.Program}
 	if o.Again {
@@ -160,7 +162,7 @@ var Program = sync.OnceValues(func() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:6]), err
 })
 
-// trials are the trials of a suite.
+// trials returns the trials of the chosen tasks of a suite.
 func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 	for _, t := range s.Tasks {
 		if o.Tasks != nil && !o.Tasks(s.Name, t.ID) {
@@ -180,8 +182,10 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 // keeper keeps lines, one at a time.
 type keeper struct {
 	*Options
-	mu        sync.Mutex
-	done, all int
+	all int // trials
+
+	mu   sync.Mutex // held while a line is kept and shown
+	done int        // trials that have a line
 }
 
 func (k *keeper) keep(l *results.Line) error {

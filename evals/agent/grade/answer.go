@@ -2,7 +2,6 @@ package grade
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
 	"regexp"
@@ -12,48 +11,37 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// answer returns the share of the claims about an answer that hold.
-func answer(want *suite.Answer, got string) (string, float64, string) {
-	held, all := 0, 0
-	var wrong []string
-	claim := func(ok bool, format string, args ...any) {
-		all++
-		if ok {
-			held++
-		} else {
-			wrong = append(wrong, fmt.Sprintf(format, args...))
-		}
-	}
+// answer scores the share of the claims about an answer that hold.
+func answer(want *suite.Answer, got string) results.Score {
+	var c claims
 	if want.Exact != nil {
-		claim(strings.TrimSpace(got) == strings.TrimSpace(*want.Exact), "it is not %q", *want.Exact)
+		c.add(strings.TrimSpace(got) == strings.TrimSpace(*want.Exact), "it is not %q", *want.Exact)
 	}
 	for _, r := range want.Regex {
 		ok, err := regexp.MatchString(r, got)
-		claim(ok && err == nil, "it does not match %q", r)
+		c.add(ok && err == nil, "it does not match %q", r)
 	}
-	for _, c := range want.Contains {
-		claim(hasWords(strings.ToLower(got), strings.ToLower(strings.TrimSpace(c))), "it lacks %q", c)
+	for _, phrase := range want.Contains {
+		c.add(hasWords(strings.ToLower(got), strings.ToLower(strings.TrimSpace(phrase))), "it lacks %q", phrase)
 	}
-	for _, c := range want.Lacks {
-		claim(!strings.Contains(strings.ToLower(got), strings.ToLower(c)), "it has %q", c)
+	for _, text := range want.Lacks {
+		c.add(!strings.Contains(strings.ToLower(got), strings.ToLower(text)), "it has %q", text)
 	}
 	if want.Number != nil {
 		n, ok := lastNumber(got)
-		claim(ok && math.Abs(n-*want.Number) <= want.Tolerance, "its number is %v, want %v", n, *want.Number)
+		c.add(ok && math.Abs(n-*want.Number) <= want.Tolerance, "its number is %v, want %v", n, *want.Number)
 	}
 	if want.Set != nil {
-		claim(slices.Equal(words(got), words(strings.Join(want.Set, ","))), "its words are %q", words(got))
+		c.add(slices.Equal(words(got), words(strings.Join(want.Set, ","))), "its words are %q", words(got))
 	}
 	for _, m := range want.JSON {
-		claim(hasMember(got, m), "%s is not %s", m.Pointer, m.Equals)
+		c.add(hasMember(got, m), "%s is not %s", m.Pointer, m.Equals)
 	}
-	if all == 0 {
-		return "answer", 1, ""
-	}
-	return "answer", float64(held) / float64(all), strings.Join(wrong, "; ")
+	return c.score("answer")
 }
 
 // hasWords reports whether a text contains a phrase as whole words and numbers: 1,000 and 100.5 do not contain 100.
@@ -81,7 +69,7 @@ func hasWords(text, phrase string) bool {
 
 var number = regexp.MustCompile(`-?\d+(,\d{3})*(\.\d+)?`)
 
-// lastNumber returns the last number in a text.
+// lastNumber returns the last number in a text, false if there is none. A comma before three digits is a part of it.
 func lastNumber(text string) (float64, bool) {
 	all := number.FindAllString(text, -1)
 	if len(all) == 0 {
@@ -91,7 +79,7 @@ func lastNumber(text string) (float64, bool) {
 	return n, err == nil
 }
 
-// words returns the sorted lines or comma-separated words of a text.
+// words returns the sorted lines or comma-separated words of a text in lower case, without the marks of a list.
 func words(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' })
 	for i := range all {

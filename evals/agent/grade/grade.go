@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,22 +25,23 @@ type Evidence struct {
 	Ledger []world.Entry // of in-process servers
 }
 
-// Grade returns the score of each grader that the task asks for. It is an error if a grader
-// cannot decide.
+// Grade returns the score of the status, and of each other grader that the task asks for. It is an error if a grader cannot
+// decide.
 func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error) {
-	add := func(grader string, value float64, why string) {
-		scores = append(scores, results.Score{Grader: grader, Value: value, Gate: want.Gate(grader), Why: why})
+	add := func(s results.Score) {
+		s.Gate = want.Gate(s.Grader)
+		scores = append(scores, s)
 	}
 	add(status(want, got))
 	if want.Answer != nil {
 		add(answer(want.Answer, got.State.Output))
 	}
 	if len(want.State) > 0 {
-		value, why, err := state(want.State, got.Dir)
+		score, err := state(want.State, got.Dir)
 		if err != nil {
 			return nil, err
 		}
-		add("state", value, why)
+		add(score)
 	}
 	if want.Effects != nil {
 		add(counts("effects", want.Effects, effects(got.Ledger)))
@@ -60,27 +62,52 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 		add(budget(want.Budget, &got.State.Spent))
 	}
 	if want.Schema != nil {
-		value, why, err := fits(want.Schema, got.State.Output)
+		score, err := fits(want.Schema, got.State.Output)
 		if err != nil {
 			return nil, err
 		}
-		add("schema", value, why)
+		add(score)
 	}
 	return scores, nil
 }
 
-func status(want *suite.Expect, got *Evidence) (string, float64, string) {
-	wanted := run.Status(want.Status)
-	if wanted == "" {
-		wanted = run.StatusFinished
+// share returns the score of a grader: the part of all that is as wanted, 1 if there is nothing to want.
+func share(grader string, part float64, all int, why string) results.Score {
+	if all == 0 {
+		return results.Score{Grader: grader, Value: 1}
 	}
-	if got.State.Status == wanted {
-		return "status", 1, ""
-	}
-	return "status", 0, fmt.Sprintf("the run is %s: %s; want %s", got.State.Status, got.State.Error, wanted)
+	return results.Score{Grader: grader, Value: part / float64(all), Why: why}
 }
 
-// effects counts the effects in the ledger.
+// claims counts the claims that hold.
+type claims struct {
+	held, all int
+	wrong     []string // why the others do not hold
+}
+
+// add counts a claim. The text says why it does not hold.
+func (c *claims) add(holds bool, format string, args ...any) {
+	c.all++
+	if holds {
+		c.held++
+	} else {
+		c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+// score returns the share of the claims that hold.
+func (c *claims) score(grader string) results.Score {
+	return share(grader, float64(c.held), c.all, strings.Join(c.wrong, "; "))
+}
+
+func status(want *suite.Expect, got *Evidence) results.Score {
+	wanted := cmp.Or(run.Status(want.Status), run.StatusFinished)
+	var c claims
+	c.add(got.State.Status == wanted, "the run is %s: %s; want %s", got.State.Status, got.State.Error, wanted)
+	return c.score("status")
+}
+
+// effects counts the effects in the ledger, by server.tool.
 func effects(ledger []world.Entry) map[string]int {
 	n := map[string]int{}
 	for _, e := range ledger {
@@ -103,73 +130,55 @@ func questions(log []run.Record) map[string]int {
 }
 
 // counts scores 1 for equal counts, and otherwise the share that both have in common.
-func counts(grader string, want, got map[string]int) (string, float64, string) {
+func counts(grader string, want, got map[string]int) results.Score {
+	names := maps.Clone(want)
+	maps.Copy(names, got)
 	both, all := 0, 0
-	names := map[string]bool{}
-	for k := range maps.Keys(want) {
-		names[k] = true
-	}
-	for k := range maps.Keys(got) {
-		names[k] = true
-	}
 	var wrong []string
-	for _, k := range slices.Sorted(maps.Keys(names)) {
-		both += min(want[k], got[k])
-		all += max(want[k], got[k])
-		if want[k] != got[k] {
-			wrong = append(wrong, fmt.Sprintf("%s: got %d, want %d", k, got[k], want[k]))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		both += min(want[name], got[name])
+		all += max(want[name], got[name])
+		if want[name] != got[name] {
+			wrong = append(wrong, fmt.Sprintf("%s: got %d, want %d", name, got[name], want[name]))
 		}
 	}
-	if all == 0 {
-		return grader, 1, ""
-	}
-	return grader, float64(both) / float64(all), strings.Join(wrong, "; ")
+	return share(grader, float64(both), all, strings.Join(wrong, "; "))
 }
 
 // forbidden scores 0 if a call reached a forbidden tool.
-func forbidden(patterns []string, ledger []world.Entry) (string, float64, string) {
+func forbidden(patterns []string, ledger []world.Entry) results.Score {
 	for _, e := range ledger {
 		for _, p := range patterns {
 			if ok, _ := path.Match(p, e.Server+"."+e.Tool); ok {
-				return "forbidden", 0, fmt.Sprintf("%s.%s was reached with %s", e.Server, e.Tool, e.Arguments)
+				return results.Score{Grader: "forbidden", Why: fmt.Sprintf("%s.%s was reached with %s", e.Server, e.Tool, e.Arguments)}
 			}
 		}
 	}
-	return "forbidden", 1, ""
+	return results.Score{Grader: "forbidden", Value: 1}
 }
 
-// budget scores the share of the limits that hold.
-func budget(want *suite.Budget, got *run.Spent) (string, float64, string) {
-	held, all := 0, 0
-	var over []string
-	for _, l := range []struct {
-		what        string
-		want, spent int64
-	}{{"turns", int64(want.Turns), int64(got.Turns)}, {"calls", int64(want.Calls), int64(got.Calls)}, {"tokens", want.Tokens, got.Total}} {
-		if l.want == 0 {
-			continue
-		}
-		all++
-		if l.spent <= l.want {
-			held++
-		} else {
-			over = append(over, fmt.Sprintf("%d %s, want at most %d", l.spent, l.what, l.want))
+// budget scores the share of the limits that hold. A limit of 0 is none.
+func budget(want *suite.Budget, got *run.Spent) results.Score {
+	var c claims
+	limit := func(what string, want, spent int64) {
+		if want > 0 {
+			c.add(spent <= want, "%d %s, want at most %d", spent, what, want)
 		}
 	}
-	if all == 0 {
-		return "budget", 1, ""
-	}
-	return "budget", float64(held) / float64(all), strings.Join(over, "; ")
+	limit("turns", int64(want.Turns), int64(got.Turns))
+	limit("calls", int64(want.Calls), int64(got.Calls))
+	limit("tokens", want.Tokens, got.Total)
+	return c.score("budget")
 }
 
 // fits checks a JSON answer against a schema.
-func fits(raw json.RawMessage, answer string) (float64, string, error) {
+func fits(raw json.RawMessage, answer string) (results.Score, error) {
 	s, err := schema.Compile(raw)
 	if err != nil {
-		return 0, "", err
+		return results.Score{}, err
 	}
 	if err := s.Validate([]byte(answer)); err != nil {
-		return 0, err.Error(), nil
+		return results.Score{Grader: "schema", Why: err.Error()}, nil
 	}
-	return 1, "", nil
+	return results.Score{Grader: "schema", Value: 1}, nil
 }

@@ -47,10 +47,10 @@ func TestAnswer(t *testing.T) {
 		{"JSON in a fence", suite.Answer{JSON: []suite.Member{{Pointer: "/a/0/b~1c", Equals: []byte("[1]")}, {Pointer: "/x", Equals: []byte("1")}}}, "```json\n{\"a\":[{\"b/c\":[1]}]}\n```", 0.5},
 		{"no JSON", suite.Answer{JSON: []suite.Member{{Pointer: "", Equals: []byte("null")}}}, "none", 0},
 	} {
-		_, got, why := answer(&c.want, c.got)
-		near(t, c.what, got, c.is)
-		if (why == "") != (got == 1) {
-			t.Errorf("%s: got the reason %q with %v", c.what, why, got)
+		got := answer(&c.want, c.got)
+		near(t, c.what, got.Value, c.is)
+		if (got.Why == "") != (got.Value == 1) {
+			t.Errorf("%s: got the reason %q with %v", c.what, got.Why, got.Value)
 		}
 	}
 }
@@ -89,13 +89,13 @@ func TestState(t *testing.T) {
 		{"the whole", suite.State{File: "a.json", Pointer: &root, Equals: []byte(`{"n":[1]}`)}, 0},
 		{"no JSON", suite.State{File: "file", Pointer: &root, Equals: []byte(`"text"`)}, 0},
 	} {
-		got, _, err := state([]suite.State{c.want}, dir)
+		got, err := state([]suite.State{c.want}, dir)
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
-		near(t, c.what, got, c.is)
+		near(t, c.what, got.Value, c.is)
 	}
-	if _, _, err := state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone")); err == nil {
+	if _, err := state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone")); err == nil {
 		t.Error("the directory of the trial is gone, and the grader can tell")
 	}
 }

@@ -12,30 +12,27 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// state scores the share of the claims about files that hold.
-func state(want []suite.State, dir string) (float64, string, error) {
+// state scores the share of the claims about files that hold. It is an error if the directory is gone.
+func state(want []suite.State, dir string) (results.Score, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return 0, "", err
+		return results.Score{}, err
 	}
 	defer root.Close()
-	held := 0
-	var wrong []string
+	var c claims
 	for _, s := range want {
-		if why := claimIn(root, s); why != "" {
-			wrong = append(wrong, s.File+": "+why)
-		} else {
-			held++
-		}
+		why := claimIn(root, s)
+		c.add(why == "", "%s: %s", s.File, why)
 	}
-	return float64(held) / float64(len(want)), strings.Join(wrong, "; "), nil
+	return c.score("state"), nil
 }
 
-// claimIn returns why a claim about a file does not hold. If the agent has replaced the file,
-// for example by a directory, the claim does not hold either.
+// claimIn returns why a claim about a file does not hold, "" if it holds. If the agent has replaced the file, for example by
+// a directory, the claim does not hold either.
 func claimIn(root *os.Root, s suite.State) string {
 	_, err := root.Lstat(s.File)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
@@ -54,10 +51,9 @@ func claimIn(root *os.Root, s suite.State) string {
 	return contentOf(s, data)
 }
 
-// contentOf returns why a claim about the content of a file does not hold.
+// contentOf returns why a claim about the content of a file does not hold, "" if it holds.
 func contentOf(s suite.State, data []byte) string {
-	switch {
-	case s.Text != nil && string(data) != *s.Text:
+	if s.Text != nil && string(data) != *s.Text {
 		return fmt.Sprintf("it has %.200q, want %.200q", data, *s.Text)
 	}
 	if s.Match != "" {
@@ -83,7 +79,7 @@ func contentOf(s suite.State, data []byte) string {
 	return ""
 }
 
-// at resolves a JSON pointer.
+// at resolves a JSON pointer in decoded JSON. It reports false if there is nothing at that place.
 func at(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, true

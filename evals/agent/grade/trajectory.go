@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -44,7 +45,7 @@ func changes(log []run.Record) iter.Seq[ledger.Change] {
 }
 
 // multiset scores the F1 of the names of tools, as multisets.
-func multiset(want, got []suite.Call) (string, float64, string) {
+func multiset(want, got []suite.Call) results.Score {
 	counts := map[string]int{}
 	for _, c := range want {
 		counts[c.Tool]++
@@ -56,15 +57,11 @@ func multiset(want, got []suite.Call) (string, float64, string) {
 			hits++
 		}
 	}
-	if len(want)+len(got) == 0 {
-		return "calls", 1, ""
-	}
-	f1 := 2 * float64(hits) / float64(len(want)+len(got))
-	return "calls", f1, fmt.Sprintf("%d of %d calls made are of the %d wanted", hits, len(got), len(want))
+	return share("calls", 2*float64(hits), len(want)+len(got), fmt.Sprintf("%d of %d calls made are of the %d wanted", hits, len(got), len(want)))
 }
 
 // order scores the longest common subsequence of the names of tools, relative to the longer list.
-func order(want, got []suite.Call) (string, float64, string) {
+func order(want, got []suite.Call) results.Score {
 	longest := make([][]int, len(want)+1)
 	for i := range longest {
 		longest[i] = make([]int, len(got)+1)
@@ -77,19 +74,12 @@ func order(want, got []suite.Call) (string, float64, string) {
 			}
 		}
 	}
-	if len(want)+len(got) == 0 {
-		return "order", 1, ""
-	}
-	return "order", float64(longest[len(want)][len(got)]) / float64(max(len(want), len(got))), ""
+	return share("order", float64(longest[len(want)][len(got)]), max(len(want), len(got)), "")
 }
 
 // arguments gives each wanted call, one after the other, the call made whose arguments agree best with its own, and scores
 // the mean agreement over the longer list.
-func arguments(want, got []suite.Call) (string, float64, string) {
-	n := max(len(want), len(got))
-	if n == 0 {
-		return "arguments", 1, ""
-	}
+func arguments(want, got []suite.Call) results.Score {
 	left, sum := slices.Clone(got), 0.0
 	for _, w := range want {
 		best, at := 0.0, -1
@@ -102,10 +92,11 @@ func arguments(want, got []suite.Call) (string, float64, string) {
 			sum, left = sum+best, slices.Delete(left, at, at+1)
 		}
 	}
-	return "arguments", sum / float64(n), ""
+	return share("arguments", sum, max(len(want), len(got)), "")
 }
 
-// agreement returns the share of members that two calls of one tool have with equal values.
+// agreement returns the share of arguments that two calls have with equal values: 1 for calls of one tool without
+// arguments, 0 for calls of two tools, or with arguments that are not an object.
 func agreement(a, b suite.Call) float64 {
 	if a.Tool != b.Tool {
 		return 0

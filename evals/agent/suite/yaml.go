@@ -38,10 +38,13 @@ func Parse(data []byte) (*Suite, error) {
 	if wrong, ok := errors.AsType[*taskError](err); ok {
 		err = &lineError{lineOf(data, fmt.Sprintf("/tasks/%d", wrong.index)), wrong.Error()}
 	}
-	return &s, err
+	if err != nil {
+		return nil, err
+	}
+	return &s, nil
 }
 
-// Load parses the suite in a file.
+// Load parses the suite in a file, which errors name.
 func Load(files fs.FS, name string) (*Suite, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -65,7 +68,7 @@ func Open(name string) (*Suite, error) {
 	return s, err
 }
 
-// named parses the content of a file, which its errors name.
+// named parses the content of a file. Its errors begin with the name of the file, and the line if it is known.
 func named(name string, data []byte) (*Suite, error) {
 	s, err := Parse(data)
 	if wrong, ok := errors.AsType[*lineError](err); ok {

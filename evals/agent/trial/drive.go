@@ -58,7 +58,7 @@ func (d *driver) drive(ctx context.Context) error {
 	}
 }
 
-// progress returns how many inputs the run has had.
+// progress returns how many inputs the run has had, and its status: 0 and "" before the first.
 func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, err error) {
 	log, err := d.store.Load(ctx, run.Key{ID: runID})
 	if errors.Is(err, record.ErrNotFound) {
@@ -76,7 +76,7 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 	return inputs, log.Head.Status, nil
 }
 
-// agent returns the agent of the task, or one of its sub-agents.
+// agent returns one of the task's sub-agents, or the task's own agent if of is nil.
 func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, error) {
 	t := d.Task
 	labels, functions, system := t.Servers, t.Functions, t.System
@@ -121,23 +121,24 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 	return a, nil
 }
 
+// worker returns a sub-agent as a tool of the task's agent, or as one that takes over.
 func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, error) {
 	a, err := d.agent(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	working := agent.Sub
+	wrap := agent.Sub
 	if of.Handoff {
-		working = agent.Handoff
+		wrap = agent.Handoff
 	}
-	sub, err := working(a, of.Name, of.About)
+	sub, err := wrap(a, of.Name, of.About)
 	if err != nil {
 		return nil, &harnessError{err}
 	}
 	return sub, nil
 }
 
-// sources opens servers and functions.
+// sources opens servers, of which each has to work, and functions.
 func (d *driver) sources(ctx context.Context, labels, functions []string) (all []adapter.Source, err error) {
 	var servers []adapter.Server
 	for _, label := range labels {
@@ -195,7 +196,7 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 	return &as, err
 }
 
-// options are the options for all servers. What hangs is for the limit of the trial to end, and for the line to say.
+// options returns the options for all servers. What hangs is for the limit of the trial to end, and for the line to say.
 func (d *driver) options() *adapter.Options {
 	o := &adapter.Options{
 		Client:          &mcpclient.Options{},
@@ -211,6 +212,7 @@ func (d *driver) options() *adapter.Options {
 	return o
 }
 
+// close closes the toolsets. Its error is one of the harness.
 func (d *driver) close() (err error) {
 	for _, s := range d.sets {
 		err = errors.Join(err, s.Close())
@@ -221,6 +223,7 @@ func (d *driver) close() (err error) {
 	return nil
 }
 
+// toolsHash identifies the definitions of the tools that the model gets.
 func toolsHash(sources []adapter.Source, p profile.Profile) string {
 	var all []any
 	for _, s := range sources {

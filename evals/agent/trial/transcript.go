@@ -5,19 +5,20 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/grade"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Bounds of a transcript.
+// Bounds of a transcript. Later entries are left out, and longer texts cut.
 const (
 	maxEntries = 500
 	maxText    = 8 << 10 // bytes of an entry
 )
 
-// transcript returns what was said and done, within bounds.
+// transcript returns what was said and done: the messages of the run, and then the calls that reached in-process servers.
 func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 	add := func(entry results.Entry) {
 		if len(entry.Text) > maxText {
-			entry.Text = entry.Text[:maxText] + "…"
+			entry.Text = entry.Text[:excerpt.Before(entry.Text, maxText)] + "…"
 		}
 		if len(all) < maxEntries {
 			all = append(all, entry)

@@ -173,9 +173,9 @@ type player struct {
 }
 
 func (p *player) close() {
-	_ = p.world.Close() // and below: the trial is over
+	p.world.Close()
 	for _, c := range slices.Backward(p.closes) {
-		_ = c()
+		_ = c() // the trial is over
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// faulty runs the tools of a server, with the faults that the suite specifies, and keeps the
-// ledger.
+// faulty runs the tools of a server, with the faults that the suite specifies, and keeps the ledger.
 type faulty struct {
 	w      *World
 	label  string
@@ -23,9 +22,9 @@ type faulty struct {
 	server *sdk.Server
 	keys   bool
 
-	mu    sync.Mutex // guards the following fields
-	calls map[string]int
-	known map[string]*keyedCall
+	mu    sync.Mutex            // guards the following fields
+	calls map[string]int        // begun so far, by tool
+	known map[string]*keyedCall // by key
 }
 
 // add offers a tool with a schema.
@@ -72,15 +71,13 @@ type keyedCall struct {
 func (f *faulty) keyed(key string) *keyedCall {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil {
-		f.known = map[string]*keyedCall{}
-	}
 	if f.known[key] == nil {
 		f.known[key] = &keyedCall{turn: make(chan struct{}, 1)}
 	}
 	return f.known[key]
 }
 
+// run runs a tool with its fault. done is false if the tool asks something first.
 func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sdk.CallToolResult, done bool, _ error) {
 	fault := f.fault(t.name, r.Params.InputResponses == nil)
 	switch fault.Kind {
@@ -121,13 +118,11 @@ func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sd
 	return res, true, nil
 }
 
-// fault returns the fault of this call of a tool; the zero value is none.
+// fault returns the fault of this call of a tool; the zero value is none. first is false for the second part of a call, which
+// has the answers to questions.
 func (f *faulty) fault(name string, first bool) suite.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.calls == nil {
-		f.calls = map[string]int{}
-	}
 	if first {
 		f.calls[name]++
 	}
@@ -139,7 +134,7 @@ func (f *faulty) fault(name string, first bool) suite.Fault {
 	return suite.Fault{}
 }
 
-// act runs a tool.
+// act runs a tool, and notes the call once it is done.
 func (f *faulty) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 	if t.ask != nil {
 		res, done, err := t.ask(ctx, r)
@@ -162,6 +157,7 @@ func (f *faulty) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.
 	return said(text, false), true, nil
 }
 
+// note adds a call to the ledger. It has an effect if it ran and its tool writes.
 func (f *faulty) note(t tool, r *sdk.CallToolRequest, ran, failed bool) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()

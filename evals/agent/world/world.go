@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,8 +28,7 @@ type Entry struct {
 // World has the servers of a trial. Its methods may be called concurrently.
 type World struct {
 	dir  string
-	over chan struct{}
-	once sync.Once
+	over chan struct{} // closed by Close
 
 	begin   sync.Mutex // guards servers
 	servers map[string]*sdk.Server
@@ -42,17 +42,14 @@ func New(dir string) *World {
 	return &World{dir: dir, over: make(chan struct{}), servers: map[string]*sdk.Server{}}
 }
 
-// Close ends waiting calls.
-func (w *World) Close() error {
-	w.once.Do(func() { close(w.over) })
-	return nil
-}
+// Close ends waiting calls. It must be called once.
+func (w *World) Close() { close(w.over) }
 
 // Ledger returns the calls that have reached the servers so far.
 func (w *World) Ledger() []Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]Entry(nil), w.ledger...)
+	return slices.Clone(w.ledger)
 }
 
 // Pipe connects to a server of the world, which begins with the first connection. close ends the
@@ -82,12 +79,15 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no server %q", s.InProcess)
 	}
-	tools, err := build(&place{w: w, dir: filepath.Join(w.dir, label), label: label}, s)
+	tools, err := build(&place{w: w, dir: filepath.Join(w.dir, label)}, s)
 	if err != nil {
 		return nil, err
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: s.InProcess, Version: "1"}, &sdk.ServerOptions{PageSize: 50})
-	f := &faulty{w: w, label: label, faults: s.Faults, server: server, keys: s.Keys}
+	f := &faulty{
+		w: w, label: label, faults: s.Faults, server: server, keys: s.Keys,
+		calls: map[string]int{}, known: map[string]*keyedCall{},
+	}
 	for _, t := range tools {
 		f.add(t, t.schema)
 	}
@@ -100,14 +100,13 @@ var builders = map[string]func(*place, *suite.Server) ([]tool, error){
 	"files": files, "people": people, "bank": bank, "many": many, "stub": stub,
 }
 
-// place is where a server keeps its state.
+// place is where a server keeps its state: below dir, or in dir.json.
 type place struct {
-	w     *World
-	dir   string
-	label string
+	w   *World
+	dir string
 }
 
-// keep writes a value to the server's file.
+// keep writes a value as JSON to the server's file. The caller holds the lock of the world, unless no tool runs yet.
 func (p *place) keep(v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -119,8 +118,8 @@ func (p *place) keep(v any) error {
 // tool is a tool of a server. run holds the lock of the world, unless the tool waits.
 type tool struct {
 	name, about string
-	schema      string
-	writes      bool
+	schema      string // of the arguments
+	writes      bool   // a call that succeeds is an effect
 	run         func(*call) (string, error)
 	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // instead of run; reports whether it is done
 }
@@ -140,8 +139,7 @@ func (c *call) number(name string) float64 {
 	return n
 }
 
-// object returns the schema of an object whose properties are strings, or numbers after a #,
-// all required.
+// object returns the schema of an object that has exactly these properties: strings, and numbers by names after a #.
 func object(names ...string) string {
 	properties, required := map[string]any{}, []string{}
 	for _, n := range names {

@@ -23,8 +23,8 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// schemas are the schema of suites without the members that it requires, and as it is: a mistyped key is told
-// before the one that is missing for it.
+// schemas returns the schema of suites twice: without the members that it requires, and as it is. They are checked in this
+// order, so that a mistyped key is reported before the key that is missing because of it.
 var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
 	strict, err := Schema()
 	if err != nil {
@@ -49,7 +49,7 @@ var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
 	return all, nil
 })
 
-// requireNothing removes the lists of required members from a schema.
+// requireNothing removes the lists of required members from a schema. A property that is called required is not a list.
 func requireNothing(v any) {
 	object, _ := v.(map[string]any)
 	if _, ok := object["required"].([]any); ok {
@@ -84,7 +84,8 @@ func checkSchema(data, object []byte) error {
 	return nil
 }
 
-// lineOf returns the line of the value at a JSON pointer, or of what is around it, if the value is behind an alias.
+// lineOf returns the line of the value at a JSON pointer, or of what is around it, if the value is behind an alias. It is 1
+// for the whole document, and for text that is not YAML.
 func lineOf(data []byte, pointer string) int {
 	line := 1
 	file, err := parser.ParseBytes(data, 0)
@@ -120,7 +121,7 @@ func member(n ast.Node, name string, line int) (ast.Node, int) {
 	return nil, line
 }
 
-// startOf returns the line where a value begins.
+// startOf returns the line where a value begins: for an object, that of its first key.
 func startOf(n ast.Node) int {
 	if m, ok := n.(ast.MapNode); ok {
 		if all := m.MapRange(); all.Next() {
