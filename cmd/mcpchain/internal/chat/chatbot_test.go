@@ -331,8 +331,10 @@ func TestEndpointWithoutVersion(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(tryout.ModelHandler())
 	defer server.Close()
-	converse(t, "", "-base-url", server.URL, "-model", "m", "-prompt", "one").check(t, "", 1,
-		"error: chat completion at "+strings.TrimPrefix(server.URL, "http://")+": HTTP status 404", "; the address is "+server.URL+"/chat/completions: does -base-url lack /v1?\n")
+	for _, api := range []string{"chat", "responses"} {
+		converse(t, "", "-base-url", server.URL, "-model-api", api, "-model", "m", "-prompt", "one").check(t, "", 1,
+			" at "+strings.TrimPrefix(server.URL, "http://")+": HTTP status 404", "; the base URL is "+server.URL+": does it lack /v1?\n")
+	}
 }
 
 func errorLines(stderr string) []string {

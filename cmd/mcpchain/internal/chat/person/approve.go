@@ -81,6 +81,7 @@ var approvals = []screen.Answer{
 	{Key: 'f', Label: "forbid: never this tool", Quiet: true}, {Key: '?', Label: "?"},
 }
 
+// explained are approvals without the question mark, which is the last one.
 var explained = approvals[:len(approvals)-1]
 
 // decide turns an answer into a decision. If it is not decided, the person is asked again.

@@ -25,7 +25,8 @@ const (
 // ShowHint tells a person how to see the rest of a result that was cut.
 const ShowHint = " (/show has all)"
 
-// EventNote returns the note that is shown for an event, "" if there is none. hint follows a result that was cut.
+// EventNote returns the note that is shown for an event, "" if there is none. hint follows a result that was cut. Events of a
+// replay have no note: a [agent.ToolEnd] there has no result.
 func EventNote(e agent.Event, hint string) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:
@@ -203,51 +204,3 @@ func ContentText(blocks []mcp.Content) string {
 	}
 	return strings.Join(parts, "\n")
 }
-
-// Line is a text with its style.
-type Line struct {
-	Style    Style
-	Text     string
-	Unbroken bool // one line without control characters that must not be wrapped, so that it can be copied
-}
-
-// Bounds of a shown diff.
-const (
-	maxDiffLines       = 100 // of a question
-	maxResultDiffLines = 30
-)
-
-// DiffLines returns the lines of a diff to show in a question. A long diff is cut, with a note.
-func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxDiffLines) }
-
-func diffLines(lines []diff.Line, most int) (shown []Line) {
-	length := 0
-	for i, line := range lines {
-		text := Indent(line.Marked())
-		if length += len(text); i >= most || length > MaxShown {
-			return append(shown, Line{Style: Faint, Text: fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))})
-		}
-		style := map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}[line.Kind]
-		shown = append(shown, Line{Style: style, Text: text})
-	}
-	return shown
-}
-
-func moreLines(n int) string {
-	if n == 1 {
-		return "1 more line is"
-	}
-	return fmt.Sprintf("%d more lines are", n)
-}
-
-// ResultDiff returns the lines of a tool's result that is a unified diff, nil for other results and events.
-func ResultDiff(e agent.Event) []Line {
-	end, ok := e.(*agent.ToolEnd)
-	if !ok || end.Result == nil || end.Result.IsError || len(end.Result.Text) > maxDiff {
-		return nil
-	}
-	return diffLines(diff.Unified(end.Result.Text), maxResultDiffLines)
-}
-
-// maxDiff bounds a result that is parsed as a diff, in bytes.
-const maxDiff = 256 << 10

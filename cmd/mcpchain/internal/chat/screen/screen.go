@@ -50,7 +50,7 @@ type Screen interface {
 	// *LongLineError for a line that was skipped, or the cause of the context's end.
 	Question(ctx context.Context) (string, error)
 
-	// Begin and End enclose a turn, and Show shows its events.
+	// Begin and End enclose a turn, and Show shows its events. A second End changes nothing.
 	Begin()
 	Show(e agent.Event)
 	End()

@@ -203,13 +203,11 @@ func (w *Screen) record(e agent.Event) {
 // call returns the object of a call that has ended.
 func (w *Screen) call(e *agent.ToolEnd) *Call {
 	c := &Call{
-		Server: e.Server, Tool: cmp.Or(e.Tool, e.Name), ID: e.ID, Arguments: e.Arguments, Denied: w.denied[e.ID], Duration: ms(e.Duration),
+		Server: e.Server, Tool: cmp.Or(e.Tool, e.Name), ID: e.ID, Arguments: e.Arguments,
+		Denied: w.denied[e.ID], IsError: e.Result.IsError, Text: e.Result.Text, Duration: ms(e.Duration),
 	}
 	if json.Valid([]byte(e.Arguments)) {
 		c.Arguments = json.RawMessage(e.Arguments)
-	}
-	if e.Result != nil {
-		c.IsError, c.Text = e.Result.IsError, e.Result.Text
 	}
 	return c
 }

@@ -24,7 +24,7 @@ const (
 	maxItemText    = 300             // characters; longer items are left out
 )
 
-// complete completes a command, its argument, or a mention of a file or resource.
+// complete completes a command, its argument, or a mention of a file or resource. It takes at most completionWait.
 func (s *Session) complete(ctx context.Context, before string) screen.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
@@ -70,8 +70,8 @@ func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
 }
 
-// items asks servers concurrently, and completes the names that they list before the context ends. prefix returns what
-// precedes the names of a server.
+// items asks servers concurrently, and returns the names that they list before the context ends, in order. prefix returns
+// what precedes the names of a server. Templates have no name.
 func (o *offer) items(ctx context.Context, servers []adapter.ServerStatus, prefix func(server string) string) (items []screen.Item) {
 	var mu sync.Mutex // guards items
 	var wg sync.WaitGroup
@@ -165,7 +165,8 @@ func openValue(rest string) (key string, from int) {
 	return key, equals + 1
 }
 
-// promptValues asks the server to complete the value of an argument.
+// promptValues asks the server to complete the value of an argument. It changes given. A server that cannot, or fails,
+// completes nothing.
 func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key, typed string, given map[string]string) (items []screen.Item) {
 	if server.Client.Server().Capabilities.Completions == nil {
 		return nil
@@ -220,7 +221,7 @@ func quoted(name string) string {
 	return name
 }
 
-// fileItems completes the path of a file.
+// fileItems completes the path of a file. Hidden files are listed after a typed dot only.
 func fileItems(typed string) (items []screen.Item) {
 	dir, base := filepath.Split(typed)
 	folder := cmp.Or(expandHome(dir), ".")

@@ -36,6 +36,7 @@ func (h *health) isConnecting(server string) bool {
 	return connecting
 }
 
+// set notes that a server is lost because of err; nil: that it is not.
 func (h *health) set(server string, err error) {
 	if err == nil {
 		h.down.Delete(server)
@@ -44,13 +45,15 @@ func (h *health) set(server string, err error) {
 	h.down.Store(server, err)
 }
 
+// reason returns why a server is lost, nil if it is not.
 func (h *health) reason(server string) error {
 	err, _ := h.down.Load(server)
 	why, _ := err.(error)
 	return why
 }
 
-// restart returns options by which a server that dies is started again, and the person is told.
+// restart returns options by which a server that dies is started again. The person is told when it is lost and when it is
+// back, but not of further failures between.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(_ int, why error) {
 		known := l.health.reason(server) != nil

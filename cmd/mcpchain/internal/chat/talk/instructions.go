@@ -22,7 +22,8 @@ const (
 )
 
 // systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of servers. They are
-// quoted and shown to the person, because they reach the model without an approval.
+// quoted and shown to the person, because they reach the model without an approval. Those beyond maxAllInstructions in all
+// are left out, and the person is told.
 func (s *Session) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
@@ -77,7 +78,8 @@ func quoteLines(text string) string {
 // skillInfo describes a skill that the model may load.
 type skillInfo struct{ server, name, about string }
 
-// openSkills returns the skills of servers, nil if there are none. A server whose list cannot be read is left out.
+// openSkills returns the skills of servers, nil if there are none, and tells the person. A server whose list cannot be read is
+// left out. The list for /skills is made again.
 func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	s.skills = nil
 	if s.NoInstructions {
@@ -91,7 +93,7 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	set, err := skillset.Open(ctx, clients, note)
 	if err != nil {
 		for name, client := range clients {
-			if _, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil); err != nil {
+			if _, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil); err != nil { // this server is why
 				s.Screen.Note(screen.Warn, "left out: the skills of the server %s: %v", name, err)
 				delete(clients, name)
 			}

@@ -21,7 +21,7 @@ import (
 // Model is the model of a conversation, which may be exchanged.
 type Model struct {
 	close   func() error
-	sampler func(models.Model) (mcp.SamplingHandler, error) // lends a model to servers
+	sampler func(models.Model) (mcp.SamplingHandler, error) // lends a model to servers; set by Sampler
 	demo    string                                          // URL of the demo model, "" if another one was opened
 
 	mu   sync.Mutex          // guards the fields below
@@ -47,8 +47,8 @@ func (m *Model) url() string {
 	return ""
 }
 
-// OpenModel returns the model of an endpoint. If e has no name, it starts the demo model; hint says why in spite of other
-// settings.
+// OpenModel returns the model of an endpoint, and tells the person which it is. If e has no name, it starts the demo model,
+// which Close stops; hint says why in spite of other settings, "" if there are none.
 func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
 		e.Discover(ctx)
@@ -69,7 +69,8 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 // Close stops the demo model.
 func (m *Model) Close() error { return m.close() }
 
-// Sampler returns a handler that lends the model in use to servers if the person allows it.
+// Sampler returns a handler that lends the model in use to servers if the person allows it. It is called once, before the
+// model is exchanged. A model of the API messages cannot be lent: then the handler refuses.
 func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
 	m.sampler = func(model models.Model) (mcp.SamplingHandler, error) {
 		if model.API == models.Messages {
@@ -90,7 +91,7 @@ func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHand
 	return lentModel{m}, m.use(m.endpoint())
 }
 
-// use exchanges the model, also for servers.
+// use exchanges the model, also for servers. After an error the model stays the same.
 func (m *Model) use(e models.Model) error {
 	lent, err := m.sampler(e)
 	if err != nil {
@@ -120,15 +121,16 @@ func (l lentModel) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// hint returns what is probably wrong with the base URL after a response with status 404.
+// hint returns what is probably wrong with the base URL after a response with status 404, "" for other errors and for the
+// demo model.
 func (m *Model) hint(err error) string {
 	failure, ok := errors.AsType[*openaimodel.Error](err)
 	if !ok || failure.Status != http.StatusNotFound || m.url() == "" {
 		return ""
 	}
-	hint := "; the address is " + m.url() + "/chat/completions"
+	hint := "; the base URL is " + m.url()
 	if !strings.HasSuffix(m.url(), "/v1") {
-		hint += ": does -base-url lack /v1?"
+		hint += ": does it lack /v1?"
 	}
 	return hint
 }

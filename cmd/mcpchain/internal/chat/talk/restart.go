@@ -19,7 +19,7 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 	if err := s.Servers.reread(ctx, s.Screen, name); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(s.Servers.Good, func(o adapter.Server) bool { return o.Name == name })
+	i := indexOf(s.Servers.Good, name)
 	if i < 0 {
 		return s.Servers.unknownServer(name)
 	}
@@ -37,7 +37,7 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 	return s.afterConnect(ctx, name, "server")
 }
 
-// add connects to a server.
+// add connects to a server, also to one that is configured to be connected by its first call.
 func (s *Session) add(ctx context.Context, server adapter.Server) error {
 	defer s.Servers.health.beginConnect(server.Name)()
 	err := s.tools.Add(ctx, server)
@@ -63,7 +63,7 @@ func (l *Servers) unknownServer(name string) error {
 	if entry := l.entry(name); entry != nil {
 		return entry.At(errors.New("is disabled, and is not started"))
 	}
-	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join((&Servers{Good: l.Good}).Names(), ", "))
+	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join(namesOf(l.Good), ", "))
 }
 
 // reread reads the entry of a server again, if the file has changed since. The person is told about other servers that
@@ -113,7 +113,7 @@ func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 	con.Note(screen.Faint, "%v", s.At(note))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := slices.IndexFunc(l.Good, func(o adapter.Server) bool { return o.Name == s.Name }); i >= 0 {
+	if i := indexOf(l.Good, s.Name); i >= 0 {
 		l.Good[i] = server
 	} else {
 		l.Good = append(l.Good, server)

@@ -1,10 +1,8 @@
 package talk
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,13 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Bounds of the results that are kept for /show.
@@ -32,12 +25,14 @@ const (
 
 // result is a tool call that has ended.
 type result struct {
-	server, tool, arguments string
-	text                    string
-	failed                  bool
+	server    string // "" in a conversation that was continued: it is not recorded
+	tool      string
+	arguments string
+	text      string
+	failed    bool
 }
 
-// results are the last results of tools. Its methods may be called concurrently: completions read it during a turn.
+// results are the last results of tools. Their methods may be called concurrently: completions read them during a turn.
 type results struct {
 	mu  sync.Mutex // guards the field below
 	all []result   // the oldest first
@@ -75,17 +70,13 @@ func (r *results) list() []result {
 
 // resultOf returns the result of a call as the server sent it, or else as the model got it.
 func resultOf(e *agent.ToolEnd) result {
-	r := result{server: e.Server, tool: screen.CallName(&e.Call), arguments: e.Arguments, text: e.Part.Text, failed: e.Part.IsError}
-	if e.Result == nil {
+	r := result{server: e.Server, tool: screen.CallName(&e.Call), arguments: e.Arguments, text: e.Result.Text, failed: e.Result.IsError}
+	raw := e.Result.Raw
+	if raw == nil {
 		return r
 	}
-	r.text, r.failed = e.Result.Text, e.Result.IsError
-	if raw := e.Result.Raw; raw != nil {
-		if text := screen.ContentText(raw.Content); text != "" || len(raw.StructuredContent) == 0 {
-			r.text = text
-		} else {
-			r.text = string(raw.StructuredContent)
-		}
+	if r.text = screen.ContentText(raw.Content); r.text == "" {
+		r.text = string(raw.StructuredContent)
 	}
 	return r
 }
@@ -106,7 +97,7 @@ func (s *Session) recallResults(history []run.Message) {
 	}
 }
 
-// show is the command /show: it shows a call with its whole result. 1 is the newest.
+// show is the command /show: it shows a call with its whole result, to a person page by page. 1, the default, is the newest.
 func (s *Session) show(ctx context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
 	all := s.results.list()
@@ -137,129 +128,10 @@ func (s *Session) show(ctx context.Context, number string) error {
 	return s.page(ctx, style, indentJSON(r.text))
 }
 
-// indentJSON indents JSON objects and arrays. It returns other texts unchanged.
-func indentJSON(text string) string {
-	var b bytes.Buffer
-	trimmed := strings.TrimSpace(text)
-	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || json.Indent(&b, []byte(trimmed), "", "  ") != nil {
-		return text
-	}
-	return b.String()
-}
-
-const (
-	defaultPageRows = 20      // if the size of the screen is not known
-	maxPageLine     = 4 << 10 // bytes; a longer line is shown in pieces
-)
-
-// page shows a text page by page, as long as the person wants to see more.
-func (s *Session) page(ctx context.Context, style screen.Style, text string) error {
-	columns, rows := 0, defaultPageRows
-	if sized, ok := s.Screen.(screen.Sized); ok {
-		if width, height := sized.Size(); height > 0 {
-			columns, rows = width, max(4, height-6)
-		}
-	}
-	for rest := text; rest != ""; {
-		var lines []string
-		for len(lines) < rows && rest != "" {
-			var line string
-			line, rest = nextLine(rest)
-			lines = append(lines, wrap.Note(screen.Indent(line), columns)...)
-		}
-		s.Screen.Note(style, "%s", strings.Join(lines, "\n"))
-		if rest == "" {
-			break
-		}
-		key, err := s.Screen.Choose(ctx, &screen.Choice{
-			Question: fmt.Sprintf("%d%% of it.", 100*(len(text)-len(rest))/len(text)),
-			Answers:  []screen.Answer{{Key: 'm', Label: "more"}, {Key: 'q', Label: "quit"}},
-		})
-		if err != nil || key == 'q' {
-			return err
-		}
-	}
-	return nil
-}
-
-// nextLine cuts the first line from a text, or a piece of a long line.
-func nextLine(text string) (line, rest string) {
-	line, rest, _ = strings.Cut(text, "\n")
-	if len(line) <= maxPageLine {
-		return strings.TrimSuffix(line, "\r"), rest
-	}
-	end := excerpt.Before(text, maxPageLine)
-	return text[:end], text[end:]
-}
-
 // resultNumbers completes the argument of /show.
 func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
 	for i, r := range s.results.list() {
 		c.Items = addItem(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
 	}
 	return c
-}
-
-// maxSaved is the most files that are saved from a result or resource.
-const maxSaved = 10
-
-// saveResultMedia saves the pictures, sounds and other files of a tool's result.
-func (s *Session) saveResultMedia(e *agent.ToolEnd) {
-	if e.Result == nil || e.Result.Raw == nil {
-		return
-	}
-	var files [][]byte
-	for _, c := range e.Result.Raw.Content {
-		switch c := c.(type) {
-		case *mcp.ImageContent:
-			files = append(files, c.Data)
-		case *mcp.AudioContent:
-			files = append(files, c.Data)
-		case *mcp.EmbeddedResource:
-			if c.Resource.Blob != nil {
-				files = append(files, c.Resource.Blob)
-			}
-		}
-	}
-	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
-}
-
-// saveMedia saves files, says where they are, and draws pictures. A script has no folder for them.
-func (s *Session) saveMedia(from string, files [][]byte) {
-	if s.Media == nil {
-		return
-	}
-	for i, data := range files {
-		if i == maxSaved {
-			s.Screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxSaved, "file"))
-			return
-		}
-		path, err := s.Media.Save(from, data)
-		if err != nil {
-			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
-			continue
-		}
-		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", formatSize(int64(len(data))), hosttext.Exact(abbreviateHome(path)))
-		s.draw(data)
-	}
-}
-
-// draw draws a picture if the screen can.
-func (s *Session) draw(data []byte) {
-	canvas, ok := s.Screen.(screen.Drawing)
-	if !ok {
-		return
-	}
-	if img, err := picture.Decode(data); err == nil {
-		canvas.Draw(img)
-	}
-}
-
-// saveBlob saves a resource that is not text, and reports whether it did.
-func (s *Session) saveBlob(server, uri string, blob []byte) bool {
-	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
-		return false
-	}
-	s.saveMedia(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
-	return true
 }

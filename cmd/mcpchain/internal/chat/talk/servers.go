@@ -89,7 +89,7 @@ func NewServers(file *setup.File, cfg *config.Config) *Servers {
 	return servers
 }
 
-// serverOf converts a valid entry.
+// serverOf converts a valid entry. It panics if the entry is disabled or has a mistake.
 func serverOf(s *config.Server) adapter.Server {
 	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
 	return good[0]
@@ -112,10 +112,15 @@ func (l *Servers) current() []adapter.Server {
 	return slices.Clone(l.Good)
 }
 
+// indexOf returns the index of a server, -1 if there is no such server.
+func indexOf(servers []adapter.Server, name string) int {
+	return slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
+}
+
 // transport returns the transport of a server, nil if there is no such server.
 func (l *Servers) transport(name string) mcpclient.Transport {
 	servers := l.current()
-	i := slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
+	i := indexOf(servers, name)
 	if i < 0 {
 		return nil
 	}
@@ -125,11 +130,17 @@ func (l *Servers) transport(name string) mcpclient.Transport {
 	return servers[i].Transport
 }
 
-// Names lists the enabled servers.
-func (l *Servers) Names() (names []string) {
-	for _, s := range l.Good {
+// namesOf returns the names of servers.
+func namesOf(servers []adapter.Server) (names []string) {
+	for _, s := range servers {
 		names = append(names, s.Name)
 	}
+	return names
+}
+
+// Names lists the enabled servers, those with mistakes last.
+func (l *Servers) Names() []string {
+	names := namesOf(l.Good)
 	for _, s := range l.Wrong {
 		names = append(names, s.Name)
 	}
@@ -161,9 +172,9 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 	return nil
 }
 
-// connect connects to the servers, and reports those that cannot be used.
+// connect connects to the servers, and reports those that cannot be used. It asks the person to sign in where that is needed.
 func (s *Session) connect(ctx context.Context) error {
-	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
+	if names := namesOf(s.Servers.Good); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
 	options := &adapter.Options{
@@ -190,9 +201,11 @@ func (s *Session) connect(ctx context.Context) error {
 	return nil
 }
 
-// reportServers tells the person the state of servers, and what is left out.
+// reportServers tells the person and the trace the state of servers, and what is left out. If none is left, that counts as
+// failures.
 func (s *Session) reportServers(servers []adapter.ServerStatus) {
-	con, reached := s.Screen, 0
+	con := s.Screen
+	reached := 0
 	for _, server := range servers {
 		s.Trace.write(traceLine{Event: "server", Server: server.Name, Error: errorText(server.Err)})
 		if errors.Is(server.Err, adapter.ErrConnecting) {

@@ -97,7 +97,7 @@ func (s *Session) signIn(ctx context.Context, name string) error {
 		return fmt.Errorf("sign in to %s: %w", name, signin.Failure(err))
 	}
 	present := slices.ContainsFunc(s.tools.Servers(), func(server adapter.ServerStatus) bool { return server.Name == name })
-	i := slices.IndexFunc(s.Servers.Good, func(server adapter.Server) bool { return server.Name == name })
+	i := indexOf(s.Servers.Good, name)
 	if !present && i >= 0 {
 		return s.add(ctx, s.Servers.Good[i])
 	}

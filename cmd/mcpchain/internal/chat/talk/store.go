@@ -25,6 +25,7 @@ const (
 	agentName = "chatbot"
 
 	leaseTTL    = 5 * time.Second // a killed program holds its conversation for so long
+	cancelWait  = 5 * time.Second // for the store to cancel a turn
 	maxListed   = 20              // conversations in a list
 	maxSearched = 100             // conversations that are searched for one of the folder
 	folderVar   = "folder"        // variable of a run with the folder of the conversation
@@ -53,7 +54,7 @@ func folderOf(state *ledger.State) (folder string) {
 	return folder
 }
 
-// branch starts a new conversation with a history.
+// branch starts a new conversation with a history, which its first question sends to the agent.
 func (s *Session) branch(history []run.Message) {
 	s.history, s.pendingMessages, s.name = history, history, newName()
 	if len(history) == 0 {
@@ -61,9 +62,10 @@ func (s *Session) branch(history []run.Message) {
 	}
 }
 
-// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question, which note precedes.
+// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question, which note precedes. If that
+// fails, the conversation continues under a new name.
 func (s *Session) cancelTurn(note run.Message) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), cancelWait)
 	defer cancel()
 	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil && !errors.Is(err, record.ErrNotFound) {
 		s.branch(s.history)
@@ -72,7 +74,8 @@ func (s *Session) cancelTurn(note run.Message) {
 	s.pendingMessages = []run.Message{note}
 }
 
-// undo is the command /undo: it removes the last question and all that followed.
+// undo is the command /undo: it removes the last question and all that followed. The rest is a new conversation; the old one
+// stays in the store.
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
 		if s.history[i].Role == run.RoleUser {
@@ -84,7 +87,7 @@ func (s *Session) undo(context.Context, string) error {
 	return errors.New("there is no question to forget")
 }
 
-// newestHeads returns the heads of the newest conversations.
+// newestHeads returns the heads of the newest conversations, without those that this version cannot read.
 func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head, err error) {
 	for head, err := range record.Readable(s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit}), nil) {
 		if err != nil {
@@ -143,7 +146,7 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 		switch {
 		case ctx.Err() != nil:
 			return head, context.Cause(ctx)
-		case err != nil:
+		case err != nil: // what cannot be read is passed over
 		case folderOf(state) == s.Folder:
 			return head, nil
 		case folderOf(state) == "" && old == nil:
@@ -177,6 +180,7 @@ func (s *Session) conversationNumber(ctx context.Context, number string) (run.He
 	return heads[n-1], nil
 }
 
+// firstQuestion returns what a list shows of a conversation.
 func firstQuestion(history []run.Message) string {
 	for _, m := range history {
 		if m.Role == run.RoleUser {
@@ -186,6 +190,7 @@ func firstQuestion(history []run.Message) string {
 	return "(no question)"
 }
 
+// load returns the state of a stored conversation.
 func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, s.Store, key)
 	if err != nil {
@@ -245,7 +250,8 @@ func (s *Session) recall(state *ledger.State) {
 	}
 }
 
-// resumed continues a turn, and yields its events. It waits for the lease of a program that was killed.
+// resumed continues a turn, and yields its events. It waits for the lease of a program that was killed, at most 2*leaseTTL:
+// a program that is alive renews its lease.
 func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		for begin := time.Now(); ; {

@@ -28,7 +28,7 @@ func (s *Session) showViews() {
 // offerView shows the address of the view of a tool's result.
 func (s *Session) offerView(e *agent.ToolEnd) {
 	link, ok := s.Screen.(screen.Linking)
-	if s.views == nil || !ok || e.Result == nil || e.Result.IsError || e.Result.Raw == nil || e.Result.Tool == nil || e.Result.Tool.ViewURI() == "" {
+	if s.views == nil || !ok || e.Result.IsError || e.Result.Raw == nil || e.Result.Tool == nil || e.Result.Tool.ViewURI() == "" {
 		return
 	}
 	address, err := s.views.Offer(e.Result.Tool, json.RawMessage(e.Arguments), e.Result.Raw)

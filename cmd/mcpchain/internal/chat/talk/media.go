@@ -1,0 +1,77 @@
+package talk
+
+import (
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// maxSaved is the most files that are saved from a result or resource.
+const maxSaved = 10
+
+// saveResultMedia saves the pictures, sounds and other files of a tool's result.
+func (s *Session) saveResultMedia(e *agent.ToolEnd) {
+	if e.Result.Raw == nil {
+		return
+	}
+	var files [][]byte
+	for _, c := range e.Result.Raw.Content {
+		switch c := c.(type) {
+		case *mcp.ImageContent:
+			files = append(files, c.Data)
+		case *mcp.AudioContent:
+			files = append(files, c.Data)
+		case *mcp.EmbeddedResource:
+			if c.Resource.Blob != nil {
+				files = append(files, c.Resource.Blob)
+			}
+		}
+	}
+	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
+}
+
+// saveMedia saves files, says where they are or why one is not saved, and draws pictures. A script has no folder for them:
+// then it does nothing.
+func (s *Session) saveMedia(from string, files [][]byte) {
+	if s.Media == nil {
+		return
+	}
+	for i, data := range files {
+		if i == maxSaved {
+			s.Screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxSaved, "file"))
+			return
+		}
+		path, err := s.Media.Save(from, data)
+		if err != nil {
+			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
+			continue
+		}
+		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", formatSize(int64(len(data))), hosttext.Exact(abbreviateHome(path)))
+		s.draw(data)
+	}
+}
+
+// draw draws a picture if the screen can. It ignores data that is not a picture.
+func (s *Session) draw(data []byte) {
+	canvas, ok := s.Screen.(screen.Drawing)
+	if !ok {
+		return
+	}
+	if img, err := picture.Decode(data); err == nil {
+		canvas.Draw(img)
+	}
+}
+
+// saveBlob saves a resource that is not text. It reports false for one that is empty or too large, and without a folder.
+func (s *Session) saveBlob(server, uri string, blob []byte) bool {
+	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
+		return false
+	}
+	s.saveMedia(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
+	return true
+}

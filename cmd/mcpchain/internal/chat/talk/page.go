@@ -1,0 +1,68 @@
+package talk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+const (
+	defaultPageRows = 20      // if the size of the screen is not known
+	maxPageLine     = 4 << 10 // bytes; a longer line is shown in pieces
+)
+
+// page shows a text page by page, as long as the person wants to see more.
+func (s *Session) page(ctx context.Context, style screen.Style, text string) error {
+	columns, rows := 0, defaultPageRows
+	if sized, ok := s.Screen.(screen.Sized); ok {
+		if width, height := sized.Size(); height > 0 {
+			columns, rows = width, max(4, height-6)
+		}
+	}
+	for rest := text; rest != ""; {
+		var lines []string
+		for len(lines) < rows && rest != "" {
+			var line string
+			line, rest = nextLine(rest)
+			lines = append(lines, wrap.Note(screen.Indent(line), columns)...)
+		}
+		s.Screen.Note(style, "%s", strings.Join(lines, "\n"))
+		if rest == "" {
+			break
+		}
+		key, err := s.Screen.Choose(ctx, &screen.Choice{
+			Question: fmt.Sprintf("%d%% of it.", 100*(len(text)-len(rest))/len(text)),
+			Answers:  []screen.Answer{{Key: 'm', Label: "more"}, {Key: 'q', Label: "quit"}},
+		})
+		if err != nil || key == 'q' {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextLine cuts the first line from a text, or a piece of a long line.
+func nextLine(text string) (line, rest string) {
+	line, rest, _ = strings.Cut(text, "\n")
+	if len(line) <= maxPageLine {
+		return strings.TrimSuffix(line, "\r"), rest
+	}
+	end := excerpt.Before(text, maxPageLine)
+	return text[:end], text[end:]
+}
+
+// indentJSON indents JSON objects and arrays. It returns other texts unchanged.
+func indentJSON(text string) string {
+	var b bytes.Buffer
+	trimmed := strings.TrimSpace(text)
+	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || json.Indent(&b, []byte(trimmed), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}
