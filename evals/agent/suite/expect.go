@@ -31,7 +31,7 @@ type Answer struct {
 	Contains  []string `json:"contains,omitempty" jsonschema:"words or phrases in any case; a part of a word or of a number is none"`
 	Lacks     []string `json:"lacks,omitempty" jsonschema:"texts in any case, also as a part of a word"`
 	Number    *float64 `json:"number,omitempty" jsonschema:"the last number of the answer"`
-	Tolerance float64  `json:"tolerance,omitempty"`
+	Tolerance float64  `json:"tolerance,omitempty" minimum:"0"`
 	Set       []string `json:"set,omitempty" jsonschema:"the lines or comma-separated words of the answer, in any order"`
 	JSON      []Member `json:"json,omitempty" jsonschema:"members of an answer that is JSON"`
 }
@@ -54,9 +54,9 @@ type State struct {
 
 // Budget bounds a good run.
 type Budget struct {
-	Turns  int   `json:"turns,omitempty"`
-	Calls  int   `json:"calls,omitempty"`
-	Tokens int64 `json:"tokens,omitempty"`
+	Turns  int   `json:"turns,omitempty" minimum:"0"`
+	Calls  int   `json:"calls,omitempty" minimum:"0"`
+	Tokens int64 `json:"tokens,omitempty" minimum:"0"`
 }
 
 // The names of graders.

@@ -39,7 +39,7 @@ type Server struct {
 	Seed      map[string]json.RawMessage `json:"seed,omitempty" jsonschema:"what the server has at the beginning"`
 	Era       string                     `json:"era,omitempty" enum:"legacy,modern"`
 	Keys      bool                       `json:"keys,omitempty" jsonschema:"the server recognizes a call that it gets again"`
-	Tools     int                        `json:"tools,omitempty" jsonschema:"how many tools the server many has"`
+	Tools     int                        `json:"tools,omitempty" minimum:"0" jsonschema:"how many tools the server many has"`
 	Prefix    string                     `json:"prefix,omitempty" jsonschema:"of the names of tools"`
 	Faults    []Fault                    `json:"faults,omitempty"`
 
@@ -57,9 +57,9 @@ type Fault struct {
 	Tool string `json:"tool" jsonschema:"the tool's name, * for all"`
 	Kind string `json:"kind" enum:"fail,error,slow,huge,inject,change,remove" jsonschema:"fail: the result is a failure; error: the request is refused; slow: the result comes late; huge: the result is long; inject: the result has Text at its end; change, remove: the tool has another schema or is gone after the call"`
 
-	Times  int    `json:"times,omitempty" jsonschema:"how many calls it befalls, from the first; by default all"`
-	Millis int    `json:"millis,omitempty" jsonschema:"how late a slow result comes"`
-	Bytes  int    `json:"bytes,omitempty" jsonschema:"how long a huge result is"`
+	Times  int    `json:"times,omitempty" minimum:"0" jsonschema:"how many calls it befalls, from the first; by default all"`
+	Millis int    `json:"millis,omitempty" minimum:"0" jsonschema:"how late a slow result comes"`
+	Bytes  int    `json:"bytes,omitempty" minimum:"0" jsonschema:"how long a huge result is"`
 	Text   string `json:"text,omitempty" jsonschema:"of the failure, or what is injected"`
 }
 
@@ -87,7 +87,7 @@ type Task struct {
 	Script []Step `json:"script,omitempty" jsonschema:"what the scripted model does"`
 	Expect Expect `json:"expect"`
 
-	Repeats int `json:"repeats,omitempty" jsonschema:"trials; by default as many as the program is told"`
+	Repeats int `json:"repeats,omitempty" minimum:"0" jsonschema:"trials; by default as many as the program is told"`
 }
 
 // Agent is a sub-agent of the task's agent.
@@ -108,7 +108,7 @@ type Limits struct {
 	Failures int `json:"failures,omitempty"`
 	Result   int `json:"result,omitempty" jsonschema:"bytes of one result"`
 	Millis   int `json:"millis,omitempty" jsonschema:"of one call of a tool; by default only the trial is bounded"`
-	Seconds  int `json:"seconds,omitempty" jsonschema:"of the trial; by default 60, of a live model 600"`
+	Seconds  int `json:"seconds,omitempty" minimum:"0" jsonschema:"of the trial; by default 60, of a live model 600"`
 }
 
 // People says what people answer. The first matching entry counts.

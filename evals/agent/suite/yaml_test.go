@@ -110,6 +110,8 @@ func TestMistakes(t *testing.T) {
 		{good + "tasks:\n- {id: '', prompt: p, expect: {}}", `s.yaml:4: tasks[0] has no id`},
 		{"name: a\nservers: {s: {command: [x]}}\ntasks:\n- {id: t, prompt: p, expect: {}}\n- &u\n  id: u\n  prompt: p\n  servers: [s]\n  expect: {effects: {s.x: 1}}",
 			`s.yaml:5: task "u": effects: only servers in process count them, and "s" is another one: use state or calls`},
+		{good + "tasks:\n- id: t\n  repeats: -1", `s.yaml:5: at "/tasks/0/repeats": want a number >= 0, got number -1`},
+		{"name: a\nservers:\n  s:\n    inprocess: many\n    tools: -1\ntasks: []", `s.yaml:5: at "/servers/s/tools": want a number >= 0, got number -1`},
 		{"x: &x {id: t}\nname: a", `s.yaml:1: at "/x": unknown key`},
 		{"name: a\ntasks: [", `s.yaml: `},
 		{"name: a\ntasks: []", `s.yaml: a suite has a name and at least one task`},

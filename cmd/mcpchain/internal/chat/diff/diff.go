@@ -29,7 +29,8 @@ type Line struct {
 // contextLines is the number of unchanged lines that are shown before and after a change.
 const contextLines = 3
 
-// Lines compares two texts. Unchanged lines far from a change are left out.
+// Lines compares two texts. Unchanged lines far from a change are replaced by an ellipsis. Equal texts give a heading that says
+// so.
 func Lines(before, after string) []Line {
 	a, b := split(before), split(after)
 	var lines []Line
@@ -66,7 +67,7 @@ func linesOf(kind Kind, texts []string) (lines []Line) {
 
 var marks = strings.NewReplacer(" ", "·", "\t", "→\t")
 
-// markBlanks makes the blanks of changes visible that change nothing else.
+// markBlanks makes blanks visible in changes of blanks only.
 func markBlanks(lines []Line) []Line {
 	for from := 0; from < len(lines); from++ {
 		to := from

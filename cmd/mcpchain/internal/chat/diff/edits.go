@@ -51,7 +51,8 @@ func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 	return nil, arguments
 }
 
-// editsOf returns the diffs of several edits, nil if one of them is not an edit.
+// editsOf returns the diffs of several edits, nil if one of them is not an edit or there are more than maxEdits. It removes the
+// texts from the edits.
 func editsOf(edits []object) (lines []Line) {
 	if len(edits) > maxEdits {
 		return nil
@@ -73,7 +74,8 @@ func editsOf(edits []object) (lines []Line) {
 	return lines
 }
 
-// replacement removes an old and a new text from an object, and returns their diff, nil if it does not have them.
+// replacement removes an old and a new text from an object, and returns their diff. It returns nil for an object without them,
+// and does not change it.
 func replacement(all object) []Line {
 	for _, pair := range textPairs {
 		var before, after string
@@ -89,6 +91,7 @@ func replacement(all object) []Line {
 	return nil
 }
 
+// encode returns an object as JSON, with sorted names.
 func encode(all object) jsontext.Value {
 	raw, _ := json.Marshal(all, json.Deterministic(true)) // cannot fail: the values are JSON
 	return raw

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
@@ -85,6 +87,7 @@ func (o *output) Write(p []byte) (int, error) {
 // Begin implements [screen.Screen].
 func (c *Console) Begin() {}
 
+// noteLocked writes a note, below an unfinished line.
 func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
 	c.endLineLocked()
 	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
@@ -99,19 +102,22 @@ func (c *Console) render(style screen.Style, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// say shows a piece of an answer.
+// botPrompt precedes an answer.
+const botPrompt = "bot ›"
+
+// say shows a piece of an answer: all but an unfinished word, which follows with the next piece or at the end.
 func (c *Console) say(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.inAnswer {
 		c.endLineLocked()
-		fmt.Fprint(c.err, c.paint.Text(screen.Model, "bot ›")+" ")
+		fmt.Fprint(c.err, c.paint.Text(screen.Model, botPrompt)+" ")
 		c.inAnswer = true
 		width := 0
 		if c.Wrap {
 			width = c.Width()
 		}
-		c.answer = wrap.New(width, len("bot > "))
+		c.answer = wrap.New(width, ansi.StringWidth(botPrompt+" "))
 	}
 	fmt.Fprint(c.out, c.answer.Add(hosttext.Prose(text)))
 }
@@ -133,6 +139,7 @@ func (c *Console) Question(ctx context.Context) (string, error) {
 	return strings.TrimSpace(text), err
 }
 
+// promptLocked shows the prompt of a question.
 func (c *Console) promptLocked() {
 	c.endLineLocked()
 	fmt.Fprint(c.err, "\n"+c.paint.Text(screen.Person, "you ›")+" ")
@@ -146,6 +153,7 @@ func (c *Console) End() {
 	c.endLineLocked()
 }
 
+// endLineLocked ends an answer or a prompt, or erases a progress notice, so that the next text begins a line.
 func (c *Console) endLineLocked() {
 	switch {
 	case c.inAnswer:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -116,6 +117,16 @@ func TestNotesDuringADialog(t *testing.T) {
 		want += fmt.Sprintf("note %d\n", i)
 	}
 	s.check(t, want+"3 more notes are not shown\nlater\n")
+}
+
+// A line of progress takes one row, also in scripts with characters of two columns: only one row is erased.
+func TestProgressOfOneRow(t *testing.T) {
+	s := newScreen(t)
+	s.Width = func() int { return 40 }
+	s.Progress("%s", strings.Repeat("漢", 60))
+	if got := ansi.StringWidth(s.buffer.String()); got > 39 {
+		t.Errorf("got %d columns, want at most 39", got)
+	}
 }
 
 func TestShowResult(t *testing.T) {

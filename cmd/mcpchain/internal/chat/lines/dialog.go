@@ -49,7 +49,7 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 	return key, err
 }
 
-// Write implements [screen.Screen]. An empty line keeps the text.
+// Write implements [screen.Screen]. An empty line keeps the text, and there is no way back to the previous question.
 func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
 	err = c.dialog(ctx, func() error {
 		if d.Text != "" {
@@ -79,7 +79,8 @@ var (
 	errCancel  = errors.New("cancelled")
 )
 
-// Fill implements [screen.Screen]: it asks for each field, as often as the person wants.
+// Fill implements [screen.Screen]: it asks for each field, as often as the person wants. What was typed is in the form even if
+// it is declined.
 func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
 	var choice byte
 	err = c.dialog(ctx, func() error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -68,16 +70,16 @@ func (c *Console) Note(style screen.Style, format string, args ...any) {
 	}
 }
 
-// maxProgress bounds a line of progress, in columns.
+// maxProgress bounds a line of progress, in columns: only one row can be erased.
 const maxProgress = 76
 
-// Progress implements [screen.Screen]. It does nothing during a dialog.
+// Progress implements [screen.Screen]. It does nothing during a dialog. Where a row cannot be erased, each line stays.
 func (c *Console) Progress(format string, args ...any) {
 	limit := maxProgress
 	if width := c.Width(); width > 1 {
 		limit = min(limit, width-1)
 	}
-	text := hosttext.Line(fmt.Sprintf(format, args...), limit)
+	text := ansi.Truncate(hosttext.Line(fmt.Sprintf(format, args...), limit), limit, "…")
 	c.notes.mu.Lock()
 	defer c.notes.mu.Unlock()
 	if c.notes.dialogs > 0 {

@@ -31,17 +31,20 @@ type Folder struct{ path string }
 // NewFolder returns the folder at a path. It is created when a file is saved.
 func NewFolder(path string) *Folder { return &Folder{path} }
 
-// Save writes data to a new file, whose name has the time and a slug of from. The extension depends on the data only,
-// not on what a peer says about it.
+// Save writes data, at most MaxFile bytes, to a new file, whose name has the time and a slug of from. The extension depends on
+// the data only, not on what a peer says about it. It is an error if others can change the folder.
 func (f *Folder) Save(from string, data []byte) (path string, err error) {
 	if len(data) == 0 || len(data) > MaxFile {
 		return "", fmt.Errorf("keep a file of %d bytes: want 1 to %d", len(data), MaxFile)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("keep a file: %w", err)
-		}
-	}()
+	if path, err = f.save(from, data); err != nil {
+		return "", fmt.Errorf("keep a file: %w", err)
+	}
+	return path, nil
+}
+
+// save is Save for data of a valid size.
+func (f *Folder) save(from string, data []byte) (path string, err error) {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return "", err
 	}
@@ -61,7 +64,7 @@ func (f *Folder) Save(from string, data []byte) (path string, err error) {
 // savedName matches the names of saved files.
 var savedName = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
 
-// makeRoom removes the oldest files until there is room for one of this size.
+// makeRoom removes the oldest files until there is room for one of this size. Files with other names are not counted.
 func (f *Folder) makeRoom(size int64) error {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {

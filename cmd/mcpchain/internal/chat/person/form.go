@@ -26,7 +26,7 @@ func (p *Person) Elicitation() mcp.ElicitationHandler {
 	return p
 }
 
-// Answer answers a question of a run.
+// Answer answers a question of a run that is about a form or a page. It leaves others open, and all without a person.
 func (p *Person) Answer(ctx context.Context, q *run.Question) (run.Reply, error) {
 	if q.Elicit == nil || !p.screen.Attended() {
 		return run.Reply{}, nil
@@ -56,6 +56,8 @@ func (p *Person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.Eli
 	return p.elicit(ctx, source.Server, params)
 }
 
+// elicit answers a form or a page of a server. Without a person, and outside of a turn, a form is answered by prepared values
+// and a page is declined.
 func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if params.Mode == mcp.ElicitURL {
 		return p.visit(ctx, server, params)
@@ -126,7 +128,7 @@ type form struct {
 	given  *answers.Filled // prepared by -answer
 }
 
-// newForm returns a form with the prepared answers.
+// newForm returns a form with the prepared answers, and notes that its fields were asked for.
 func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	given := p.answers[server].Fill(fields)
 	p.mu.Lock()
@@ -135,7 +137,12 @@ func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	}
 	p.mu.Unlock()
 	return &form{person: p, given: given, Form: &screen.Form{
-		Server: server, Heading: fmt.Sprintf("The server %s asks:", server), Message: message, Fields: fields, Values: given.Values, Mistakes: given.Mistakes,
+		Server:   server,
+		Heading:  fmt.Sprintf("The server %s asks:", server),
+		Message:  message,
+		Fields:   fields,
+		Values:   given.Values,
+		Mistakes: given.Mistakes,
 	}}
 }
 
@@ -149,7 +156,7 @@ func (f *form) unattended() *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 }
 
-// refuse says why a form is declined. That counts as a failure, because the server needed an answer.
+// refuse says why a form is declined, and what would complete it. That counts as a failure, because the server needed an answer.
 func (f *form) refuse(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
 	f.person.failures.Declined.Add(1)

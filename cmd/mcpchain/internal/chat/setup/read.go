@@ -43,7 +43,7 @@ func loader(s screen.Screen) *config.Loader {
 	}}
 }
 
-// load reads the servers of the content, or only those that are named.
+// load reads the servers of the content, or only those that are named, and notes from which content.
 func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*config.Config, error) {
 	l := loader(s)
 	l.EnvFile, l.Only = f.envFile, only
@@ -76,8 +76,8 @@ type Update struct {
 // ErrNotAllowed means that the person did not allow the content of a file.
 var ErrNotAllowed = errors.New("you did not allow what the file says")
 
-// Reread reads the file again for one server. It returns nil if the server was read from the same content. As at the
-// start, the person is asked about a project's file that has changed, and for the inputs of the server.
+// Reread reads the file again for one server. It returns nil if the server was read from the same content, and for a file that
+// can be read only once. As at the start, the person is asked about a project's file that has changed, and for the inputs of the server.
 func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Update, error) {
 	if f.content == nil {
 		return nil, nil
@@ -141,7 +141,7 @@ func askInput(ctx context.Context, s screen.Screen, in *config.Input) (answer st
 type content struct {
 	file       []byte
 	envFiles   map[string][]byte // by path
-	unreadable map[string]error  // why other environment files could not be read, by path
+	unreadable map[string]error  // by path: why an environment file could not be read
 }
 
 // readContent reads the environment files that a file names. If one cannot be read, its server cannot be used.
