@@ -138,7 +138,7 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 	return sub, nil
 }
 
-// sources opens servers, of which each has to work, and functions.
+// sources opens servers and functions. Each server has to work.
 func (d *driver) sources(ctx context.Context, labels, functions []string) (all []adapter.Source, err error) {
 	var servers []adapter.Server
 	for _, label := range labels {
