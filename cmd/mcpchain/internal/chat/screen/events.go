@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -118,6 +119,17 @@ func CallName(c *agent.Call) string {
 	}
 	return hosttext.Line(c.Tool, 100)
 }
+
+// Arguments returns the arguments of a call for JSON: as they are, or as a string if they are not JSON.
+func Arguments(text string) any {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// Milliseconds returns a duration for JSON, with three decimals.
+func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // Progress returns how far a call is, and the server's message about it.
 func Progress(e *agent.ToolProgress) string {

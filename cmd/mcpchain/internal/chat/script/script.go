@@ -64,6 +64,7 @@ type Screen struct {
 	begun   time.Time
 	pending bool // the turn has something to write
 	turn    Turn
+	spent   run.Spent       // in the turn
 	text    strings.Builder // output of a command
 	denied  map[string]bool // calls by id
 	err     error           // the first failure to write
@@ -76,10 +77,12 @@ func New(out io.Writer, s screen.Screen) *Screen {
 	return w
 }
 
+// resetLocked begins another turn.
 func (w *Screen) resetLocked() {
 	w.turn = Turn{Calls: []*Call{}, Problems: []string{}}
 	w.text.Reset()
-	w.begun, w.pending, w.denied = time.Now(), false, map[string]bool{}
+	w.spent, w.denied = run.Spent{}, map[string]bool{}
+	w.begun, w.pending = time.Now(), false
 }
 
 // Question implements [screen.Screen]. It writes the turn that has ended.
@@ -112,7 +115,8 @@ func (w *Screen) flush() {
 		return // problems before the first turn are reported with it
 	}
 	t := &w.turn
-	t.Duration = ms(time.Since(w.begun))
+	t.Duration = screen.Milliseconds(time.Since(w.begun))
+	t.Usage = usageOf(&w.spent)
 	switch {
 	case t.Error != nil:
 		t.StopReason = "error"
@@ -188,9 +192,9 @@ func (w *Screen) record(e agent.Event) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
 		w.turn.Model = cmp.Or(e.Model, w.turn.Model)
-		w.turn.Usage.add(&e.Usage)
+		w.spent.Add(e.Usage)
 	case *agent.SamplingEnd:
-		w.turn.Usage.add(&e.Usage)
+		w.spent.Add(e.Usage)
 	case *agent.ApprovalDecided:
 		w.denied[e.ID] = !e.Decision.Allow
 	case *agent.ToolEnd:
@@ -202,30 +206,28 @@ func (w *Screen) record(e agent.Event) {
 
 // call returns the object of a call that has ended.
 func (w *Screen) call(e *agent.ToolEnd) *Call {
-	c := &Call{
-		Server: e.Server, Tool: cmp.Or(e.Tool, e.Name), ID: e.ID, Arguments: e.Arguments,
-		Denied: w.denied[e.ID], IsError: e.Result.IsError, Text: e.Result.Text, Duration: ms(e.Duration),
-	}
-	if json.Valid([]byte(e.Arguments)) {
-		c.Arguments = json.RawMessage(e.Arguments)
-	}
-	return c
-}
-
-func (u *Usage) add(s *run.Spent) {
-	u.Calls += s.Turns
-	u.Sampling += s.Sampling.Requests
-	u.SamplingTokens += s.Sampling.Tokens
-	u.Input += s.Input
-	u.Output += s.Output
-	u.Cached += s.Cached
-	u.Reasoning += s.Reasoning
-	for currency, micros := range s.Cost {
-		if u.Cost == nil {
-			u.Cost = map[string]int64{}
-		}
-		u.Cost[currency] += micros
+	return &Call{
+		Server:    e.Server,
+		Tool:      cmp.Or(e.Tool, e.Name),
+		ID:        e.ID,
+		Arguments: screen.Arguments(e.Arguments),
+		Denied:    w.denied[e.ID],
+		IsError:   e.Result.IsError,
+		Text:      e.Result.Text,
+		Duration:  screen.Milliseconds(e.Duration),
 	}
 }
 
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+// usageOf returns what was spent in a turn.
+func usageOf(s *run.Spent) Usage {
+	return Usage{
+		Calls:          s.Turns,
+		Input:          s.Input,
+		Output:         s.Output,
+		Cached:         s.Cached,
+		Reasoning:      s.Reasoning,
+		Cost:           s.Cost,
+		Sampling:       s.Sampling.Requests,
+		SamplingTokens: s.Sampling.Tokens,
+	}
+}

@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -64,6 +65,7 @@ func OpenTrace(path string) (*Trace, error) {
 	return &Trace{file: f}, nil
 }
 
+// write writes a line with the current time. The conversation continues after a failure, which Close returns.
 func (t *Trace) write(r traceLine) {
 	if t == nil {
 		return
@@ -110,7 +112,7 @@ func traceOf(e agent.Event) (traceLine, bool) {
 	case *agent.ModelEnd:
 		r := traceLine{
 			Event: "model_call", Model: e.Model, Text: e.Text, Stop: e.StopReason,
-			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: ms(e.Duration),
+			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: screen.Milliseconds(e.Duration),
 		}
 		for _, c := range e.ToolCalls {
 			r.ToolCalls = append(r.ToolCalls, c.Name)
@@ -118,7 +120,7 @@ func traceOf(e agent.Event) (traceLine, bool) {
 		return r, true
 	case *agent.ApprovalDecided:
 		r := callLine("approval", &e.Call)
-		r.Action, r.Text, r.Duration = "deny", e.Decision.Reason, ms(e.Duration)
+		r.Action, r.Text, r.Duration = "deny", e.Decision.Reason, screen.Milliseconds(e.Duration)
 		if e.Decision.Allow {
 			r.Action = "allow"
 		}
@@ -133,7 +135,7 @@ func traceOf(e agent.Event) (traceLine, bool) {
 	case *agent.ToolEnd:
 		r := callLine("tool_end", &e.Call)
 		r.Arguments = nil
-		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), ms(e.Duration)
+		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), screen.Milliseconds(e.Duration)
 		r.Error = errorText(e.Result.Err)
 		return r, true
 	case *agent.ReplyEnd:
@@ -141,7 +143,7 @@ func traceOf(e agent.Event) (traceLine, bool) {
 			return traceLine{}, false
 		}
 		r := traceLine{Event: "elicitation", Server: e.Question.Server, Tool: e.Question.Tool, ID: e.Question.Call}
-		r.Message, r.Error, r.Duration = e.Question.Elicit.Message, errorText(e.Err), ms(e.Duration)
+		r.Message, r.Error, r.Duration = e.Question.Elicit.Message, errorText(e.Err), screen.Milliseconds(e.Duration)
 		if e.Reply != nil {
 			if result, err := e.Question.Elicited(*e.Reply); err == nil {
 				r.Action, r.Content = result.Action, result.Content
@@ -150,14 +152,14 @@ func traceOf(e agent.Event) (traceLine, bool) {
 		return r, true
 	case *agent.ElicitationEnd:
 		r := requestLine("elicitation", e.Server, e.Call)
-		r.Message, r.Error, r.Duration = e.Params.Message, errorText(e.Err), ms(e.Duration)
+		r.Message, r.Error, r.Duration = e.Params.Message, errorText(e.Err), screen.Milliseconds(e.Duration)
 		if e.Result != nil {
 			r.Action, r.Content = e.Result.Action, e.Result.Content
 		}
 		return r, true
 	case *agent.SamplingEnd:
 		r := requestLine("sampling", e.Server, e.Call)
-		r.Message, r.Error, r.Duration = screen.MessagesText(e.Params.Messages), errorText(e.Err), ms(e.Duration)
+		r.Message, r.Error, r.Duration = screen.MessagesText(e.Params.Messages), errorText(e.Err), screen.Milliseconds(e.Duration)
 		if e.Result != nil {
 			r.Model, r.Stop, r.Text = e.Result.Model, e.Result.StopReason, screen.ContentText(e.Result.Content)
 		}
@@ -170,16 +172,9 @@ func traceOf(e agent.Event) (traceLine, bool) {
 	return traceLine{}, false
 }
 
-// callLine returns a line about a tool call. Arguments that are not JSON become a string.
+// callLine returns a line about a tool call.
 func callLine(event string, c *agent.Call) traceLine {
-	r := traceLine{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
-	if r.Tool == "" {
-		r.Tool = c.Name
-	}
-	if json.Valid([]byte(c.Arguments)) {
-		r.Arguments = json.RawMessage(c.Arguments)
-	}
-	return r
+	return traceLine{Event: event, Server: c.Server, Tool: cmp.Or(c.Tool, c.Name), ID: c.ID, Arguments: screen.Arguments(c.Arguments)}
 }
 
 // requestLine returns a line about a server's request during a call, which may be nil.
@@ -191,8 +186,6 @@ func requestLine(event, server string, c *agent.Call) traceLine {
 	r.Server, r.Arguments = server, nil
 	return r
 }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func errorText(err error) string {
 	if err == nil {

@@ -46,9 +46,9 @@ func (s *Session) viewCalls(c *views.Call) {
 
 // viewCalled shows and traces the outcome of a view's call.
 func (s *Session) viewCalled(c *views.Call) {
-	r := traceLine{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
-	if json.Valid(c.Arguments) {
-		r.Arguments = c.Arguments
+	r := traceLine{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: screen.Milliseconds(c.Took)}
+	if len(c.Arguments) > 0 {
+		r.Arguments = screen.Arguments(string(c.Arguments))
 	}
 	style, mark, text := screen.Tool, "←", r.Error
 	if c.Result != nil {
