@@ -13,9 +13,9 @@ import (
 type File struct {
 	f *os.File
 
-	mu    sync.Mutex // guards the following fields
-	lines []*Line    // the last one of each trial
-	at    map[Key]int
+	mu    sync.Mutex   // guards the following fields
+	lines []*Line      // the last one of each trial
+	at    map[Key]int  // index of a trial's line
 	again map[Key]bool // trials that are to be run again
 }
 
@@ -33,6 +33,7 @@ func Open(name string) (*File, error) {
 	return r, nil
 }
 
+// load reads the lines, and removes what follows the last line break: a program that was killed wrote it in part.
 func (f *File) load() error {
 	data, err := os.ReadFile(f.f.Name())
 	if err != nil {
@@ -53,6 +54,7 @@ func (f *File) load() error {
 	return err
 }
 
+// putLocked notes the line of a trial, in the place of an earlier one.
 func (f *File) putLocked(l *Line) {
 	delete(f.again, l.Key())
 	if i, ok := f.at[l.Key()]; ok {
@@ -69,7 +71,7 @@ func (f *File) countsLocked(key Key) bool {
 	return ok && f.lines[i].Outcome != Void && !f.again[key]
 }
 
-// Parse parses lines.
+// Parse parses lines of JSON. The error names the number of a line that is none.
 func Parse(data []byte) (lines []*Line, err error) {
 	n := 0
 	for text := range bytes.Lines(data) {

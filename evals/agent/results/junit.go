@@ -59,6 +59,7 @@ func JUnit(out io.Writer, lines []*Line) error {
 	return e.Encode(doc)
 }
 
+// add adds a trial. The message of a failure is the first line of the reason, cut to 200 bytes.
 func (s *junitSuite) add(l *Line) {
 	c := junitCase{Name: fmt.Sprintf("%s/%d", l.Task, l.Trial), Class: l.Suite, Time: fmt.Sprintf("%.3f", l.Duration.Seconds())}
 	first, _, _ := strings.Cut(l.Reason, "\n")

@@ -5,7 +5,7 @@ import "math"
 // Interval is a confidence interval.
 type Interval struct{ Low, High float64 }
 
-// mean returns 0 without values.
+// mean returns the mean of values, 0 if there are none.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -14,8 +14,8 @@ func mean(values []float64) float64 {
 	return sum / max(float64(len(values)), 1)
 }
 
-// wilson returns Wilson's score interval of a rate of n independent tasks. Trials of a task are
-// alike, so each task counts once, regardless of its number of trials.
+// wilson returns Wilson's score interval of a rate of n independent tasks: from 0 to 1 without tasks. Trials of a task are alike,
+// so each task counts once, regardless of its number of trials.
 func wilson(rate float64, n int, confidence float64) Interval {
 	if n == 0 {
 		return Interval{0, 1}
@@ -27,7 +27,7 @@ func wilson(rate float64, n int, confidence float64) Interval {
 	return Interval{max(0, middle-half), min(1, middle+half)}
 }
 
-// choices returns n choose k.
+// choices returns n choose k, 0 if k is above n.
 func choices(n, k int) float64 {
 	c := 1.0
 	for i := range k {

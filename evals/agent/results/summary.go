@@ -18,7 +18,7 @@ const MaxVoid = 0.05
 var (
 	ErrMixed = errors.New("the lines are of several modes, models or versions of a suite; a table has one")
 	ErrEmpty = errors.New("there are no trials")
-	ErrVoid  = errors.New("more than 5 % of the trials are void")
+	ErrVoid  = fmt.Errorf("more than %g %% of the trials are void", 100*MaxVoid)
 )
 
 // Version is what all lines of a summary have in common.
@@ -98,6 +98,7 @@ func Summarize(lines []*Line) (*Summary, error) {
 	return s, nil
 }
 
+// add counts a line.
 func (s *Summary) add(l *Line) {
 	if s.tasks[l.Task] == nil {
 		s.tasks[l.Task] = &Tally{}
@@ -121,25 +122,25 @@ func (s *Summary) add(l *Line) {
 // Counts reports whether any trial counts. Without one there is no rate.
 func (s *Summary) Counts() bool { return s.counted() > 0 }
 
-// hashOf returns a hash over all lines, regardless of their order.
-func hashOf(lines []*Line, of func(*Line) string) string {
-	has := map[string]bool{}
+// hashOf combines the hashes that lines have of something, regardless of their order. It returns "" if none has one.
+func hashOf(lines []*Line, get func(*Line) string) string {
+	distinct := map[string]bool{}
 	for _, l := range lines {
-		if of(l) != "" {
-			has[l.Task+" "+of(l)] = true
+		if hash := get(l); hash != "" {
+			distinct[l.Task+" "+hash] = true
 		}
 	}
-	if len(has) == 0 {
+	if len(distinct) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(has)), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(distinct)), "\n")))
 	return hex.EncodeToString(sum[:6])
 }
 
 // names returns the names of the tasks, in order: sums of floats depend on it.
 func (s *Summary) names() []string { return slices.Sorted(maps.Keys(s.tasks)) }
 
-// score combines the rates of tasks.
+// score combines the rates of tasks. pass@k is the chance that one of k trials of a task passes, pass^k that all do.
 func (s *Summary) score() {
 	s.Tasks = len(s.tasks)
 	var rates, worst, best []float64

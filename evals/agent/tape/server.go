@@ -84,6 +84,7 @@ func (c *recording) Recv() ([]byte, error) {
 	return message, c.keep(false, message)
 }
 
+// keep records a message, sent or received.
 func (c *recording) keep(sent bool, message []byte) error {
 	return c.tape.Keep(Line{Message: &Message{c.server, c.n, sent, json.RawMessage(message)}})
 }
@@ -179,7 +180,8 @@ func (c *playing) Recv() ([]byte, error) {
 	}
 }
 
-// now replaces recorded ids in a message by those of this connection.
+// now replaces recorded ids in a message of the server by those of this connection: that of a request which it answers, or
+// about which it notifies.
 func (c *playing) now(message json.RawMessage) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(message, &m) != nil {
@@ -263,10 +265,11 @@ func decode(object []byte) (m map[string]any) {
 	return m
 }
 
+// encode encodes an object that was decoded.
 func encode(object any) []byte {
 	data, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // it was decoded
+		panic(err)
 	}
 	return data
 }

@@ -44,11 +44,11 @@ type Tape struct {
 	file   string
 	filter *Filter
 
-	mu          sync.Mutex // guards the following fields
-	lines       []Line
-	taken       map[int]bool
-	connections map[string]int
-	miss        error
+	mu          sync.Mutex     // guards the following fields
+	lines       []Line         // to play
+	taken       map[int]bool   // indexes of lines that were played
+	connections map[string]int // so far, by server
+	miss        error          // the first one
 }
 
 // Recorder returns a tape that appends to a file.
@@ -83,7 +83,7 @@ func (t *Tape) Err() error {
 	return t.miss
 }
 
-// Keep records a line, without secrets.
+// Keep appends a line to the file, without secrets.
 func (t *Tape) Keep(l Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -121,6 +121,8 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 	return nil, t.missedLocked(at, near, asked)
 }
 
+// missedLocked returns the error of a request that is not recorded, and keeps the first one. near is a recorded request that is
+// similar, or nil: then the error shows what differs.
 func (t *Tape) missedLocked(at string, near, asked json.RawMessage) error {
 	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, at, asked)
 	if near != nil {
@@ -152,7 +154,7 @@ func (t *Tape) Files() (map[string]string, error) {
 	return files, nil
 }
 
-// sameJSON compares JSON values.
+// sameJSON reports whether two texts are the same JSON apart from white space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

@@ -78,6 +78,7 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	return l
 }
 
+// patience returns how long the trial may take: 60 s by default, and 600 s for a live model.
 func (t *Trial) patience() time.Duration {
 	seconds := t.Task.Limits.Seconds
 	if seconds == 0 {
@@ -89,7 +90,7 @@ func (t *Trial) patience() time.Duration {
 	return max(time.Duration(seconds)*time.Second, t.Patience)
 }
 
-// play runs the agent and returns the evidence.
+// play runs the agent, fills in the line and returns the evidence, also with an error of the run itself.
 func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
 	dir, err := os.MkdirTemp(t.Dir, "trial")
 	if err != nil {
@@ -130,7 +131,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 // graderError is the error of a grader that cannot decide.
 type graderError struct{ error }
 
-// judge sets the outcome of a trial.
+// judge sets the outcome of a trial, and the reason if it did not pass. e is nil only after an error of the harness or a grader.
 func judge(l *results.Line, e *grade.Evidence, err error) {
 	_, ofGrader := errors.AsType[*graderError](err)
 	switch {
