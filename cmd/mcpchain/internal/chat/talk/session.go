@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -23,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
-	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -206,106 +204,4 @@ func (s *Session) ask(ctx context.Context, text string) error {
 		return s.report(cmp.Or(context.Cause(ctx), err))
 	}
 	return s.askModel(ctx, message)
-}
-
-// askModel asks the agent a question. It reports failures, but not the end of the program.
-func (s *Session) askModel(ctx context.Context, question run.Message) error {
-	s.turnCount++
-	s.attachViewContext(&question)
-	s.Trace.write(traceLine{Event: "question", Turn: s.turnCount, Text: questionText(question)})
-	return s.showTurn(ctx, []run.Message{question}, s.runTurn(ctx, question))
-}
-
-// showTurn shows the events of a turn, and adds its input and its messages to the history.
-func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
-	messages := append(slices.Clip(s.history), input...)
-	s.turnCut = 0
-	started := map[string]bool{} // by call: one that waited for an answer starts twice, but is shown once
-	s.Screen.Begin()
-	defer s.Screen.End()
-	for e, err := range events {
-		if err != nil {
-			s.Screen.End()
-			return s.endFailedTurn(ctx, messages, err)
-		}
-		s.Trace.event(s.turnCount, e)
-		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
-			s.Screen.Show(e)
-		}
-		switch e := e.(type) {
-		case *agent.ToolStart:
-			started[e.ID] = true
-			s.Failures.Ran.Add(1)
-		case *agent.ToolEnd:
-			s.results.add(resultOf(e))
-			s.saveResultMedia(e)
-			s.offerView(e)
-		case *agent.ModelStart:
-			s.turnCut++
-			s.totalCut++
-		case *agent.ModelEnd:
-			s.turnCut--
-			s.totalCut--
-			if len(e.Path) == 0 {
-				s.window = e.Window
-			}
-		case *agent.TurnEnd:
-			messages = append(messages, e.Messages...)
-		}
-	}
-	s.history = messages
-	return nil
-}
-
-// endFailedTurn ends a turn that has no answer. It stays in the history with a note for the model, because tools may have
-// acted.
-func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
-	if cause := context.Cause(turn); cause != nil {
-		err = cause
-	}
-	s.Trace.write(traceLine{Event: "error", Turn: s.turnCount, Error: err.Error()})
-	note := "(no answer: the turn failed)"
-	if errors.Is(err, errInterrupted) {
-		note = "(no answer: the user interrupted the turn)"
-	}
-	s.history = append(messages, run.Text(run.RoleAssistant, note))
-	if !isQuit(err) { // a turn that the end of the program interrupts can be continued
-		s.cancelTurn(run.Text(run.RoleAssistant, note))
-	}
-	return s.report(err)
-}
-
-// report shows the error of a turn or a command, and returns the error for the caller.
-func (s *Session) report(err error) error {
-	switch {
-	case errors.Is(err, errInterrupted):
-		s.Screen.Note(screen.Warn, "interrupted; Ctrl-C again leaves")
-		return errInterrupted
-	case isQuit(err):
-		return err
-	}
-	s.fail(err)
-	return ErrReported
-}
-
-// fail shows an error on one line.
-func (s *Session) fail(err error) {
-	s.Failures.Failed.Add(1)
-	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
-		err = failed // without the context, which the person knows
-	}
-	Fail(s.Screen, fmt.Errorf("%w%s", screen.Explain(err), s.Model.hint(err)))
-}
-
-// Fail shows an error on one line.
-func Fail(s screen.Screen, err error) {
-	if f, ok := s.(screen.Failing); ok {
-		f.Failed(err)
-	}
-	s.Note(screen.Fail, "error: %s", hosttext.Line(err.Error(), 2000))
-}
-
-func isQuit(err error) bool {
-	_, ok := errors.AsType[*QuitError](err)
-	return ok
 }

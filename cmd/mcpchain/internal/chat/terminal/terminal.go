@@ -9,19 +9,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -180,20 +177,6 @@ func (t *Terminal) awaitBusyFrame() {
 	}
 }
 
-// printQuestion prints a question that was entered, with the prompt before its first line.
-func (t *Terminal) printQuestion(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := wrap.Note(text, t.columns()-promptWidth)
-	for i, line := range lines {
-		lines[i] = strings.Repeat(" ", promptWidth) + line
-		if i == 0 {
-			lines[i] = t.paint.Text(screen.Person, prompt) + " " + line
-		}
-	}
-	t.printLocked(append([]string{""}, lines...))
-}
-
 // Window implements [screen.Windowed].
 func (t *Terminal) Window(tokens int64) { t.send(windowMsg(tokens)) }
 
@@ -235,80 +218,6 @@ func (t *Terminal) Show(e agent.Event) {
 		for _, line := range screen.ResultDiff(e) {
 			t.noteLocked(line.Style, line.Text)
 		}
-	}
-}
-
-// sayLocked shows a piece of an answer.
-func (t *Terminal) sayLocked(text string) {
-	if t.answer == nil {
-		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fitLine
-	}
-	lines := t.answer.Add(text)
-	t.send(restMsg(t.withoutColours(t.answer.Rest())))
-	t.answerLocked(lines)
-}
-
-// endAnswerLocked prints the rest of the answer.
-func (t *Terminal) endAnswerLocked() {
-	if t.answer == nil {
-		return
-	}
-	lines := t.answer.End()
-	t.answer = nil
-	t.send(restMsg(nil))
-	t.answerLocked(lines)
-}
-
-// answerLocked prints finished lines of an answer, below a heading if they are its first.
-func (t *Terminal) answerLocked(lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	if !t.answerShown {
-		lines = append([]string{"", t.paint.Text(screen.Model, "bot ›")}, lines...)
-	}
-	t.answerShown = true
-	t.printLocked(t.withoutColours(lines))
-}
-
-// withoutColours removes the colours from lines in place, unless the terminal has colours.
-func (t *Terminal) withoutColours(lines []string) []string {
-	if t.paint.Colours() {
-		return lines
-	}
-	for i := range lines {
-		lines[i] = ansi.Strip(lines[i])
-	}
-	return lines
-}
-
-func (t *Terminal) noteLocked(style screen.Style, text string) {
-	t.printLocked(t.noteLines(style, text))
-}
-
-// noteLines formats a note for the scrollback.
-func (t *Terminal) noteLines(style screen.Style, text string) []string {
-	lines := wrap.Note(text, t.columns())
-	for i := range lines {
-		lines[i] = t.paint.Text(style, lines[i])
-	}
-	return lines
-}
-
-// printLocked prints lines into the scrollback, in portions that fit on the screen, and removes the line of progress. It
-// may wait for room, see [Terminal.room]. It changes lines.
-func (t *Terminal) printLocked(lines []string) {
-	t.send(noticeMsg(""))
-	width := t.columns()
-	for len(lines) > 0 {
-		portion := t.room()
-		n, rows := 0, 0
-		for ; n < len(lines) && (n == 0 || rows < portion); n++ {
-			lines[n] = fitLine(lines[n], width)
-			rows += 1 + ansi.StringWidth(lines[n])/width
-		}
-		t.send(tea.Println(strings.Join(lines[:n], "\n"))())
-		lines = lines[n:]
 	}
 }
 
