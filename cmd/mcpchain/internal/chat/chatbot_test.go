@@ -143,8 +143,8 @@ func TestPipedCommands(t *testing.T) {
 	}
 	o = converse(t, "", "-prompt", "/prompts")
 	o.check(t, "evening city=… [people=…] (demo) Looks at the weather and books a table.\n", 0)
-	converse(t, "/resources\n/read demo://dish/soup\n").check(t,
-		"demo://menu (demo) Menu of the restaurant\ndemo://dish/{name} (demo) template: A dish\nsoup is on the menu.\n", 0)
+	converse(t, "/resources\n/read demo://dish/Lemon%20tart\n").check(t,
+		"demo://menu (demo) Menu of the restaurant\ndemo://dish/{name} (demo) template: A dish\nLemon tart is on the menu.\n", 0)
 	converse(t, "/read\n/nonsense\n/promt\n").check(t, "", 1,
 		"error: usage: /read URI; /resources lists them\n", "error: no command /nonsense; /help lists them\n", "error: no command /promt (did you mean \"/prompt\"?); /help lists them\n")
 }
