@@ -73,8 +73,14 @@ type draft struct {
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	d := &draft{
-		model: r.Model, fields: map[string]any{"model": r.Model}, names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams, sent: textSize(r.Messages),
-		stops: slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
+		model:   r.Model,
+		fields:  map[string]any{"model": r.Model},
+		names:   namesOf(r),
+		ids:     map[string]bool{},
+		toEnd:   r.ToEnd,
+		streams: streams,
+		sent:    textSize(r.Messages),
+		stops:   slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
 	}
 	if len(r.Metadata) > 0 {
 		if err := c.CheckMetadata(); err != nil {
@@ -183,7 +189,8 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 	if len(r.Metadata) > 0 {
 		d.fields["metadata"] = r.Metadata
 	}
-	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.none { // models that may reason refuse the field; the reply is cut here
+	// Models that may reason refuse stop sequences; their reply is cut here.
+	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.none {
 		d.fields["stop"] = stops
 	}
 	switch {

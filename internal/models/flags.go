@@ -141,8 +141,12 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 	}
 	f.Model = found
 	for name, take := range map[string]func(){
-		"model-api": func() { f.Model.API = asked.API }, "host": func() { f.Model.Host = asked.Host }, "effort": func() { f.Model.Effort = asked.Effort },
-		"max-tokens": func() { f.Model.MaxTokens = asked.MaxTokens }, "window": func() { f.Model.Window = asked.Window }, "extra": func() { f.Model.Extra = asked.Extra },
+		"model-api":  func() { f.Model.API = asked.API },
+		"host":       func() { f.Model.Host = asked.Host },
+		"effort":     func() { f.Model.Effort = asked.Effort },
+		"max-tokens": func() { f.Model.MaxTokens = asked.MaxTokens },
+		"window":     func() { f.Model.Window = asked.Window },
+		"extra":      func() { f.Model.Extra = asked.Extra },
 	} {
 		if given[name] {
 			take()

@@ -62,7 +62,8 @@ func (m *Model) complete() error {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
 		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", hosttext.Line(m.API, 40))
 	case m.Effort != "" && !slices.Contains(efforts, m.Effort):
-		return fmt.Errorf("the effort %q is unknown; use %s or %s", hosttext.Line(m.Effort, 40), strings.Join(efforts[:len(efforts)-1], ", "), efforts[len(efforts)-1])
+		last := len(efforts) - 1
+		return fmt.Errorf("the effort %q is unknown; use %s or %s", hosttext.Line(m.Effort, 40), strings.Join(efforts[:last], ", "), efforts[last])
 	case m.Window < 0 || m.Context < 0 || m.MaxTokens < 0:
 		return errors.New("the window or the maximum of tokens is below 0")
 	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):
@@ -92,10 +93,23 @@ func (m *Model) Discover(ctx context.Context) {
 // Open returns the model. retrying is called before the wait for another attempt; it may be nil.
 func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	if m.API == Messages {
-		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{BaseURL: m.BaseURL, Effort: m.Effort, MaxTokens: m.MaxTokens, Retries: m.Retries, Retrying: retrying})
+		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{
+			BaseURL:   m.BaseURL,
+			Effort:    m.Effort,
+			MaxTokens: m.MaxTokens,
+			Retries:   m.Retries,
+			Retrying:  retrying,
+		})
 	}
 	return openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
-		API: m.API, Host: m.Host, ReasoningEffort: m.Effort, MaxTokens: m.MaxTokens, Extra: m.Extra, Window: m.Window, Retries: m.Retries, Retrying: retrying,
+		API:             m.API,
+		Host:            m.Host,
+		ReasoningEffort: m.Effort,
+		MaxTokens:       m.MaxTokens,
+		Extra:           m.Extra,
+		Window:          m.Window,
+		Retries:         m.Retries,
+		Retrying:        retrying,
 	})
 }
 

@@ -135,12 +135,16 @@ func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error)
 	return nil, fmt.Errorf("the tag enum is for strings, not for %s", schema)
 }
 
-// with returns a schema with more keywords, in a fixed order.
+// order has the keywords of our schemas in the order in which they are written.
+var order = strings.Fields("description $ref type format contentEncoding enum minimum maximum items minItems maxItems " +
+	"properties required additionalProperties")
+
+// with returns a schema with more keywords, in the order of order. Each keyword must be in it.
 func with(schema json.RawMessage, more map[string]any) json.RawMessage {
 	var all []any
 	var known map[string]json.RawMessage
 	_ = json.Unmarshal(schema, &known) // it is ours
-	for _, keyword := range []string{"description", "$ref", "type", "format", "contentEncoding", "enum", "minimum", "maximum", "items", "minItems", "maxItems", "properties", "required", "additionalProperties"} {
+	for _, keyword := range order {
 		if value, ok := more[keyword]; ok {
 			all = append(all, keyword, value)
 		} else if value, ok := known[keyword]; ok {

@@ -119,7 +119,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 		return all, key, true
 	}
 	for _, b := range all {
-		if kind := tree.Types(s.doc.Plain(b)); tree.Object(b)["$ref"] != nil && tree.HasOnly(base, "type") && len(kind) > 0 && slices.Equal(kind, tree.Types(base)) {
+		if s.saysNoMore(b, base) {
 			branches = append(branches, b)
 			continue
 		}
@@ -134,6 +134,12 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 	}
 	s.Note(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
 	return branches, key, true
+}
+
+// saysNoMore reports whether base, beside an alternative that is a reference, only repeats the type of its target.
+func (s *strict) saysNoMore(alternative any, base map[string]any) bool {
+	kind := tree.Types(s.doc.Plain(alternative))
+	return tree.Object(alternative)["$ref"] != nil && tree.HasOnly(base, "type") && len(kind) > 0 && slices.Equal(kind, tree.Types(base))
 }
 
 // definitions writes the definitions, which the strict subset has only at the root.
