@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/peer"
+	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mcpchain/mcpchain/internal/httptoken"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/httptoken"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 

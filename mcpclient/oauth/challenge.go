@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/httptoken"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/httptoken"
 )
 
 // challenge is a challenge of a WWW-Authenticate header (RFC 9110 §11.6.1).

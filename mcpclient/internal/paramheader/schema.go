@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/httptoken"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/httptoken"
 )
 
 // Param is a parameter of a tool whose value calls repeat in a header.

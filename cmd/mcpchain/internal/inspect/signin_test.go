@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
