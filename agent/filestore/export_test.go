@@ -13,9 +13,6 @@ const (
 	WaitingShelves = string(filepath.Separator) + waitingShelves + string(filepath.Separator)
 )
 
-// OS is the file system of the operating system.
-var OS FS = osFS{}
-
 // NameOf returns the name of the file of a run.
 var NameOf = nameOf
 

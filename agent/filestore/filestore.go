@@ -78,8 +78,8 @@ type Options struct {
 	// exclude all processes there, and that a sync reaches the disk of the server.
 	Network bool
 
-	// FS is for tests that count syncs or lose writes. Nil is the file system of the operating
-	// system. Locks and the check of the directory do not use it.
+	// FS is for tests that count syncs or lose writes. Nil is [OS]. Locks and the check of the
+	// directory do not use it.
 	FS FS
 }
 

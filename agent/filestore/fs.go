@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// FS is the file system of a store.
+// FS is the file system of a store. Its methods are called concurrently.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -29,6 +29,9 @@ type File interface {
 	Truncate(size int64) error
 	Sync() error
 }
+
+// OS returns the file system of the operating system, for an [FS] that wraps it.
+func OS() FS { return osFS{} }
 
 type osFS struct{}
 

@@ -54,7 +54,7 @@ func failOnce(ctx context.Context, store record.Store, n int, fail func() error)
 // openFailing opens a store of files or in SQLite. fill fills its disk, or makes room again.
 func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
 	if o.Kind == "file" {
-		d := new(disk)
+		d := &disk{FS: filestore.OS()}
 		store, err := filestore.Open(filepath.Join(o.Dir, "runs"), &filestore.Options{FS: d})
 		return store, func(full bool) error { d.full.Store(full); return nil }, err
 	}
@@ -74,34 +74,27 @@ func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 	}, err
 }
 
-// disk is a file system that can be full. It then writes half of the bytes.
-type disk struct{ full atomic.Bool }
+// disk is a file system that can be full. It then creates no file, and writes half of the bytes.
+type disk struct {
+	filestore.FS
+	full atomic.Bool
+}
 
 func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {
 	if flag&os.O_CREATE != 0 && d.full.Load() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
 	}
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := d.FS.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
-	return &file{f, d}, nil
+	return &file{f, name, d}, nil
 }
 
-func (d *disk) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
-func (d *disk) Rename(from, to string) error               { return os.Rename(from, to) }
-func (d *disk) Remove(name string) error                   { return os.Remove(name) }
-
-func (d *disk) SyncDir(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
+// file is an open file of a disk.
 type file struct {
-	*os.File
+	filestore.File
+	name string
 	disk *disk
 }
 
@@ -111,15 +104,7 @@ func (f *file) WriteAt(b []byte, at int64) (int, error) {
 	}
 	n, err := f.File.WriteAt(b[:len(b)/2], at)
 	if err == nil {
-		err = &fs.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
+		err = &fs.PathError{Op: "write", Path: f.name, Err: syscall.ENOSPC}
 	}
 	return n, err
-}
-
-func (f *file) Size() (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }
