@@ -52,6 +52,7 @@ const time = (t) => new Date(t).toLocaleString("en-GB");
 const server = (ask) => el("strong", {}, ask.server || "a tool");
 const tool = (ask) => el("code", {}, ask.tool || "a tool");
 
+// titleOf returns the title of a card.
 function titleOf(ask) {
   switch (ask.kind) {
     case "approval": return ["May ", tool(ask), " of ", server(ask), " run?"];
@@ -66,10 +67,13 @@ function titleOf(ask) {
 
 const says = (text) => (text ? el("blockquote", { class: "says", dir: "auto" }, text) : null);
 
+// folded returns a text that the person may unfold, null without one.
 function folded(summary, text) {
   return text ? el("details", {}, el("summary", {}, summary), el("pre", { tabindex: 0, dir: "auto" }, text)) : null;
 }
 
+// kinds make the parts of a card: {body, buttons, show}. A button has {label, body}, and may have first, danger, check() that keeps it
+// from sending, after() that runs when its answer is taken, or open() instead of an answer. show shows which fields are wrong.
 const kinds = { approval, form, url: page, sign_in: signIn, sampling, doubt };
 
 function approval(ask) {

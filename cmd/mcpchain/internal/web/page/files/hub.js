@@ -4,16 +4,16 @@
 import { Failure } from "./api.js";
 import { read, isLater } from "./stream.js";
 
+// random returns a name that no other window has. Without HTTPS there is no randomUUID.
 const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
-
 
 // Hub brings a window the events of what it shows.
 export class Hub {
   #key = random();
   #wanted = null; // {turn, conversation, after, views} of this window
-  #on = {};
-  #turn = 0;
-  #retry;
+  #on = {}; // handlers: hub for all, window for what is shown
+  #turn = 0; // counts what this window has shown
+  #retry; // timer of another attempt
   #alive = false; // this window has the lock by which the reader knows that it is open
   #reader = null; // if this window reads for all
   #all = new BroadcastChannel("web windows");
@@ -53,7 +53,7 @@ export class Hub {
   // position is that of the last event that was shown.
   get position() { return this.#wanted?.after ?? ""; }
 
-  // hide ends it.
+  // hide ends what show began.
   hide() {
     clearTimeout(this.#retry);
     this.#wanted = null;
@@ -64,18 +64,22 @@ export class Hub {
   // changeUser tells all windows of the browser that somebody has signed in or out.
   changeUser() { this.#all.postMessage({ kind: "user" }); }
 
+  // #lead has this window read for all, and asks what they show.
   #lead() {
     this.#reader = new Reader(this.#key, (event) => this.#take(event));
     this.#tell();
     if (navigator.locks) this.#all.postMessage({ kind: "who" });
   }
 
+  // #tell tells the reader what this window shows.
   #tell() {
     const want = { kind: "want", key: this.#key, wanted: this.#wanted };
     if (this.#reader) this.#reader.want(want);
     else if (this.#alive) this.#all.postMessage(want);
   }
 
+  // #take passes a message of the reader to its handler. Events of what was shown before are dropped, as are those that came before. An
+  // error of the server is tried again after 5 s.
   #take({ kind, turn, type, id, data }) {
     if (kind === "lost") this.#on.hub.lost(data);
     if (kind === "back") this.#on.hub.back();
@@ -94,8 +98,8 @@ class Reader {
   #own;
   #take;
   #windows = new Map(); // {turn, conversation, after, views, channel} by key
-  #soon;
-  #stop = new AbortController();
+  #soon; // timer of another stream
+  #stop = new AbortController(); // of the present stream
 
   constructor(own, take) {
     this.#own = own;
@@ -114,11 +118,13 @@ class Reader {
     this.#reopen();
   }
 
+  // close ends the stream.
   close() {
     clearTimeout(this.#soon);
     this.#stop.abort();
   }
 
+  // #gone forgets a window that is closed.
   #gone(key) {
     const w = this.#windows.get(key);
     w.turn = undefined;
@@ -127,6 +133,7 @@ class Reader {
     this.#reopen();
   }
 
+  // #reopen begins another stream, once for changes that come together.
   #reopen() {
     clearTimeout(this.#soon);
     this.#soon = setTimeout(() => {
@@ -136,6 +143,7 @@ class Reader {
     }, 20);
   }
 
+  // #post brings a window a message.
   #post(w, message) {
     if (w.channel) w.channel.postMessage(message);
     else this.#take(message);
@@ -143,7 +151,7 @@ class Reader {
 
   #postAll(message) { for (const w of this.#windows.values()) this.#post(w, message); }
 
-  // #run reads until the signal, and resumes where the stream stopped.
+  // #run reads until the signal, and resumes where the stream stopped: at once at first, then after up to 10 s.
   async #run(signal) {
     for (let wait = 200; !signal.aborted; wait = Math.min(2 * wait, 10_000)) {
       const windows = [...this.#windows.values()].filter((w) => w.turn !== undefined);

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { el, byId } from "./tree.js";
 
-const pageSize = 50; // of the list that the stream brings
+const pageSize = 50; // of the list that the stream brings: maxListed of package talk
 
 // Older are the conversations after the latest ones. The stream brings the latest again with each change; older ones
 // are asked for a page at a time.
@@ -44,9 +44,11 @@ export class Older {
     this.#list.unshift(...before.filter((s) => !ids.has(s.id) && !known.has(s.id) && new Date(s.updated) <= end));
   }
 
+  // drop removes a conversation.
   drop(id) { this.#list = this.#list.filter((s) => s.id !== id); }
 }
 
+// marks are the labels and classes of states.
 const marks = { running: ["at work", "working"], waiting: ["waits for you", "waiting"], failed: ["failed", "failed"] };
 
 // showList shows the conversations, the open one marked.
@@ -83,6 +85,7 @@ function removal(s, remove) {
   return button;
 }
 
+// when returns a time of today, or the day.
 function when(time) {
   const then = new Date(time), today = new Date();
   return then.toDateString() === today.toDateString()

@@ -3,12 +3,12 @@
 import { el, link, prose } from "./tree.js";
 import { callNode } from "./calls.js";
 
+// words say what the person has answered.
 const words = {
   allow: "You allowed", deny: "You refused", accept: "You accepted", decline: "You declined", cancel: "Cancelled:",
   ran: "You said that it ran:", not_run: "You said that it did not run:", known: "You said what came of",
 };
 
-// Timeline shows events. edit is called with a question and its new text.
 // limits say why a turn ended before its answer.
 const limits = {
   max_tokens: "The answer used as many tokens as it may, and ended early. Ask again, or ask for less at once.",
@@ -19,12 +19,13 @@ const limits = {
   max_active: "The answer took as long as it may, and ended early.",
 };
 
+// Timeline shows the events of a conversation in the log. edit is called with a question and its new text.
 export class Timeline {
   #log;
   #edit;
-  #calls = new Map();
-  #draft = null;
-  #asked = new Set();
+  #calls = new Map(); // nodes by the ids of calls
+  #draft = null; // the node of the text that the model is writing
+  #asked = new Set(); // ids of calls that the person was asked about
 
   constructor(log, edit) {
     this.#log = log;
@@ -35,6 +36,7 @@ export class Timeline {
 
   get empty() { return this.#log.childElementCount === 0; }
 
+  // said shows a question, with a button to change it.
   said(e) {
     const text = el("div", { class: "bubble", dir: "auto" }, e.text);
     const button = el("button", { class: "quiet small", type: "button", click: () => this.#change(article, text, e) }, "Edit");
@@ -59,6 +61,7 @@ export class Timeline {
     area.focus();
   }
 
+  // reply shows an answer instead of the draft, and returns its text: "" for an answer without one.
   reply(e) {
     this.#drop();
     if (!e.text && !e.reasoning) return "";
@@ -75,23 +78,24 @@ export class Timeline {
   // asked notes that the person decides on a call.
   asked(e) { if (e.kind === "approval") this.#asked.add(e.call); }
 
+  // call shows a call that begins.
   call(e) {
     const call = this.#callOf(e);
     call.started(e);
     if (!this.#asked.has(e.id)) call.unasked();
   }
 
-  // result returns the node of the call.
+  // result shows the result of a call, and returns the node of the call.
   result(e) {
-    const call = this.#callOf(e, true);
+    const call = this.#callOf(e);
     call.ended(e);
     return call.node;
   }
 
-  // #callOf is the node of a call. An id may come again in a later turn.
-  #callOf(e, ended) {
+  // #callOf returns the node of a call, a new one if the call is over: an id may come again in a later turn.
+  #callOf(e) {
     let call = this.#calls.get(e.id);
-    if (!call || (!ended && call.isOver) || (ended && call.isOver)) {
+    if (!call || call.isOver) {
       call = callNode();
       this.#calls.set(e.id, call);
       this.#add(call.node);
@@ -99,6 +103,7 @@ export class Timeline {
     return call;
   }
 
+  // answered shows an answer of the person, with the link of a page that the person agreed to visit.
   answered(e) {
     const reason = e.reason ? ` (${e.reason})` : "";
     const text = `${words[e.action] ?? e.action} ${e.what}.${reason}`;
@@ -106,10 +111,12 @@ export class Timeline {
     this.#add(el("p", { class: "note" }, `${text} `, link(e.link.href, [`Open ${e.link.host}`])));
   }
 
+  // note shows a line of the program.
   note(e) {
     this.#add(el("p", { class: "note" }, e.text));
   }
 
+  // ended shows why a turn ended, unless it has an answer.
   ended(e) {
     this.#drop();
     if (e.status === "cancelled") this.note({ text: "Stopped." });
@@ -117,7 +124,8 @@ export class Timeline {
     if (e.stop) this.note({ text: limits[e.stop] ?? `The turn ended at a limit: ${e.stop}.` });
   }
 
-  // now shows what is of the moment: the text that the model is writing, and progress.
+  // now shows what has no record: the progress of calls, and the text that the model is writing. Of its blocks, the first e.from
+  // stay as they are.
   now(e) {
     for (const [id, progress] of Object.entries(e.progress ?? {})) this.#calls.get(id)?.progress(progress);
     const blocks = [...(e.blocks ?? []), ...(e.open ? [e.open] : [])];
@@ -131,12 +139,13 @@ export class Timeline {
     for (const block of blocks) body.append(el("div", { class: "block" }, ...prose(block)));
   }
 
+  // #drop removes the draft.
   #drop() {
     this.#draft?.remove();
     this.#draft = null;
   }
 
-  // #add adds a node, and follows the end unless the person reads further up.
+  // #add adds a node at the end, before the draft.
   #add(node) {
     if (this.#draft && node !== this.#draft) this.#log.insertBefore(node, this.#draft);
     else this.#log.append(node);

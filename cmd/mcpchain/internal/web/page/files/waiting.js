@@ -7,7 +7,7 @@ import { card } from "./asks.js";
 // changed is called if there are more or fewer cards.
 export class Waiting {
   #cards = byId("cards");
-  #byAsk = new Map();
+  #byAsk = new Map(); // cards by id; those of the conversation have no space in it
   #send;
   #changed;
 
@@ -42,6 +42,7 @@ export class Waiting {
     return () => this.drop(id);
   }
 
+  // focus goes to the first button of a card.
   focus(id) { this.#byAsk.get(id).node.querySelector("button").focus(); }
 
   // drop removes a card, and reports whether it was there. If it had the focus, the next question gets
@@ -65,6 +66,7 @@ export class Waiting {
     return next?.querySelector("h3") ?? byId("question");
   }
 
+  // dropAll removes the questions of the conversation.
   dropAll() { for (const id of this.#own()) this.drop(id); }
 
   // taken marks the questions whose answers are given, while the run waits for something else.
@@ -78,6 +80,7 @@ export class Waiting {
     }
   }
 
+  // #show shows the place of cards if there are any.
   #show() {
     byId("asks").hidden = this.#byAsk.size === 0;
     this.#changed();
