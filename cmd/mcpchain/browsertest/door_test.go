@@ -1,8 +1,10 @@
 package browsertest_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -47,6 +49,30 @@ func TestSignInByToken(t *testing.T) {
 	ada.await("fetch('/api/me').then(r => r.json()).then(me => !me.user)")
 	ada.do(chromedp.Reload())
 	ada.see("h1", "Who are you?")
+}
+
+// TestWithoutHTTPS has a conversation at a name that is not this machine's own: browsers give such a page no locks and fewer
+// functions.
+func TestWithoutHTTPS(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(free.Addr().String(), ":")
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := startAt(t, "127.0.0.1:"+port, "-origin", "http://page.test:"+port, "-demo-sign-in")
+	p.url = "http://page.test:" + port
+	ada := visit(t, p, "Ada")
+	if eval[bool](ada, "isSecureContext") {
+		t.Fatal("the browser trusts the page")
+	}
+	ada.ask("What is 1 plus 1?")
+	ada.see(".reply .prose", "2")
+	ada.reload()
+	ada.see(".reply .prose", "2")
 }
 
 // TestServersWithMistakes shows on the panel which servers of the file are left out, and why.

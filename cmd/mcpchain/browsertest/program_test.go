@@ -56,9 +56,15 @@ var address = regexp.MustCompile(`http://\S+:\d+`)
 // start runs the program with a new database until the test ends.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
+	return startAt(t, "127.0.0.1:0", args...)
+}
+
+// startAt is start at an address.
+func startAt(t *testing.T, listen string, args ...string) *program {
+	t.Helper()
 	p := &program{log: make(chan string, 1000), args: append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-demo-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
 	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
-	p.run(t, "127.0.0.1:0")
+	p.run(t, listen)
 	return p
 }
 

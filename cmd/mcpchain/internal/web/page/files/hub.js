@@ -4,8 +4,8 @@
 import { Failure } from "./api.js";
 import { read, isLater } from "./stream.js";
 
-// random returns a name that no other window has. Without HTTPS there is no randomUUID.
-const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+// random returns a name that nothing else has. Without HTTPS, pages of other machines have no crypto.randomUUID.
+export const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 // Hub brings a window the events of what it shows.
 export class Hub {

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { el, fresh, isSafe } from "./tree.js";
 import { callNode } from "./calls.js";
 import { guard, unguard } from "./focus.js";
+import { random } from "./hub.js";
 import { read } from "./stream.js";
 import { Frame, heightOf, size } from "./frame.js";
 
@@ -17,7 +18,7 @@ const acknowledge = 24; // messages between two notes of what the page has
 export class Views {
   #conversation;
   #on;
-  #window = fresh(`w${crypto.randomUUID()}`);
+  #window = `w${random()}`; // its name in the stream
   #figures = new Map(); // by turn and call
   #sessions = new Map(); // by session
   #later = new Map(); // events of calls whose node is not there yet, by turn and call
