@@ -44,10 +44,14 @@ type program struct {
 
 // settings are the settings of the command line.
 type settings struct {
-	server, store, call  string
+	server string // its URL; set by run for the demo
+	store  string // folder of tokens; "": in the configuration folder
+	call   string // tool to call; "": tools are listed
+
 	paste, signOut, demo bool
 }
 
+// run signs in, unless there is a token, and uses the server.
 func (p *program) run(ctx context.Context, args []string) (err error) {
 	s, err := p.parse(args)
 	if err != nil {
@@ -110,6 +114,7 @@ func tokens(s *settings) (oauth.Store, error) {
 	return oauth.FileStore(filepath.Join(folder, "mcpchain", "tokens"))
 }
 
+// parse reads the command line. The error is flag.ErrHelp after the help was shown.
 func (p *program) parse(args []string) (*settings, error) {
 	s := new(settings)
 	flags := flag.NewFlagSet("oauth", flag.ContinueOnError)
@@ -123,6 +128,8 @@ func (p *program) parse(args []string) (*settings, error) {
 		return nil, err
 	}
 	switch {
+	case s.signOut && (s.demo || s.paste || s.call != ""):
+		return nil, errors.New("want -sign-out without -demo, -paste and -call")
 	case s.demo && flags.NArg() == 0:
 	case !s.demo && flags.NArg() == 1:
 		s.server = flags.Arg(0)

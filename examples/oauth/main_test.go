@@ -53,6 +53,21 @@ func personAt(in io.Reader, out io.Writer, open func(context.Context, string) er
 	return &person{in: bufio.NewReader(in), out: out, open: open}
 }
 
+// Flags that would be ignored are mistakes.
+func TestFlagsThatExcludeEachOther(t *testing.T) {
+	const server = "http://127.0.0.1:1/mcp"
+	for _, args := range [][]string{
+		{"-sign-out", "-demo"}, {"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server},
+	} {
+		var out bytes.Buffer
+		p := &program{you: personAt(strings.NewReader(""), &out, nil), out: &out}
+		err := p.run(t.Context(), args)
+		if err == nil || !strings.Contains(err.Error(), " without ") {
+			t.Errorf("%q: got %v", args, err)
+		}
+	}
+}
+
 // TestSignInRefreshRestartStepUp runs the whole flow with real peers.
 func TestSignInRefreshRestartStepUp(t *testing.T) {
 	t.Parallel()

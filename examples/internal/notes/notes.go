@@ -30,7 +30,7 @@ type Server struct {
 	mu      sync.Mutex               // guards the fields below
 	clients map[string][]string      // redirect URIs by client
 	codes   map[string]authorization // not redeemed yet
-	tokens  map[string]bool
+	tokens  map[string]bool          // valid until the end of the program
 }
 
 // authorization is what the person has allowed.
@@ -43,7 +43,10 @@ func Start() (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		issuer: "http://" + listener.Addr().String(), clients: map[string][]string{}, codes: map[string]authorization{}, tokens: map[string]bool{},
+		issuer:  "http://" + listener.Addr().String(),
+		clients: map[string][]string{},
+		codes:   map[string]authorization{},
+		tokens:  map[string]bool{},
 	}
 	mcp := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
 	sdk.AddTool(mcp, &sdk.Tool{Name: "list_notes", Description: "Lists Ada's notes."},
@@ -118,14 +121,15 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 var signInPage = template.Must(template.New("").Parse(`<!doctype html><title>Notes</title><h1>Notes</h1>
 <form method="post" action="?{{.}}"><p>A program on this machine wants to read your notes.</p><button>Sign in as Ada, and allow it</button></form>`))
 
-// authorize shows the page of the sign-in, and redirects the person back to the program with a code.
+// authorize shows the page of the sign-in, and redirects the person back to the program with a code once its form is sent. A
+// request that does not fit a registered program is refused without a redirect.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	a := authorization{q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge")}
+	query := r.URL.Query()
+	a := authorization{query.Get("client_id"), query.Get("redirect_uri"), query.Get("code_challenge")}
 	back, err := url.Parse(a.redirect)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || !slices.Contains(s.clients[a.client], a.redirect) || a.challenge == "" || q.Get("code_challenge_method") != "S256" {
+	if err != nil || !slices.Contains(s.clients[a.client], a.redirect) || a.challenge == "" || query.Get("code_challenge_method") != "S256" {
 		http.Error(w, "This is not the address that the program has registered.", http.StatusBadRequest)
 		return
 	}
@@ -135,7 +139,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	code := rand.Text()
 	s.codes[code] = a
-	back.RawQuery = url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {s.issuer}}.Encode()
+	back.RawQuery = url.Values{"code": {code}, "state": {query.Get("state")}, "iss": {s.issuer}}.Encode()
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
@@ -158,9 +162,9 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer writes a response with a JSON body.
-func answer(w http.ResponseWriter, code int, body any) {
+func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
+	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // fails only if the client is gone
 }
