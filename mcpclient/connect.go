@@ -103,6 +103,7 @@ func (c *connector) open(ctx context.Context) error {
 
 // reach dials and prepares the connection for use.
 func (c *connector) reach(ctx context.Context) error {
+	start := time.Now()
 	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
 	if err := c.dial(ctx, c.negotiator.transport); err != nil {
 		return doubtful(err) // some transports send a request when they dial
@@ -110,6 +111,7 @@ func (c *connector) reach(ctx context.Context) error {
 	if err := c.negotiator.negotiate(ctx); err != nil {
 		return err
 	}
+	c.standalone.handshake.Store(int64(time.Since(start)))
 	return c.begin(ctx)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
@@ -72,11 +73,12 @@ func (c *connector) newSessions() *sessions {
 func (c *connector) beginSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	before := c.era.Load()
+	before, start := c.era.Load(), time.Now()
 	server, err := c.negotiator.handshake(ctx)
 	switch {
 	case err == nil:
 		c.server.Store(server)
+		c.standalone.handshake.Store(int64(time.Since(start)))
 	case c.opts.Protocol.Revision == "" && disproves(err) && c.negotiator.again(ctx) == nil:
 		return c.adjust(ctx, before)
 	default:

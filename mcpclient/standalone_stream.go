@@ -3,13 +3,19 @@ package mcpclient
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
-// streamGrace bounds the wait for the server to open its standalone stream.
-const streamGrace = 500 * time.Millisecond
+// Bounds of the wait for the server to open its standalone stream: four times what the handshake
+// took, as a distant or busy server needs longer, but no less and no more than these. Some servers
+// open the stream only with its first event.
+const (
+	minStreamGrace = 500 * time.Millisecond
+	maxStreamGrace = 5 * time.Second
+)
 
 // standaloneStream is the stream on which a legacy server over HTTP sends everything but
 // responses. It is opened when the host wants these messages.
@@ -17,6 +23,8 @@ type standaloneStream struct {
 	*peer
 	sessions *sessions
 	stale    func() // messages of the server may have been lost
+
+	handshake atomic.Int64 // nanoseconds that the latest one took
 
 	mu     sync.Mutex
 	wanted bool
@@ -67,7 +75,7 @@ func (s *standaloneStream) open(ctx context.Context) {
 }
 
 // read starts to read the stream, if the connection can have one, and returns when it is open, since
-// the server drops earlier messages, when it has ended, or after streamGrace.
+// the server drops earlier messages, when it has ended, or after the grace.
 func (s *standaloneStream) read(ctx context.Context) {
 	l := s.peer.link.Load()
 	if l.exchange == nil {
@@ -96,7 +104,8 @@ func (s *standaloneStream) read(ctx context.Context) {
 	if !started {
 		return
 	}
-	grace, cancel := context.WithTimeout(ctx, streamGrace)
+	wait := min(max(minStreamGrace, 4*time.Duration(s.handshake.Load())), maxStreamGrace)
+	grace, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	select {
 	case <-settled:

@@ -303,13 +303,16 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 func TestConnectWaitsForStream(t *testing.T) {
 	sampling := samples(legacy(), nil)
 	for name, test := range map[string]struct {
-		opts        mcpclient.Options
-		delay, want time.Duration
+		opts                   mcpclient.Options
+		handshake, delay, want time.Duration
 	}{
-		"nothing installed": {legacy(), time.Hour, 0},
-		"sampling":          {sampling, 100 * time.Millisecond, 100 * time.Millisecond},
-		"notifications":     {heeding(legacy()), 100 * time.Millisecond, 100 * time.Millisecond},
-		"slow":              {sampling, time.Hour, 500 * time.Millisecond},
+		"nothing installed":          {legacy(), 0, time.Hour, 0},
+		"sampling":                   {sampling, 0, 100 * time.Millisecond, 100 * time.Millisecond},
+		"notifications":              {heeding(legacy()), 0, 100 * time.Millisecond, 100 * time.Millisecond},
+		"never":                      {sampling, 0, time.Hour, 500 * time.Millisecond},
+		"distant":                    {sampling, time.Second, 2 * time.Second, 3 * time.Second},
+		"distant, never":             {sampling, time.Second, time.Hour, 5 * time.Second},
+		"a very slow one, and never": {sampling, 10 * time.Second, time.Hour, 15 * time.Second},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
@@ -321,7 +324,11 @@ func TestConnectWaitsForStream(t *testing.T) {
 				}
 			})
 			start := time.Now()
-			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
+			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: watched(func(r *http.Request) {
+				if r.Method == http.MethodPost && readMessage(r).Method == "initialize" {
+					time.Sleep(test.handshake)
+				}
+			})}, test.opts)
 			check.Equal(t, "connecting took", time.Since(start), test.want)
 		})
 	}
