@@ -228,7 +228,7 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 // beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it. It also deletes runs that no window
 // shows any more.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
-	beginning, done := s.reserve(conversation)
+	beginning, done := s.hold(s.reserved, conversation)
 	defer done()
 	runs, err := s.viewRuns(ctx, conversation)
 	if err != nil {
@@ -255,7 +255,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		return key, nil, err
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
-	leave = s.await(key)
+	_, leave = s.hold(s.awaited, key)
 	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.In(key.ID), agent.NewOnly(), agent.ForTenant(key.Tenant), agent.WithVar("view", encoded))
 	if err != nil {
 		leave()
@@ -265,36 +265,21 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	return key, leave, nil
 }
 
-// reserve counts a call that is about to begin, until done is called. It returns the number of such
-// calls of the conversation's views.
-func (s *Service) reserve(conversation run.Key) (beginning int, done func()) {
+// hold counts a use of a run until leave is called, in one of the maps of viewing. uses is the number of uses with this one.
+func (s *Service) hold(counts map[run.Key]int, key run.Key) (uses int, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reserved[conversation]++
-	return s.reserved[conversation], func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.reserved[conversation]--; s.reserved[conversation] == 0 {
-			delete(s.reserved, conversation)
-		}
-	}
+	return s.holdLocked(counts, key)
 }
 
-// await counts a view that waits for a run, until leave is called.
-func (s *Service) await(key run.Key) (leave func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.awaitLocked(key)
-}
-
-// awaitLocked is await; leave locks again.
-func (s *Service) awaitLocked(key run.Key) (leave func()) {
-	s.awaited[key]++
-	return func() {
+// holdLocked is hold; leave locks again.
+func (s *Service) holdLocked(counts map[run.Key]int, key run.Key) (uses int, leave func()) {
+	counts[key]++
+	return counts[key], func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.awaited[key]--; s.awaited[key] == 0 {
-			delete(s.awaited, key)
+		if counts[key]--; counts[key] == 0 {
+			delete(counts, key)
 		}
 	}
 }
@@ -307,7 +292,7 @@ func (s *Service) join(ctx context.Context, head run.Head, c ViewCall) (leave fu
 	missed := known && !end.told && time.Since(end.at) < keptFor
 	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed)
 	if free {
-		leave = s.awaitLocked(head.Key) // so that no other view joins it
+		_, leave = s.holdLocked(s.awaited, head.Key) // so that no other view joins it
 	}
 	s.mu.Unlock()
 	if !free {
