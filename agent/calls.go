@@ -27,7 +27,7 @@ type job struct {
 	failure error     // of the call, not of the tool
 }
 
-// send sends a call that is ready.
+// send sends a call that is ready, once there is room for it.
 func send(t *turn, c *ledger.Call) (func() error, error) {
 	if !t.sched.room() {
 		return nil, nil

@@ -38,9 +38,6 @@ const unknown = "It is unknown whether the call ran: the work on it ended before
 func doubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
-		if !t.sched.room() {
-			return nil, nil
-		}
 		return t.again(c)
 	}
 	switch t.agent.opts.Durable.Doubt {
@@ -60,7 +57,8 @@ func (j *job) repeatable() bool {
 	return t.Repeatable() || t.HonoursKeys()
 }
 
-// resolve goes by what a person says of a call in doubt.
+// resolve goes by what a person says of a call in doubt: it is sent again, has the result that the
+// person knows, or remains without one. A reply that no person gave leaves it unknown.
 func resolve(t *turn, c *ledger.Call) (func() error, error) {
 	if c.Reply == nil {
 		return nil, nil
@@ -68,9 +66,6 @@ func resolve(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	switch c.Reply.Action {
 	case run.ActionNotRun:
-		if !t.sched.room() {
-			return nil, nil
-		}
 		return t.again(c)
 	case run.ActionKnown:
 		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
@@ -82,6 +77,7 @@ func resolve(t *turn, c *ledger.Call) (func() error, error) {
 	return nil, t.sender.outcome(j, inDoubt(j, text), 0)
 }
 
+// inDoubt returns the result of a call of which nothing else is known.
 func inDoubt(j *job, text string) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Text: text, IsError: true}
 }

@@ -68,7 +68,7 @@ func unpark(t *turn, c *ledger.Call) (func() error, error) {
 	t.rec.read(func(s *ledger.State) {
 		waits = slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == c.ID })
 	})
-	if waits || !t.sched.room() {
+	if waits {
 		return nil, nil
 	}
 	return t.again(c)

@@ -25,7 +25,8 @@ func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 	return run.QuestionForm
 }
 
-// continueRound continues a call whose questions are all answered.
+// continueRound continues a call whose questions are all answered. Completions that a person has allowed
+// are made before; one that is not allowed ends the call.
 func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {
@@ -46,8 +47,6 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 		}
 	}
 	switch {
-	case !t.sched.room():
-		return nil, nil
 	case len(sample) > 0:
 		return t.sample(c, round, sample)
 	case waits:
@@ -56,8 +55,12 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	return t.again(c)
 }
 
-// again sends a call, with the answers to its round if it has one.
+// again sends a call once there is room for it: with the answers to its round if it has one, or, if
+// it has become a task, to wait for that.
 func (t *turn) again(c *ledger.Call) (func() error, error) {
+	if !t.sched.room() {
+		return nil, nil
+	}
 	j := t.tools.job(c)
 	if j.err != nil {
 		return nil, t.sender.refuse(j, j.err)

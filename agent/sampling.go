@@ -98,9 +98,12 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ques
 	return nil
 }
 
-// sample makes the completions that a person has allowed. Each is recorded before the round
-// continues, so that the model is not asked for it again.
+// sample makes the completions that a person has allowed, once there is room for the call. Each is
+// recorded before the round continues, so that the model is not asked for it again.
 func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
+	if !t.sched.room() {
+		return nil, nil
+	}
 	j := t.tools.job(c)
 	if j.err != nil {
 		return nil, t.sender.refuse(j, j.err)

@@ -29,7 +29,7 @@ func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
 	return s.questions.add(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
-// signedIn acts on a person's reply about a sign-in.
+// signedIn acts on a person's reply about a sign-in: it makes the call again, or ends it.
 func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 	switch {
 	case c.Reply == nil:
@@ -41,8 +41,6 @@ func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 			text = "Error: the user did not sign in at the tool's server. The call was given up."
 		}
 		return nil, t.sender.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
-	case !t.sched.room():
-		return nil, nil
 	}
 	return t.again(c)
 }
