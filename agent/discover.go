@@ -105,7 +105,8 @@ func (r *recipe) discovery() ledger.Discovery {
 	return ledger.DiscoveryNative
 }
 
-// tooMany reports whether the definitions of all tools take too much of the window.
+// tooMany reports whether the definitions of all tools take too much of the window, see
+// [Discover.Above].
 func (d *dialog) tooMany() bool {
 	share, window := d.engine.agent.opts.Discover.Above, float64(cmp.Or(d.engine.agent.window.Load(), defaultWindow))
 	limit := share * window
@@ -129,7 +130,8 @@ type weight struct {
 	tokens  int64
 }
 
-// always adds the tools that the model has without a search.
+// always adds the tools that the model has without a search. If the conversation takes no more, it
+// warns and adds the first of them.
 func (d *dialog) always(to *ledger.Offered) error {
 	wanted := d.engine.agent.opts.Discover.Always
 	if wanted == nil {
@@ -175,7 +177,8 @@ func newNamer(s *ledger.State) *namer {
 
 var errFull = fmt.Errorf("no more than %d tools can be added to a conversation", ledger.MaxOffered)
 
-// add adds a tool to a change, and reports whether the run did not have it.
+// add adds a tool to a change, and reports whether the run did not have it. The error is errFull if
+// there is no room for it.
 func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	server, name := t.Server(), t.Definition().Name
 	same := func(o ledger.OfferedTool) bool { return o.Server == server && o.Tool == name }
@@ -199,7 +202,8 @@ func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 // ASCII.
 const maxToolName = 64
 
-// present returns the present version of a tool that the run has added.
+// present returns the present version of a tool that the run has added. The error says that there is
+// none.
 func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	if reads(t) {
 		return d.engine.agent.reader.source.Tool(), nil
@@ -217,10 +221,20 @@ type offer struct {
 	catalog *adapter.Catalog // the source of tools
 	tools   []model.Tool     // all
 
-	of    *adapter.Catalog // the source of the following fields
-	by    ledger.Discovery
-	added int // number of tools that the run has added
+	at    offering // of shown
 	shown []model.Tool
+}
+
+// offering decides which tools a request has: while it stays the same, so do they.
+type offering struct {
+	catalog *adapter.Catalog
+	by      ledger.Discovery
+	added   int // number of tools that the run has added
+}
+
+// offering returns what decides on the tools of the next request.
+func (d *dialog) offering() offering {
+	return offering{d.engine.catalog, d.rec.state.Discovery, len(d.rec.state.Offered)}
 }
 
 // all returns the tools of a catalog, in its order. The caller must not modify them.
@@ -232,14 +246,15 @@ func (o *offer) all(c *adapter.Catalog) []model.Tool {
 }
 
 // tools returns the tools of a request. Those that the run has added follow the others, in the
-// order of their addition.
+// order of their addition, under their names of the run; those that are gone are left out. If the
+// model searches, the others are the search tools and the tool of a structured output.
 func (d *dialog) tools() []model.Tool {
 	s, o := d.rec.state, &d.offer
 	all := o.all(d.engine.catalog)
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		return all
 	}
-	if o.of == d.engine.catalog && o.by == s.Discovery && o.added == len(s.Offered) {
+	if o.at == d.offering() {
 		return slices.Clip(o.shown)
 	}
 	index := map[*adapter.Tool]int{}
@@ -274,7 +289,7 @@ func (d *dialog) tools() []model.Tool {
 			shown = append(shown, all[i])
 		}
 	}
-	o.of, o.by, o.added, o.shown = d.engine.catalog, s.Discovery, len(s.Offered), append(shown, last...)
+	o.at, o.shown = d.offering(), append(shown, last...)
 	return slices.Clip(o.shown)
 }
 

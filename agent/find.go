@@ -42,7 +42,8 @@ type finder struct {
 }
 
 const searchSchema = `{"type":"object","properties":{` +
-	`"query":{"type":"string","description":"What the tool should do, in a few words. Or select: with the names of tools, such as select:read_file,write_file."},` +
+	`"query":{"type":"string",` +
+	`"description":"What the tool should do, in a few words. Or select: with the names of tools, such as select:read_file,write_file."},` +
 	`"server":{"type":"string","description":"Search this server only. Without a query its tools are listed."},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":10,"description":"How many tools to find, 5 by default."}},"additionalProperties":false}`
 
@@ -160,7 +161,7 @@ type finding struct {
 }
 
 // search finds tools, adds them to the model's, and describes them. added has the names of new
-// ones.
+// ones. A server without a query is only listed. Nothing that fits is no error: the text says so.
 func (f *finding) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }
@@ -246,7 +247,8 @@ const (
 	mergeRank = 60
 )
 
-// ranked orders tools by how well they match the words.
+// ranked orders tools by how well they match the words, by the index of the catalog and by
+// Discover.Rank. If that fails, the run is warned, and the index alone decides.
 func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
 	all := c.Tools()
 	found := slices.DeleteFunc(c.Search(words, len(all)), func(t *adapter.Tool) bool { return !fits(t) })

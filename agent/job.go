@@ -104,7 +104,7 @@ func (j *job) errorResult(text string, err error) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}
 }
 
-// approved sets the call that will run.
+// approved sets the call that will run, nil if there is none, and describes it in about.
 func (j *job) approved(call *adapter.Prepared) {
 	if call != nil {
 		j.call = call
@@ -115,8 +115,9 @@ func (j *job) approved(call *adapter.Prepared) {
 	}
 }
 
-// prepare prepares a call of the tool that the model was offered. A tool that has changed since
-// is an error.
+// prepare prepares a call of the tool that the model was offered, with the arguments that the model
+// wrote or, once they are decided on, with those. A tool that has changed since is an error, and so
+// are a name that the model was not offered and arguments that do not fit.
 func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := t.offered()
 	switch {
@@ -134,7 +135,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	if err != nil {
 		return nil, err
 	}
-	if written := cmp.Or(string(c.Args), c.Asked); !c.Wrapped && c.Server != keptServer && c.Server != searchServer && t.agent.sub(c) == nil && kept.Refers(written) {
+	if t.refers(c) {
 		tool = tool.Filling(t.results.fill)
 	}
 	var call *adapter.Prepared
@@ -149,6 +150,15 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	return call.WithKey(c.Key), nil
 }
 
+// refers reports whether the arguments of a call may have references to stored results. Tools of the
+// agent itself take none.
+func (t *tools) refers(c *ledger.Call) bool {
+	if c.Wrapped || c.Server == keptServer || c.Server == searchServer || t.agent.sub(c) != nil {
+		return false
+	}
+	return kept.Refers(cmp.Or(string(c.Args), c.Asked))
+}
+
 // options returns the options of a call.
 func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	if j.call.Tool().Native() {
@@ -161,7 +171,7 @@ func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	}
 }
 
-// part returns a result as a part of the history.
+// part returns a result as a part of the history. That of a search names the tools that it has added.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	p := run.Part{Type: run.PartResult, ID: j.about.ID, Name: t.askedAs(j), Text: r.Text, IsError: r.IsError}
 	if r.Raw != nil {
@@ -190,6 +200,7 @@ func (t *tools) askedAs(j *job) (name string) {
 	return name
 }
 
+// typeOf returns the type of the part that holds media of a MIME type.
 func typeOf(mimeType string) run.PartType {
 	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
 	case "image":

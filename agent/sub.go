@@ -25,10 +25,12 @@ type SubAgent struct {
 const subServer = "agent"
 
 // subSchema is the input of a sub-agent.
-const subSchema = `{"type":"object","properties":{"task":{"type":"string","description":"What to do, with all that is needed to do it."}},"required":["task"],"additionalProperties":false}`
+const subSchema = `{"type":"object","properties":{` +
+	`"task":{"type":"string","description":"What to do, with all that is needed to do it."}},"required":["task"],"additionalProperties":false}`
 
 // handoffSchema is the input of an agent that takes over, and reads the history.
-const handoffSchema = `{"type":"object","properties":{"task":{"type":"string","description":"What to do, if the conversation does not say it."}},"additionalProperties":false}`
+const handoffSchema = `{"type":"object","properties":{` +
+	`"task":{"type":"string","description":"What to do, if the conversation does not say it."}},"additionalProperties":false}`
 
 // Sub returns an agent as a tool, for Options.Tools of another agent. The model gives it a task
 // and reads its answer; name and description are for the model. The sub-agent's run is part of
@@ -125,7 +127,8 @@ func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine 
 	return child
 }
 
-// begin begins the run of a sub-agent.
+// begin begins the run of a sub-agent within the parent's: with its task, after the history if it takes
+// over.
 func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	var args struct{ Task string }
 	if err := json.Unmarshal(c.Args, &args); err != nil {
@@ -163,7 +166,9 @@ func (t *turn) runChild(c *ledger.Call, e *engine) error {
 	})
 }
 
-// recordOutcome records the outcome of a sub-agent's run as the result of its call.
+// recordOutcome records the outcome of a sub-agent's run as the result of its call. A run that waits
+// has none yet. If the sub-agent has failed, the model reads only that, and the host is warned; the
+// error says that the run itself ends.
 func (t *turn) recordOutcome(j *job, e *engine, err error) error {
 	switch {
 	case t.rec.ended() != nil:

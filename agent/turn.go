@@ -36,12 +36,17 @@ type turn struct {
 	newDecided slab[ledger.Decided]
 }
 
+// newTurn returns the turn of the calls in the state of a run. Its scope has to be cancelled. Outcomes
+// wait for each other only in a run that is stored.
 func newTurn(e *engine) *turn {
 	n, wait := len(e.rec.state.Calls), time.Duration(0)
 	if e.rec.writer.hold != nil {
 		wait = linger
 	}
-	t := &turn{engine: e, rec: e.rec, agent: e.agent, questions: e.questions, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
+	t := &turn{
+		engine: e, rec: e.rec, agent: e.agent, questions: e.questions, scope: new(scope),
+		sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
+	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = &person{questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
 	t.servers = &servers{
@@ -107,8 +112,8 @@ const linger = 250 * time.Millisecond
 // deciding is the key of the errand that decides on proposed calls in order.
 const deciding = ""
 
-// start returns the errands that can begin. The intents of all calls are durable before the
-// first is sent, and questions before anyone is asked.
+// start returns the errands that can begin, and records what is decided without one. The intents of
+// all calls are durable before the first is sent, and questions before anyone is asked.
 func (t *turn) start() (launch []errand, err error) {
 	if err := t.scope.failed(); err != nil {
 		return nil, err

@@ -3,10 +3,8 @@ package agent
 import (
 	"slices"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // WindowUse says what fills the model's window in one call, in tokens. The parts are estimates
@@ -34,10 +32,8 @@ type window struct {
 	messages         int // of the history, that were counted
 	history, results int64
 
-	catalog *adapter.Catalog // servers belongs to it and the following two fields
-	by      ledger.Discovery
-	offered int
-	tools   int // number of tools in the request
+	at      offering // of the following fields
+	tools   int      // number of tools in the request
 	servers []ServerTools
 	about   int64 // what the host adds if there are tools
 
@@ -45,7 +41,8 @@ type window struct {
 	said   int64 // its tokens
 }
 
-// fills returns what fills the window in a call.
+// fills returns what fills the window in a call, by estimates. If a BeforeModel hook may have changed
+// the request, all is counted again.
 func (d *dialog) fills(q *model.Request) *WindowUse {
 	w, info := &d.tally.window, &d.engine.agent.info
 	use := &WindowUse{Size: d.engine.agent.window.Load(), Estimated: true}
@@ -64,8 +61,8 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	w.messages, w.history, w.results = kept, w.history+history, w.results+results
 	history, results = tokensOf(q.Messages[kept:], info) // reminders, which are sent once
 	use.History, use.Results = w.history+history, w.results+results
-	if s := d.rec.state; w.servers == nil || w.catalog != d.engine.catalog || w.by != s.Discovery || w.offered != len(s.Offered) || w.tools != len(q.Tools) {
-		w.catalog, w.by, w.offered, w.tools, w.servers = d.engine.catalog, s.Discovery, len(s.Offered), len(q.Tools), nil
+	if at := d.offering(); w.servers == nil || w.at != at || w.tools != len(q.Tools) {
+		w.at, w.tools = at, len(q.Tools)
 		w.servers, w.about = d.serverTools(q.Tools)
 	}
 	use.Instructions += w.about
