@@ -43,9 +43,10 @@ func unasked(q *run.Question) run.Reply {
 	return q.Cancel()
 }
 
-// approveLocked asks about a call.
+// approveLocked asks about a call. Any answer but y and a denies it.
 func (t *Terminal) approveLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
-	line, err := t.askLocked(ctx, "Run %s%s with %s? y, n, or a for always with this tool:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+	line, err := t.askLocked(ctx, "Run %s%s with %s? y, n, or a for always with this tool:",
+		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
 	a := q.Allow()
 	switch line {
 	case "a":
@@ -104,6 +105,8 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 	return a, nil
 }
 
+// fieldLocked asks for the value of a field. It is nil for an empty line if the field is optional and
+// has no default.
 func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error) {
 	line, err := t.askLocked(ctx, "  %s:", label(f))
 	if err != nil {
@@ -131,7 +134,8 @@ func label(f *forms.Field) string {
 	return text
 }
 
-// openLocked asks the person to visit a page of a server. It never opens the page itself.
+// openLocked asks the person to visit a page of a server. It never opens the page itself, and declines
+// one whose address no browser would open.
 func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	address, reason := q.URL, "wants you to sign in"
 	if q.Kind == run.QuestionURL {
@@ -154,7 +158,8 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 // doubtLocked asks whether a call ran until the person answers yes or no.
 func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	for {
-		line, err := t.askLocked(ctx, "It is not known whether %s%s ran with %s. Did it? y or n:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+		line, err := t.askLocked(ctx, "It is not known whether %s%s ran with %s. Did it? y or n:",
+			hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
 		switch {
 		case err != nil || line == "y":
 			return q.Ran(), err

@@ -18,7 +18,7 @@ const lookEvery = time.Second
 // errCancelRequested ends the work on a run that is to be cancelled.
 var errCancelRequested = errors.New("the cancellation of the run was requested")
 
-// look ends the work on runs that are to be cancelled.
+// look ends the work on runs that are to be cancelled. If the store fails, the next look finds them.
 func (r *renewer) look(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
@@ -94,11 +94,13 @@ func (h *hold) cancelRequested(ctx context.Context) bool {
 	return false
 }
 
+// cancelledRun returns the change that cancels a run.
 func cancelledRun() ledger.Change {
 	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
-// endAsRequested records the cancellation of a run whose work was ended for it.
+// endAsRequested records the cancellation of a run whose work was ended for it, within lastWrite. The
+// error is [ErrCancelled], or that of a run which has failed before, or nil if it was finished before.
 func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()

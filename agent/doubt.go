@@ -77,7 +77,7 @@ func resolve(t *turn, c *ledger.Call) (func() error, error) {
 	return nil, t.sender.outcome(j, inDoubt(j, text), 0)
 }
 
-// inDoubt returns the result of a call of which nothing else is known.
+// inDoubt returns a result that only says what is known.
 func inDoubt(j *job, text string) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Text: text, IsError: true}
 }

@@ -67,11 +67,11 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			i := (known.at + n) % len(f.models)
 			asked, next := *r, n+1 < len(f.models)
 			asked.Scratch = &known.kept[i]
-			failed := f.ask(ctx, i, &asked, yield, next, func(reply *model.Response) {
+			failed := ask(ctx, f.models[i], &asked, next, func(reply *model.Response) {
 				known.at = i
 				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
 				reply.Warning = cmp.Or(warning, reply.Warning)
-			})
+			}, yield)
 			if failed == nil {
 				return
 			}
@@ -80,10 +80,11 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 	}
 }
 
-// ask asks one of the models. The error it returns means that the next model is to be asked.
-func (f *fallback) ask(ctx context.Context, i int, r *model.Request, yield func(model.Delta, error) bool, next bool, replied func(*model.Response)) error {
+// ask asks one of the models, and yields its deltas. The error it returns means that the next model is
+// to be asked, if there is one: nothing was yielded. replied may change the reply.
+func ask(ctx context.Context, m Model, r *model.Request, next bool, replied func(*model.Response), yield func(model.Delta, error) bool) error {
 	shown := false
-	for d, err := range f.models[i].Generate(ctx, r) {
+	for d, err := range m.Generate(ctx, r) {
 		if err != nil && next && !shown && ctx.Err() == nil && replaceable(err) {
 			return err
 		}

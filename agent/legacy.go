@@ -63,7 +63,8 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 }
 
 // whileCalled asks a question of a server that waits for the reply during a call. In a run with
-// a store it becomes a question of the run. The reply is nil if there is none.
+// a store it becomes a question of the run, unless Legacy.Hold is negative. The reply is nil if there
+// is none.
 func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if err := p.countQuestion(q.Server); err != nil {
 		return nil, err
@@ -88,10 +89,12 @@ func (p *person) countQuestion(server string) error {
 	if !over {
 		return nil
 	}
-	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Questions)", limit, server))
+	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Questions)",
+		limit, server))
 }
 
-// holdQuestion keeps a question open while its call waits. The reply is nil if the call has
+// holdQuestion keeps a question open while its call waits, at most for Legacy.Hold, and closes it
+// with the reply, or as cancelled if the server stops waiting. The reply is nil if the call has
 // ended.
 func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	hold := cmp.Or(p.agent.opts.Person.Legacy.Hold, defaultHold)
@@ -168,7 +171,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 }
 
 // given returns the reply to a question that the store has, or nil. One goroutine at a time
-// asks the store, unless it was asked recently.
+// asks the store, unless it was asked within the given time; the others go by its last answer.
 func (l *writer) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
 	l.mu.Lock()
 	if !l.polling && time.Since(l.polled) >= after {

@@ -31,13 +31,15 @@ func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
 	return &overflow{err, d.sizeOf(c)}
 }
 
-// refit learns the model's window from its refusal, and shortens the history to fit.
+// refit learns the model's window from its refusal, and shortens the history to fit, by the agent's
+// compactor or else by [compact.Trim]. If nothing can be left out, the error is the refusal, with what
+// helps.
 func (d *dialog) refit(o *overflow) error {
 	var window, prompt int64
 	if told, ok := errors.AsType[*model.Error](o.error); ok {
 		window, prompt = told.Window, told.Prompt
 	}
-	history, sent := compact.Estimate(d.rec.state.History), max(o.size/backBytes, 1)
+	history, sent := compact.Estimate(d.rec.state.History), max(o.size/bytesPerToken, 1)
 	fits := history // a compactor leaves less than the window
 	if window > 0 {
 		d.engine.agent.window.Store(window)
@@ -121,7 +123,7 @@ func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 func (d *dialog) compact() error {
 	budget := compact.Budget{Window: d.engine.agent.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
-		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / backBytes
+		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / bytesPerToken
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
 		budget.Estimate = d.tally.estimate.of(d.rec.state.History)
@@ -130,7 +132,8 @@ func (d *dialog) compact() error {
 	return err
 }
 
-// shorten asks a compactor, and records its change, nil for none.
+// shorten asks a compactor, and records its change, nil for none. If the compactor fails, the run is
+// warned, and what it used counts.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
 	short, err := by(d.engine.ctx, d.rec.state.History, budget)
 	if err != nil && short != nil {
@@ -154,8 +157,8 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }
 
-// backBytes is the estimated bytes per token of data that goes back to the model's host.
-const backBytes = 4
+// bytesPerToken is the estimate for a whole call, and for data that goes back to the model's host.
+const bytesPerToken = 4
 
 // estimate is the size of a history that only grows.
 type estimate struct {

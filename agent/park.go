@@ -12,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// parks reports whether a call is abandoned for a question, to be made again.
+// parks reports whether a call is abandoned for a question, to be made again: the host allows that for
+// its tool, and the call is in progress.
 func (p *person) parks(c *Call) (ok bool) {
 	if c == nil || p.agent.opts.Person.Legacy.Park == nil || !p.agent.opts.Person.Legacy.Park(c.Server, c.Tool) {
 		return false
@@ -25,7 +26,8 @@ func (p *person) parks(c *Call) (ok bool) {
 }
 
 // park answers a question with the person's reply to the same question before. Otherwise it
-// becomes a question of the run, and the server is told that the person cancelled.
+// becomes a question of the run, and the server is told that the person cancelled. After maxTries
+// calls it is only cancelled.
 func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage

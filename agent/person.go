@@ -62,7 +62,8 @@ func (p *person) putsSignIn(q *run.Question, questions []*run.Question) bool {
 	})
 }
 
-// put asks a question and records the reply. Without a reply the question stays open.
+// put asks a question and records the reply. Without a reply the question stays open; one that has
+// expired meanwhile is closed. An error of Options.Person.Reply fails the run.
 func (p *person) put(ctx context.Context, q *run.Question) error {
 	reply, err := p.putOnce(ctx, q)
 	switch {
@@ -80,8 +81,8 @@ func (p *person) put(ctx context.Context, q *run.Question) error {
 	return p.questions.close(*reply)
 }
 
-// putOnce asks a question. A sign-in that another agent of the run is asking for gets the same
-// reply.
+// putOnce asks a question, between two events. A sign-in that another agent of the run is asking for
+// gets the same reply, without events.
 func (p *person) putOnce(ctx context.Context, q *run.Question) (reply *run.Reply, err error) {
 	if q.Kind == run.QuestionSignIn {
 		other, end, ended := p.rec.writer.signIns.begin(ctx, q)

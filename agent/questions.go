@@ -36,6 +36,8 @@ func (o *openQuestions) addAll(changes []ledger.Change, questions []*run.Questio
 	return o.addLocked(changes, questions)
 }
 
+// addLocked is addAll. It gives each question its id, its path, and the time when it expires: that of
+// Person.QuestionTTL, or an earlier one that it has already.
 func (o *openQuestions) addLocked(changes []ledger.Change, questions []*run.Question) error {
 	root := o.rec.writer.root
 	open := len(ledger.Open(root))
@@ -57,7 +59,8 @@ func (o *openQuestions) addLocked(changes []ledger.Change, questions []*run.Ques
 	return o.rec.recordLocked(events, changes...)
 }
 
-// fromServer returns a question that a server asks during a call.
+// fromServer returns a question that a server asks during a call; call is nil if the server does not say
+// which. The question has an id of its own once it is opened.
 func (o *openQuestions) fromServer(server string, call *Call) *run.Question {
 	q := &run.Question{ID: "now", Server: server, Path: o.rec.path}
 	if call != nil {
@@ -76,7 +79,8 @@ func (o *openQuestions) replyFunc() func(context.Context, *run.Question) (run.Re
 	return nil
 }
 
-// askPerson calls Options.Person.Reply and completes its reply. It returns nil if there is none.
+// askPerson calls Options.Person.Reply and completes its reply. It returns nil if there is none. A
+// reply that does not fit the question is an error.
 func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var reply run.Reply
 	err := guarded("answer callback", func() (err error) {
@@ -97,7 +101,8 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 	return &reply, nil
 }
 
-// close records the reply to a question of this run or its sub-agents, if it is still open.
+// close records the reply to a question of this run or its sub-agents, if it is still open. Otherwise
+// it does nothing.
 func (o *openQuestions) close(reply run.Reply) error {
 	if q := o.rec.question(reply.Question); q != nil {
 		return o.closeOwn(q, reply)
@@ -160,7 +165,8 @@ func elicited(q *run.Question, reply run.Reply) (json.RawMessage, error) {
 	return json.Marshal(result)
 }
 
-// suspend records that the run waits.
+// suspend records that the run waits, until the first of its questions expires. It warns if only the
+// caller can continue it.
 func (o *openQuestions) suspend() error {
 	var wake time.Time
 	questions := ledger.Open(o.rec.state)

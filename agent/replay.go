@@ -37,7 +37,8 @@ func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Se
 // ErrPosition is the error of a position that the run does not have, see [Agent.Replay].
 var ErrPosition = errors.New("the run has no such position")
 
-// replay folds the records of a run, and yields the events of each.
+// replay folds the records of a run, and yields the events of each that come after a position, until
+// yield returns false.
 func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield func(Event) bool) error {
 	if a.opts.Durable.Store == nil {
 		return errNoStore
@@ -50,11 +51,11 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return fmt.Errorf("run %q: %w", key.ID, err)
 	}
-	p := &replay{asks: map[string]*run.Question{}, words: map[*ledger.State]bool{}}
+	p := &replay{asked: map[string]*run.Question{}, words: map[*ledger.State]bool{}}
 	s := new(ledger.State)
 	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
-		gone := &Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)}
-		if !yield(gone) {
+		text := fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)
+		if !yield(&Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: text}) {
 			return nil
 		}
 	}
@@ -83,12 +84,13 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 
 // replay is what the events of a record need to know about earlier ones.
 type replay struct {
-	asks  map[string]*run.Question // by id
+	asked map[string]*run.Question // by id
 	words map[*ledger.State]bool   // runs whose last reply has no calls, and so is a turn
 }
 
 // events returns the events of a change that was applied. next is the change of the following
-// record.
+// record, nil for the last one: it tells the call of a model from one that was not made, because a hook
+// or another agent gave the answer.
 func (p *replay) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
@@ -114,10 +116,10 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 		return []Event{&ToolEnd{Call: aboutCall(s, c.Call), Part: c.Result}}
 	case *ledger.Opened:
 		q := c.Question
-		p.asks[q.ID] = &q
+		p.asked[q.ID] = &q
 		return []Event{&Asked{Question: &q}}
 	case *ledger.Replied:
-		return []Event{&Replied{Question: p.asks[c.Reply.Question], Reply: c.Reply}}
+		return []Event{&Replied{Question: p.asked[c.Reply.Question], Reply: c.Reply}}
 	case *ledger.Compacted:
 		return []Event{&Compacted{Replaced: c.Replaced, By: len(c.Messages)}}
 	case *ledger.TurnEnded:

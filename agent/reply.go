@@ -135,9 +135,11 @@ func (r *reply) noAnswer(stop StopReason) error {
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)", ErrNoAnswer, r.finish, stop)
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(r.dropped)))
-	return fmt.Errorf("%w: at the limit %s (%s) it asked for tools (%.200q), which it may not call any more", ErrNoAnswer, stop, limitNames[stop], strings.Join(names, ", "))
+	return fmt.Errorf("%w: at the limit %s (%s) it asked for tools (%.200q), which it may not call any more",
+		ErrNoAnswer, stop, limitNames[stop], strings.Join(names, ", "))
 }
 
+// event returns the event of the reply. It shares the calls.
 func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 	return &ModelEnd{
 		Turn: turn, Model: r.message.Model, Text: r.text, Reasoning: r.reasoning(), ToolCalls: r.calls,
@@ -145,7 +147,7 @@ func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 	}
 }
 
-// size returns the size of the reply in bytes.
+// size returns the bytes of all parts of the reply.
 func (r *reply) size() (n int) {
 	for i := range r.message.Parts {
 		p := &r.message.Parts[i]
@@ -154,6 +156,7 @@ func (r *reply) size() (n int) {
 	return n
 }
 
+// reasoning returns the reasoning of all parts as one text.
 func (r *reply) reasoning() string {
 	var b strings.Builder
 	for _, p := range r.message.Parts {

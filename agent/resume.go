@@ -37,8 +37,8 @@ const maxTakeovers = 10
 func takeover(s *ledger.State) []ledger.Change {
 	changes := []ledger.Change{&ledger.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
-		changes = append(changes, &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked,
-			Error: fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)})
+		why := fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)
+		changes = append(changes, &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: why})
 	}
 	return changes
 }

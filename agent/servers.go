@@ -46,7 +46,8 @@ func (s *servers) delayed(ctx context.Context, why string) {
 
 // unanswered reports that a server's question reached nobody.
 func (s *servers) unanswered(server string, _ error) {
-	s.rec.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
+	s.rec.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: "+
+		"no person was asked, and the server was told so; if a call failed, make it again", server)})
 }
 
 // elicit handles a server's question to a person. If the host has no handler, the question of a
@@ -89,7 +90,8 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 	return result, forServer(err)
 }
 
-// hostAnswer returns the answer of the host's handler, if there is one.
+// hostAnswer returns the answer of the host's handler. Without one, the error tells the server that
+// nobody was asked.
 func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	if next == nil {
 		return nil, adapter.ErrNotAsked
@@ -143,7 +145,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 	}
 }
 
-// pausing lets decided calls run while a person is asked.
+// pausing lets decided calls run while a person is asked. What was decided is durable before.
 func (s *servers) pausing() error {
 	if err := s.rec.commit(); err != nil {
 		return err

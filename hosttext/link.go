@@ -31,7 +31,8 @@ const (
 )
 
 // ReadLink checks a web address. Show its warnings: the person decides. It returns an
-// error if no browser would open the address as a web page.
+// error if no browser would open the address as a web page, or if it is longer than 8 KiB. The error
+// does not contain the address.
 func ReadLink(raw string) (*Link, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -70,11 +71,12 @@ func encodeSpaces(raw string) string {
 	return Exact(b.String())
 }
 
+// warn adds a warning.
 func (l *Link) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
-// Lookalikes of the characters that end or divide a host. Browsers read some of
+// delimiterLookalikes look like the characters that end or divide a host. Browsers read some of
 // them as the character itself and refuse others.
 const delimiterLookalikes = "／⁄∕⧸⟋╱〳．。｡․‧∙？﹖＃﹟＠﹫：﹕꞉∶％﹪＼﹨⧵∖℀℁℅℆"
 
@@ -140,5 +142,6 @@ func parenthesized(names []string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// isAddress reports whether browsers read the host as an IP address.
+// isAddress reports whether browsers read the host as an IP address: one of version 6 has a colon, and
+// a host with a number at its end is one of version 4, in any notation.
 func isAddress(host string) bool { return strings.Contains(host, ":") || reach.EndsInNumber(host) }

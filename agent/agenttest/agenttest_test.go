@@ -48,6 +48,17 @@ func TestScriptEnds(t *testing.T) {
 	}
 }
 
+// A tool that cannot be called is a mistake of the test, and told at once.
+func TestToolWithoutAFunction(t *testing.T) {
+	run := func(context.Context, *agenttest.Call) (string, error) { return "", nil }
+	for want, tool := range map[string]agenttest.Tool{`Tools[0], "look", has no Run`: {Name: "look"}, "Tools[0] has no Name": {Run: run}} {
+		server := &agenttest.Server{Tools: []agenttest.Tool{tool}}
+		if _, err := server.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 func TestPrompts(t *testing.T) {
 	echo := agenttest.Tool{Name: "echo", Run: func(_ context.Context, c *agenttest.Call) (string, error) { return string(c.Arguments), nil }}
 	fails := agenttest.Tool{Name: "fails", Run: func(context.Context, *agenttest.Call) (string, error) { return "", errors.New("no paper") }}

@@ -79,6 +79,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	}
 }
 
+// step takes the next step of the script.
 func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	p := Prompt{Request: *r, show: show}
 	p.Request.Messages = slices.Clone(r.Messages)
@@ -112,8 +113,8 @@ func (p *Prompt) Show(d model.Delta) error {
 	return p.show(d)
 }
 
-// Results returns the texts of the tool results at the end of the messages: the results of the
-// last step that called tools. Reminders of the agent, which ask for an answer at a limit or in
+// Results returns the texts of the tool results at the end of the messages, in their order: the results
+// of the last step that called tools. It returns none if the person has said something since. Reminders of the agent, which ask for an answer at a limit or in
 // another form, and the replies that they are about are skipped.
 func (p *Prompt) Results() []string {
 	var results []string

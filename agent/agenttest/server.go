@@ -50,14 +50,17 @@ func (c *Call) Decode(into any) error {
 	return nil
 }
 
-// Elicit asks the person to fill in a form. schema is the JSON Schema of its fields.
+// Elicit asks the person to fill in a form. schema is the JSON Schema of its fields. That the person
+// declines or cancels is no error: it is the action of the result.
 func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitResult, error) {
 	var result mcp.ElicitResult
-	err := c.serving.ask(ctx, "elicitation/create", map[string]any{"mode": "form", "message": message, "requestedSchema": json.RawMessage(schema)}, &result)
+	params := map[string]any{"mode": "form", "message": message, "requestedSchema": json.RawMessage(schema)}
+	err := c.serving.ask(ctx, "elicitation/create", params, &result)
 	return &result, err
 }
 
-// Sample asks the host's model, and returns the text of its answer.
+// Sample asks the host's model, and returns the text of its answer, "" for an answer
+// without text.
 func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (string, error) {
 	content := map[string]any{"type": "text", "text": question}
 	params := map[string]any{"maxTokens": maxTokens, "messages": []any{map[string]any{"role": "user", "content": content}}}
@@ -66,8 +69,17 @@ func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (stri
 	return result.Content.Text, err
 }
 
-// Dial implements [mcpclient.Transport]. The server's goroutines end with the connection.
+// Dial implements [mcpclient.Transport]. The server's goroutines end with the connection. A tool
+// without a name or a function is an error.
 func (s *Server) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	for i, t := range s.Tools {
+		switch {
+		case t.Name == "":
+			return nil, fmt.Errorf("agenttest: Tools[%d] has no Name", i)
+		case t.Run == nil:
+			return nil, fmt.Errorf("agenttest: Tools[%d], %q, has no Run", i, t.Name)
+		}
+	}
 	transport, conn := mcpclient.Pipe()
 	client, err := transport.Dial(ctx)
 	if err != nil {
@@ -153,6 +165,7 @@ func (v *serving) begin(ctx context.Context, id string) context.Context {
 	return ctx
 }
 
+// end ends the context of a request that is served.
 func (v *serving) end(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -162,6 +175,7 @@ func (v *serving) end(id string) {
 	}
 }
 
+// serve answers a request with its result or a JSON-RPC error.
 func (v *serving) serve(ctx context.Context, m message) {
 	defer v.end(string(m.ID))
 	result, err := v.result(ctx, m)
@@ -176,6 +190,7 @@ func (v *serving) serve(ctx context.Context, m message) {
 
 func (f *failure) Error() string { return f.Message }
 
+// result returns the result of a request, or a failure.
 func (v *serving) result(ctx context.Context, m message) (any, error) {
 	switch m.Method {
 	case "initialize":
@@ -193,6 +208,7 @@ func (v *serving) result(ctx context.Context, m message) (any, error) {
 	return nil, &failure{codeMethodNotFound, "unknown method " + m.Method}
 }
 
+// list returns the tools as tools/list has them.
 func (s *Server) list() []any {
 	tools := []any{}
 	for _, t := range s.Tools {
@@ -204,6 +220,7 @@ func (s *Server) list() []any {
 	return tools
 }
 
+// call calls a tool. Its error becomes a result, as models read it.
 func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
 	var params struct {
 		Name      string
@@ -223,7 +240,8 @@ func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "isError": err != nil}, nil
 }
 
-// ask sends a request to the client and waits for its answer.
+// ask sends a request to the client and decodes its answer. The error is the client's, or the cause of
+// the context if that ends first.
 func (v *serving) ask(ctx context.Context, method string, params, into any) error {
 	encoded, err := json.Marshal(params)
 	if err != nil {
@@ -246,6 +264,7 @@ func (v *serving) ask(ctx context.Context, method string, params, into any) erro
 	}
 }
 
+// answered passes an answer of the client to the request that waits for it.
 func (v *serving) answered(m message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -255,7 +274,7 @@ func (v *serving) answered(m message) {
 	}
 }
 
-// send sends a message. If the connection has ended, receive ends the server.
+// send sends a message. It ignores errors: if the connection has ended, receive ends the server.
 func (v *serving) send(ctx context.Context, m message) {
 	if data, err := json.Marshal(m); err == nil {
 		_ = v.conn.Send(ctx, data)

@@ -43,6 +43,7 @@ func FromLLMS(messages []llms.MessageContent) (out []run.Message, err error) {
 	return out, err
 }
 
+// runRole returns the role of a message. An unknown one is kept, with an error.
 func runRole(r llms.ChatMessageType) (run.Role, error) {
 	switch r {
 	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
@@ -65,6 +66,8 @@ func fits(t run.PartType, role run.Role) error {
 	return nil
 }
 
+// fromPart converts a part. With an error, the part is what can be read of it, without a type if that is
+// nothing.
 func fromPart(p llms.ContentPart) (run.Part, error) {
 	switch p := p.(type) {
 	case llms.CachedContent:
@@ -91,6 +94,7 @@ func fromPart(p llms.ContentPart) (run.Part, error) {
 	return run.Part{}, fmt.Errorf("content of type %T is not supported", p)
 }
 
+// mediaType returns the type of the part that holds media of a MIME type.
 func mediaType(mime string) run.PartType {
 	switch {
 	case strings.HasPrefix(mime, "image/"):

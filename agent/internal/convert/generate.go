@@ -15,9 +15,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Generate implements [llms.Model] by a model of ours, which ask asks. Options that a request has no field for are left to
-// ask.
-func Generate(ctx context.Context, messages []llms.MessageContent, options []llms.CallOption, ask func(*model.Request, *llms.CallOptions) iter.Seq2[model.Delta, error]) (*llms.ContentResponse, error) {
+// Ask asks a model of ours. It reads the options that a request has no field for.
+type Ask func(*model.Request, *llms.CallOptions) iter.Seq2[model.Delta, error]
+
+// Generate implements [llms.Model] by ask. The error is that of ask, or of a streaming function, or names
+// a message or an option that has no equivalent.
+func Generate(ctx context.Context, messages []llms.MessageContent, options []llms.CallOption, ask Ask) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
 	for _, set := range options {
 		set(&o)
@@ -40,7 +43,7 @@ func Generate(ctx context.Context, messages []llms.MessageContent, options []llm
 	return nil, errors.New("generate content: no reply")
 }
 
-// stream passes a piece of the reply to the streaming functions.
+// stream passes a piece of the reply to the streaming functions, whose error ends the reply.
 func stream(ctx context.Context, o *llms.CallOptions, d model.Delta) error {
 	if o.StreamingReasoningFunc != nil {
 		if err := o.StreamingReasoningFunc(ctx, []byte(d.Reasoning), []byte(d.Text)); err != nil {
@@ -102,6 +105,8 @@ var choices = map[string]model.Choice{
 	"": model.ChoiceAuto, "auto": model.ChoiceAuto, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired,
 }
 
+// choiceOf returns the choice of tools, and with ChoiceTool the tool: that of ToolChoice, else that of
+// the older FunctionCallBehavior.
 func choiceOf(o *llms.CallOptions) (_ model.Choice, tool string, err error) {
 	choice := o.ToolChoice
 	if choice == nil {

@@ -32,6 +32,7 @@ func (r Rules) part(p *run.Part, role run.Role) llms.ContentPart {
 	return out
 }
 
+// bare converts a part without its mark for a cache.
 func (r Rules) bare(p *run.Part) llms.ContentPart {
 	switch p.Type {
 	case run.PartText, run.PartSummary:
@@ -110,6 +111,7 @@ type cacheMark struct {
 	TTL  time.Duration `json:"ttl_ns,omitempty"`
 }
 
+// readMark reads a mark for a cache, nil if it cannot be read.
 func readMark(data json.RawMessage) *llms.CacheControl {
 	var m *cacheMark
 	if json.Unmarshal(data, &m) != nil || m == nil {
@@ -118,6 +120,7 @@ func readMark(data json.RawMessage) *llms.CacheControl {
 	return &llms.CacheControl{Type: m.Type, Duration: m.TTL}
 }
 
+// writeMark writes a mark for a cache; nil is written as null.
 func writeMark(c *llms.CacheControl) json.RawMessage {
 	if c == nil {
 		return json.RawMessage("null")

@@ -95,6 +95,7 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 	return parts
 }
 
+// modelName returns the name of the model that replied, "" if the provider does not say.
 func modelName(info map[string]any) string {
 	for _, key := range []string{"model", "Model"} {
 		if s, ok := info[key].(string); ok {
