@@ -124,9 +124,7 @@ func TestJSON(t *testing.T) {
 func encode(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(raw)
 }
 

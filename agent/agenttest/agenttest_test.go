@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -20,14 +21,10 @@ import (
 func runAgent(t *testing.T, model agent.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
 	t.Helper()
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{Client: client})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer tools.Close()
 	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tools}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return a.Run(t.Context(), agent.Text("go"))
 }
 
@@ -127,9 +124,7 @@ func TestServerEnds(t *testing.T) {
 			return "", ctx.Err()
 		}}}}
 		client, err := mcpclient.Connect(t.Context(), server, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-started; cancel() }()
 		if _, err := client.CallTool(ctx, "slow", nil); !errors.Is(err, context.Canceled) {
@@ -155,9 +150,7 @@ func TestHang(t *testing.T) {
 func TestSayStreams(t *testing.T) {
 	var pieces []string
 	for d, err := range agenttest.Play(agenttest.Say("one two")).Generate(t.Context(), &model.Request{Stream: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		pieces = append(pieces, d.Text)
 	}
 	if want := []string{"one ", "two", ""}; !slices.Equal(pieces, want) {
@@ -198,9 +191,7 @@ func TestResultsBehindReminders(t *testing.T) {
 			ran := 0
 			tool := adapter.Func("today", "", func(context.Context, struct{}) (string, error) { ran++; return "Sunday", nil }, nil)
 			a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tool}, Limits: test.limits})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			_, _, err = agent.As[day](t.Context(), a, agent.Text("Which day is it?"))
 			if !errors.Is(err, test.fails) {
 				t.Errorf("got %v, want %v", err, test.fails)

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -163,9 +164,7 @@ type tally struct{ compactions, without int }
 func (made *tally) compact(t *testing.T, c compact.Compactor, o *compact.Options, h, stable []run.Message) (_, _ []run.Message) {
 	before := clone(h)
 	got, err := c(t.Context(), h, compact.Budget{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if got == nil {
 		return h, stable
 	}
@@ -362,9 +361,7 @@ func TestOpenCallsStay(t *testing.T) {
 	h := turns(30, 250)
 	h[2].Parts = nil // the result of call 0
 	got := shortened(t, &compact.Options{Window: 1500}, h, compact.Budget{})
-	if diff := cmp.Diff(h[:3], got.Messages[:3]); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	check.Same(t, "messages", got.Messages[:3], h[:3])
 	if len(got.Messages) != 4 || got.Replaced < 10 {
 		t.Errorf("got %+v, want a gap after the open call", got)
 	}
@@ -455,9 +452,7 @@ func TestLongSummary(t *testing.T) {
 		return strings.Repeat("x", 1<<20), run.Spent{}, nil
 	}, &compact.Options{Window: 1000})
 	got, err := c(t.Context(), turns(60, 250), compact.Budget{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if n := len(got.Messages[1].Text()); n > 17<<10 {
 		t.Errorf("the summary has %d bytes, want at most 17 KiB", n)
 	}
@@ -565,9 +560,7 @@ func TestByModel(t *testing.T) {
 	if err != nil || text != "They compared logs." {
 		t.Fatalf("got %q, %v", text, err)
 	}
-	if diff := cmp.Diff(run.Spent{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}}, used); diff != "" {
-		t.Errorf("usage (-want +got):\n%s", diff)
-	}
+	check.Same(t, "usage", used, run.Spent{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}})
 	got := m.Prompts()[0].Request.Messages[0].Text()
 	head, _, _ := strings.Cut(got, "xxx")
 	if want := "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: "; head != want {

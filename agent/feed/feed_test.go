@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var key = run.Key{Tenant: "acme", ID: "r"}
@@ -88,13 +89,9 @@ func delta(seq uint64, text string) agent.Event {
 func read(t *testing.T, f *feed.Feed, after string) *feed.Reader {
 	t.Helper()
 	at, err := agent.ParsePosition(after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r, err := f.Read(t.Context(), key, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -103,9 +100,7 @@ func read(t *testing.T, f *feed.Feed, after string) *feed.Reader {
 func word(t *testing.T, e feed.Event) string {
 	t.Helper()
 	var body struct{ Type, Text string }
-	if err := json.Unmarshal(e.Data, &body); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(e.Data, &body))
 	switch {
 	case e.ID != "":
 		return e.ID
@@ -464,9 +459,7 @@ func TestItems(t *testing.T) {
 	ready := func(r *feed.Reader) (texts []string) {
 		for {
 			events, err := r.Ready(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if len(events) == 0 {
 				return texts
 			}

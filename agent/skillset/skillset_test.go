@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/skillset"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -61,9 +62,7 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 		}
 	}()
 	client, err := mcpclient.Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -71,9 +70,7 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 func opened(t *testing.T, servers map[string]*mcpclient.Client, o *skillset.Options) *skillset.Set {
 	t.Helper()
 	set, err := skillset.Open(t.Context(), servers, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return set
 }
 
@@ -142,13 +139,9 @@ func TestSearch(t *testing.T) {
 			agenttest.Use(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
 		)
 		a, err := agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Above: 1e-6, By: by}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		got, err := a.Run(t.Context(), agent.Text("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		found, loaded := got.State.History()[2].Parts[0].Text, got.State.History()[4].Parts[0].Text
 		if !strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") || !strings.Contains(loaded, "Fill forms.") {
 			t.Errorf("%s: found %q, and loaded %q", by, found, loaded)
