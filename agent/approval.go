@@ -32,7 +32,8 @@ func (t *turn) asks(calls []*ledger.Call) bool {
 	})
 }
 
-// decide decides on proposed calls, in order.
+// decide decides on proposed calls, in order. Decisions that need neither a hook nor an approval are
+// recorded together.
 func (t *turn) decide(calls []*ledger.Call) error {
 	var decided []ledger.Change // decisions that need no approval
 	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
@@ -53,7 +54,8 @@ func (t *turn) decide(calls []*ledger.Call) error {
 	return t.rec.record(nil, decided...)
 }
 
-// tooMany reports whether a call exceeds the limit of the run.
+// tooMany reports whether a call exceeds Limits.Calls. That of a structured output does not count, nor
+// one about which a person was asked.
 func (t *turn) tooMany(c *ledger.Call) bool {
 	limit := t.rec.state.Limits.Calls
 	return c.Reply == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
@@ -70,7 +72,8 @@ func (t *turn) decided(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Ch
 	return d
 }
 
-// admit decides whether a call runs.
+// admit decides whether a call runs: by the hooks and the approval, or by the reply of a person to
+// whom the question was put before. A call that does not run gets its outcome. An error ends the run.
 func (t *turn) admit(c *ledger.Call) error {
 	j := t.tools.job(c)
 	if t.rec.stopped() != nil {
@@ -83,23 +86,14 @@ func (t *turn) admit(c *ledger.Call) error {
 	if j.err != nil {
 		return t.sender.refuse(j, j.err)
 	}
-	if c.Reply == nil {
-		err := hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
-		if denied, ok := refusal(j, err); ok {
-			return t.sender.outcome(j, denied, 0)
-		}
-		if answer := stopOf(err); answer != nil {
-			return t.sender.stop(j, answer)
-		}
-		if err != nil {
-			return err
-		}
-	}
 	var call *adapter.Prepared
 	var err error
 	if c.Reply != nil {
 		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Reply))
 	} else {
+		if over, err := t.heedHooks(j); over || err != nil {
+			return err
+		}
 		call, err = j.call.Approve(t.scope.ctx)
 	}
 	switch {
@@ -112,6 +106,19 @@ func (t *turn) admit(c *ledger.Call) error {
 		return t.sender.refuse(j, err)
 	}
 	return t.rec.record(nil, t.decided(c, j, call))
+}
+
+// heedHooks calls the BeforeTool hooks for a call. over means that the call has its outcome, because a
+// hook denies it or ends the run.
+func (t *turn) heedHooks(j *job) (over bool, err error) {
+	err = hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
+	if denied, ok := refusal(j, err); ok {
+		return true, t.sender.outcome(j, denied, 0)
+	}
+	if answer := stopOf(err); answer != nil {
+		return true, t.sender.stop(j, answer)
+	}
+	return false, err
 }
 
 // decisionOf converts a reply to an approval into a decision of the adapter.
@@ -139,7 +146,8 @@ func undecided(err error) bool {
 // isLost reports whether the connection to a server has ended.
 func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
-// pause records that a server needs input to continue a call, and opens its questions.
+// pause records that a server needs input to continue a call, and opens its questions. If the run
+// cannot keep them, or one of them cannot be answered, the call ends.
 func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)
@@ -148,7 +156,8 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 	}
 	if kept := s.rec.roundsKept(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
 		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it may or may not have done something."
-		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all", c.Server, len(data), kept, maxRound, maxRounds)
+		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all",
+			c.Server, len(data), kept, maxRound, maxRounds)
 		return s.outcome(j, j.errorResult(text, err), 0)
 	}
 	paused := []ledger.Change{&ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}}

@@ -182,10 +182,8 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
 	end.Window = use
 	use.scale(&r.usage, r.estimated)
-	if len(d.rec.path) == 0 {
-		d.rec.writer.mu.Lock()
-		d.rec.writer.window = use
-		d.rec.writer.mu.Unlock()
+	if d.rec.parent == nil {
+		d.rec.read(func(*ledger.State) { d.rec.writer.window = use })
 	}
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
