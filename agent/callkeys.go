@@ -19,20 +19,20 @@ import (
 // that is another call. It does not depend on the number of the record, because a process that
 // takes over a run adds records.
 func (r *recorder) callKeys(asked []run.Part) []string {
-	var of []string
+	var subject []string
 	var replies int
 	r.read(func(s *ledger.State) {
 		replies = s.Spent.Turns
 		if r.parent == nil {
-			of = []string{"run", s.Tenant, s.ID, s.Created.UTC().Format(time.RFC3339Nano)}
+			subject = []string{"run", s.Tenant, s.ID, s.Created.UTC().Format(time.RFC3339Nano)}
 		} else {
-			of = []string{"call", r.parent.state.Call(r.call).Key}
+			subject = []string{"call", r.parent.state.Call(r.call).Key}
 		}
 	})
-	text := lengthened(nil, of...)
-	begins, all := len(text), make([]byte, 0, len(asked)*callKeySize)
+	text := lengthened(nil, subject...)
+	prefix, all := len(text), make([]byte, 0, len(asked)*callKeySize)
 	for i := range asked {
-		text = lengthened(text[:begins], asked[i].Name, asked[i].Arguments)
+		text = lengthened(text[:prefix], asked[i].Name, asked[i].Arguments)
 		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(replies)), uint64(i))
 		sum := sha256.Sum256(text)
 		all = hex.AppendEncode(all, sum[:callKeySize/2])

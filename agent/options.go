@@ -19,8 +19,7 @@ import (
 // limit.
 //
 // A run waits for its callbacks, which must return when their context ends. A panic in one
-// fails the run. Callbacks may be
-// called concurrently, because runs share the agent.
+// fails the run. Callbacks may be called concurrently, because runs share the agent.
 type Options struct {
 	// Name is stored with each run. [Recover] finds the agent of a run by it. Default "agent".
 	Name string
@@ -186,6 +185,8 @@ const (
 // defaultLease is the default of Durable.LeaseTTL.
 const defaultLease = time.Minute
 
+// withDefaults returns a copy of the options with their defaults. The error names the option that is
+// wrong.
 func (o *Options) withDefaults() (*Options, error) {
 	var out Options
 	if o != nil {

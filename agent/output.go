@@ -114,7 +114,7 @@ func undescribed(v any) any {
 	return v
 }
 
-// as decodes the output of a run that has ended.
+// as decodes the output of a run that has ended. A run that waits is an error.
 func as[T any](result *Result, err error) (T, *Result, error) {
 	var out T
 	if err == nil && result.Status == run.StatusFinished {
@@ -157,7 +157,8 @@ func (o *output) schemaOf() json.RawMessage {
 }
 
 // shape sets the engine up for structured output, if the run asks for it. wanted has the
-// caller's checks, nil if another process began the run.
+// caller's checks, nil if another process began the run. It is an error if the caller wants it and the
+// run does not.
 func (e *engine) shape(wanted *output) error {
 	switch {
 	case len(e.rec.state.Schema) > 0:
@@ -185,27 +186,27 @@ func (e *engine) shape(wanted *output) error {
 	return nil
 }
 
-// answering returns the recipe of a run with structured output, given as arguments of a tool.
+// answering returns the recipe of a run with structured output: as text if the model's host enforces
+// its schema, otherwise as the arguments of a tool.
 func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
-	with := *r
-	if strict := answer.Catalog(profile.OpenAIStrict); r.takesFormat(strict, &with.format) {
+	with, strict := *r, answer.Catalog(profile.OpenAIStrict)
+	if with.format = r.formatOf(strict); with.format != nil {
 		with.output = strict.Tools()[0]
-		return &with
+	} else {
+		with.tools, with.output = adapter.Merge(r.tools, answer), answer.Tool()
 	}
-	with.tools, with.output = adapter.Merge(r.tools, answer), answer.Tool()
 	return &with
 }
 
-// takesFormat reports whether the model's host enforces the schema of the catalog's tool, and
-// sets the format for it.
-func (r *recipe) takesFormat(strict *adapter.Catalog, format *json.RawMessage) bool {
+// formatOf returns the schema of the catalog's tool as a format of text, nil if the schema is beyond
+// the strict subset or the model's host does not enforce it.
+func (r *recipe) formatOf(strict *adapter.Catalog) json.RawMessage {
 	f := strict.Definitions()[0].Function
-	schema, isJSON := f.Parameters.(json.RawMessage)
-	if !f.Strict || !isJSON || r.info.Formats == nil || !r.info.Formats(len(r.opts.Tools) > 0) {
-		return false
+	if !f.Strict || r.info.Formats == nil || !r.info.Formats(len(r.opts.Tools) > 0) {
+		return nil
 	}
-	*format = schema
-	return true
+	schema, _ := f.Parameters.(json.RawMessage)
+	return schema
 }
 
 // answerTool returns the tool for structured output as it was offered, nil if the output is
@@ -233,7 +234,8 @@ func (e *engine) answers(c *ledger.Call) bool {
 	return tool != nil && means(c, tool)
 }
 
-// written parses structured output that is the model's text.
+// written parses structured output that is the model's text. The error says, for the model, what is
+// wrong with it.
 func (e *engine) written(text string) (json.RawMessage, error) {
 	tool := e.agent.output
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {

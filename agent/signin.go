@@ -65,8 +65,9 @@ type askedSignIn struct {
 }
 
 // begin returns the function with which the caller ends its question. If the person is already
-// being asked for the same sign-in, it waits and returns the reply: an acceptance, or nil
-// without a reply. After a refusal the next caller asks.
+// being asked for the same sign-in, it waits and returns the reply instead: an acceptance, or nil
+// without a reply. After a refusal or a failure the next caller asks. The error is the cause of a
+// context that ends before.
 func (s *signIns) begin(ctx context.Context, q *run.Question) (reply *run.Reply, end func(*run.Reply, error), err error) {
 	for {
 		other, end := s.join(q)
@@ -78,10 +79,11 @@ func (s *signIns) begin(ctx context.Context, q *run.Question) (reply *run.Reply,
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
 		}
-		if a := other.reply; a == nil && !other.failed {
+		switch given := other.reply; {
+		case given == nil && !other.failed:
 			return nil, nil, nil
-		} else if a != nil && a.Action == run.ActionAccept {
-			return signInReply(q, a), nil, nil
+		case given != nil && given.Action == run.ActionAccept:
+			return signInReply(q, given), nil, nil
 		}
 	}
 }
