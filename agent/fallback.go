@@ -13,7 +13,7 @@ import (
 
 // Fallback returns a model that asks the next of models if one is overloaded, unreachable,
 // refuses its key or does not exist, provided that nothing of a reply was shown yet. It panics
-// without models.
+// without models, and if one is nil.
 //
 // A run of this process stays with the model that has answered, until that fails. Each message
 // names its model ([run.Message].Model), and a [Warning] reports each change. Tools and formats
@@ -23,6 +23,11 @@ import (
 func Fallback(models ...Model) Model {
 	if len(models) == 0 {
 		panic("agent: Fallback without models")
+	}
+	for i, m := range models {
+		if m == nil || isNilPointer(m) {
+			panic(fmt.Sprintf("agent: Fallback: model %d is a nil %T: check the error of its constructor", i+1, m))
+		}
 	}
 	return &fallback{slices.Clone(models)}
 }

@@ -3,12 +3,14 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -192,6 +194,14 @@ func TestFallbackInfo(t *testing.T) {
 		got.Formats(false) || !got.Takes("image/png") || got.Takes("image/gif") {
 		t.Errorf("got %+v", got)
 	}
+	func() {
+		defer func() {
+			if got := fmt.Sprint(recover()); !strings.Contains(got, "model 2 is a nil *openaimodel.Model") {
+				t.Errorf("got the panic %s, want the model that is nil", got)
+			}
+		}()
+		agent.Fallback(first, (*openaimodel.Model)(nil))
+	}()
 	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
 	if _, err := agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits}); err == nil || !strings.Contains(err.Error(), `"other" has no price`) {
 		t.Errorf("got %v, want the model without a price", err)

@@ -73,7 +73,7 @@ type entry struct {
 }
 
 // Open lists the skills of servers, which are given by the host's labels. Servers without skills are
-// ignored. It fails if a server's list cannot be read.
+// ignored. It fails if a server's list cannot be read, or a client is nil.
 func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options) (*Set, error) {
 	opts := Options{}
 	if o != nil {
@@ -92,6 +92,9 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	}
 	s := &Set{names: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
+		if servers[server] == nil {
+			return nil, fmt.Errorf("the client of server %q is nil: connect it first", server)
+		}
 		if err := s.list(ctx, server, servers[server], &opts); err != nil {
 			return nil, fmt.Errorf("list the skills of server %q: %w", server, err)
 		}
