@@ -34,10 +34,10 @@ type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error
 
-	mu      sync.Mutex // guards the fields below, and is held while a question is asked: one at a time
-	scanner *bufio.Scanner
-	pending chan input // gets the line that is being read
-	nobody  bool       // a question met the end of the input
+	mu       sync.Mutex // guards the fields below, and is held while a question is asked: one at a time
+	buffered *bufio.Reader
+	pending  chan input // gets the line that is being read
+	nobody   bool       // a question met the end of the input
 }
 
 // input is a line, or with ok false the end of the input.
@@ -120,7 +120,8 @@ func (t *Terminal) readLocked(ctx context.Context, question string, secret bool)
 	}
 }
 
-// lineReader returns a function that reads one line.
+// lineReader returns a function that reads one line, however long, with its line break. A secret comes
+// from the terminal itself, if the input is one.
 func (t *Terminal) lineReader(secret bool) func() input {
 	in := t.In
 	if in == nil {
@@ -133,12 +134,12 @@ func (t *Terminal) lineReader(secret bool) func() input {
 			return input{string(line), err == nil}
 		}
 	}
-	if t.scanner == nil {
-		t.scanner = bufio.NewScanner(in)
+	if t.buffered == nil {
+		t.buffered = bufio.NewReader(in)
 	}
 	return func() input {
-		ok := t.scanner.Scan()
-		return input{t.scanner.Text(), ok}
+		line, err := t.buffered.ReadString('\n')
+		return input{line, err == nil || line != ""}
 	}
 }
 

@@ -74,6 +74,18 @@ func TestQuestionThatEnds(t *testing.T) {
 	}
 }
 
+// TestLongLine has a person paste a text, which is no end of the input; the last line has no line break.
+func TestLongLine(t *testing.T) {
+	long := strings.Repeat("text ", 50_000) + "."
+	you := &Terminal{In: strings.NewReader(long + "\r\nlast"), Out: io.Discard}
+	for _, want := range []string{long, "last"} {
+		if got, err := you.Read(t.Context(), "question:"); got != want || err != nil {
+			t.Errorf("got %d bytes, %v, want %d", len(got), err, len(want))
+		}
+	}
+	check.Is(t, check.Err(you.Read(t.Context(), "question:")), ErrNobody, "the end of the input")
+}
+
 // TestInputOfTheFile asks for the inputs of an mcp.json.
 func TestInputOfTheFile(t *testing.T) {
 	in := &config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
