@@ -41,9 +41,9 @@ type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*Res
 
 // Result replaces the oldest messages of a history.
 type Result struct {
-	Replaced int // number of messages
-	Messages []run.Message
-	Usage    run.Spent // of the model that summarised them
+	Replaced int           // number of the oldest messages that Messages replace
+	Messages []run.Message // may share memory with the history
+	Usage    run.Spent     // of the model that summarised them
 }
 
 // Budget describes the size of a history. The zero value is valid.
@@ -123,12 +123,14 @@ func Trim(o *Options) Compactor {
 		if p == nil {
 			return nil, nil
 		}
-		p.decide(tokensOf(&note))
-		return p.compacted(func() (run.Message, bool) { return note, true }), nil
+		left := leftOut()
+		p.decide(tokensOf(&left))
+		return p.compacted(func() (run.Message, bool) { return leftOut(), true }), nil
 	}
 }
 
-// note replaces what Trim leaves out.
-var note = run.Message{Role: run.RoleUser, Parts: []run.Part{{
-	Type: run.PartSummary, Text: "[Older messages were left out here to save room.]",
-}}}
+// leftOut returns the message in place of what Trim leaves out.
+func leftOut() run.Message {
+	text := "[Older messages were left out here to save room.]"
+	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: text}}}
+}
