@@ -69,8 +69,8 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 			return guarded("the loop", func() error { return do(ctx, l, out) })
 		})
 	}()
-	defer func() {
-		cancel(errOver)
+	defer func() { // also if the loop body panics
+		cancel(errStopped)
 		<-done
 	}()
 	for {
@@ -81,10 +81,10 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 			}
 			at = e.Position()
 			if !yield(e) {
-				cancel(errStopped)
 				return errStopped
 			}
 		case <-done:
+			cancel(errOver) // what calls back too late learns that
 			return err
 		}
 	}
