@@ -111,7 +111,11 @@ func moved(v any, doc *tree.Document, to string) any {
 	uri := strings.TrimSuffix(tree.Text(doc.Root["$id"]), "#")
 	for _, key := range []string{"$ref", "$dynamicRef"} {
 		ref := tree.Text(out[key])
-		if local := strings.TrimPrefix(ref, uri); strings.HasPrefix(local, "#") {
+		switch local := strings.TrimPrefix(ref, uri); {
+		case ref == "":
+		case local == "":
+			out[key] = movedReference("#", to)
+		case local[0] == '#':
 			out[key] = movedReference(local, to)
 		}
 	}
