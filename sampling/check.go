@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -66,7 +67,10 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 var errNilBlock = errors.New("a block is nil")
 
 // isNil reports whether content is nil or a nil pointer.
-func isNil(c mcp.Content) bool { return c == nil || reflect.ValueOf(c).IsNil() }
+func isNil(c mcp.Content) bool {
+	v := reflect.ValueOf(c)
+	return c == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // checkBlock returns an error if no model accepts a block.
 func checkBlock(c mcp.Content) error {
@@ -74,7 +78,12 @@ func checkBlock(c mcp.Content) error {
 		return errNilBlock
 	}
 	switch c := c.(type) {
-	case *mcp.TextContent, *mcp.ToolResultContent:
+	case *mcp.TextContent:
+		return nil
+	case *mcp.ToolResultContent:
+		if slices.ContainsFunc(c.Content, isNil) {
+			return fmt.Errorf("tool result %q: %w", excerpt.Cut(c.ToolUseID), errNilBlock)
+		}
 		return nil
 	case *mcp.ImageContent:
 		if _, ok := chat.ImageType(c.MIMEType); !ok {
