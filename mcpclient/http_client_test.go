@@ -229,6 +229,30 @@ func TestConnectionsAboutToClose(t *testing.T) {
 	}
 }
 
+// A transport of the host may send a request whose body net/http cannot read again.
+func TestConnectionsAboutToCloseForBodiesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		client := s.Client()
+		dialed := dials(client, 1024)
+		defer client.CloseIdleConnections()
+		base := client.Transport
+		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.GetBody = nil
+			return base.RoundTrip(r)
+		})
+		c := connectedBy(t, s.URL(), client, modern())
+		for range 3 {
+			check.Must(t, check.Err(c.Call(t.Context(), "tools/call", nil)))
+			time.Sleep(time.Minute)
+		}
+		check.Equal(t, "connections", dialed.Load(), 3)
+	})
+}
+
 // A notification that is not accepted in time returns the error of the context.
 func TestNotifyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

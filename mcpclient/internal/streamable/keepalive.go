@@ -39,14 +39,35 @@ func (k *keepAlive) learn(resp *http.Response) {
 }
 
 // avoid returns a context in which a request uses no connection that may be about to be closed.
-func (k *keepAlive) avoid(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		kept := cmp.Or(time.Duration(k.Load()), usualKeepAlive)
-		if got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !shared(got.Conn) {
-			_ = got.Conn.Close() // net/http takes another one, as nothing was written
-		}
-	}})
+func (k *keepAlive) avoid(ctx context.Context) (context.Context, *avoidance) {
+	a := new(avoidance)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			kept := cmp.Or(time.Duration(k.Load()), usualKeepAlive)
+			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !shared(got.Conn)
+			a.closed.Store(stale)
+			if stale {
+				_ = got.Conn.Close() // net/http takes another one, as nothing was written
+			}
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if !a.closed.Load() { // also called for what is in a buffer only
+				a.written.Store(true)
+			}
+		},
+	}), a
 }
+
+// avoidance is what became of a request that avoids old connections.
+type avoidance struct {
+	closed  atomic.Bool // its latest connection was closed for that
+	written atomic.Bool // maybe, to another connection
+}
+
+// failed reports whether a request without a response failed only because its connection was closed
+// here. Nothing was sent then. net/http takes another connection only if it can read the body again,
+// which a RoundTripper of the host may not let it. a is nil for a request that avoids none.
+func (a *avoidance) failed() bool { return a != nil && a.closed.Load() && !a.written.Load() }
 
 // shared reports whether other requests may be using the connection, because it is one of HTTP/2.
 func shared(conn net.Conn) bool {

@@ -86,10 +86,12 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 
 // once makes one HTTP request, and follows its redirects. accept is the value of Accept for a POST.
 func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
+	traced := ctx
+	var old *avoidance
 	if !m.sent.Repeatable {
-		ctx = c.kept.avoid(ctx)
+		traced, old = c.kept.avoid(ctx)
 	}
-	req, err := c.request(ctx, method, m.sent.Body)
+	req, err := c.request(traced, method, m.sent.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,10 @@ func (c *conn) once(ctx context.Context, method string, m *message, accept []str
 	if wrapped, ok := err.(*url.Error); ok {
 		err = wrapped.Err // the text of the outer error has the whole URL
 	}
-	if err != nil {
+	switch {
+	case err != nil && old.failed() && ctx.Err() == nil:
+		return c.once(ctx, method, m, accept)
+	case err != nil:
 		return nil, c.unsent(method, err)
 	}
 	c.kept.learn(resp)
