@@ -1,13 +1,16 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -28,39 +31,38 @@ var (
 
 // redactor removes secrets from text before it becomes part of an error.
 type redactor struct {
-	secrets []*regexp.Regexp
+	secrets []*regexp.Regexp // the longest first, as one may be a part of another
 }
 
 // newRedactor returns a redactor for the secrets of one request.
 func newRedactor(req *http.Request) *redactor {
-	r := &redactor{}
+	var secrets []string
 	for _, name := range []string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Openai-Organization"} {
 		for _, value := range req.Header.Values(name) {
-			if _, token, ok := strings.Cut(value, " "); ok {
-				r.add(token)
-			}
-			r.add(value)
+			_, token, _ := strings.Cut(value, " ")
+			secrets = append(secrets, value, token)
 		}
 	}
 	for _, values := range req.URL.Query() {
-		for _, value := range values {
-			r.add(value)
-		}
+		secrets = append(secrets, values...)
 	}
 	if user := req.URL.User; user != nil {
 		password, _ := user.Password()
-		r.add(password)
-		r.add(user.Username())
+		secrets = append(secrets, password, user.Username())
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	r := &redactor{}
+	for _, secret := range slices.Compact(secrets) {
+		if len(secret) >= minSecret {
+			r.secrets = append(r.secrets, disguises(secret))
+		}
 	}
 	return r
 }
 
-// add adds a secret. A text under 6 bytes is not one, and would be found in ordinary words.
-func (r *redactor) add(secret string) {
-	if len(secret) >= 6 {
-		r.secrets = append(r.secrets, disguises(secret))
-	}
-}
+// minSecret is the length of the shortest secret, in bytes. Shorter texts would be found in ordinary
+// words.
+const minSecret = 6
 
 // disguises returns a pattern for a secret in the forms in which a host may repeat it: in either case, percent-encoded
 // or escaped as in JSON, and in base64, also as a part of a longer text.
@@ -72,10 +74,16 @@ func disguises(secret string) *regexp.Regexp {
 			p.WriteString("(?s:.)")
 			continue
 		}
-		escaped := strings.ReplaceAll(fmt.Sprintf("% x", string(c)), " ", "%")
-		fmt.Fprintf(&p, `(?:%s|%%%s|\\u%04x`, regexp.QuoteMeta(string(c)), escaped, c)
-		if c == ' ' {
-			p.WriteString(`|\+`) // as in a query
+		percent := strings.ReplaceAll(fmt.Sprintf("% x", string(c)), " ", "%")
+		fmt.Fprintf(&p, `(?:%s|%%%s|`, regexp.QuoteMeta(string(c)), percent)
+		for _, unit := range utf16.Encode([]rune{c}) { // JSON
+			fmt.Fprintf(&p, `\\u%04x`, unit)
+		}
+		switch c {
+		case ' ':
+			p.WriteString(`|\+`) // a query
+		case '/', '"', '\\':
+			p.WriteString(`|\\` + regexp.QuoteMeta(string(c))) // JSON
 		}
 		p.WriteByte(')')
 	}

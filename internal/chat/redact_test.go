@@ -36,6 +36,19 @@ func TestDisguisedKeys(t *testing.T) {
 			t.Errorf("%s, %s: got %s", name, form, got)
 		}
 	}
+	const odd = `ab/cd"ef\gh😀`
+	req.Header.Set("Authorization", "Bearer "+odd)
+	for _, form := range []string{odd, `ab\/cd\"ef\\gh😀`, `ab\/cd\u0022ef\u005cgh\ud83d\uDE00`} {
+		check.Equal(t, form, newRedactor(req).clean("the key "+form), "the key [redacted]")
+	}
 	const harmless = "the model hunter of aGVsbG8gd29ybGQ= is not here: 100%25"
 	check.Equal(t, "", newRedactor(req).clean(harmless), harmless)
+}
+
+// A secret may begin another one.
+func TestLongestSecretFirst(t *testing.T) {
+	req, _ := http.NewRequest(http.MethodPost, "https://h.test/?a=secret&b=secret-and-more&c=secret-and", nil)
+	for range 10 { // the parameters of a URL have no order
+		check.Equal(t, "", newRedactor(req).clean("got secret-and-more, secret-and, secret"), "got [redacted], [redacted], [redacted]")
+	}
 }
