@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // ErrConnecting is the error of a server that is still being connected, see [Options.Patience].
@@ -120,7 +122,7 @@ func (o *opening) await(ctx context.Context) error {
 		for ; left > 0; left-- { // they end with ctx
 			<-o.opened
 		}
-		return cmp.Or(err, context.Cause(ctx))
+		return cmp.Or(err, bound.Ended(ctx))
 	case err != nil:
 		return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
 	}

@@ -160,12 +160,8 @@ func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 // ended returns the error of a call whose context ended: a [*TimeoutError] for a limit of the client,
 // otherwise one that matches the context's error and names its cause.
 func ended(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if limit, ok := errors.AsType[*bound.Expired](cause); ok {
+	if limit, ok := errors.AsType[*bound.Expired](context.Cause(ctx)); ok {
 		return &TimeoutError{Idle: limit.Idle, Limit: limit.Limit}
 	}
-	if errors.Is(cause, err) {
-		return cause
-	}
-	return fmt.Errorf("%v: %w", cause, err)
+	return bound.Ended(ctx)
 }

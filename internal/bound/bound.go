@@ -4,6 +4,7 @@ package bound
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -31,6 +32,16 @@ func (e *Expired) Error() string {
 }
 
 func (e *Expired) Unwrap() error { return context.DeadlineExceeded }
+
+// Ended returns the error of a context that has ended: it names the cause, and matches the error of
+// the context.
+func Ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%v: %w", cause, err)
+}
 
 // Context ends at the limits of a call. All methods may be called concurrently.
 type Context struct {

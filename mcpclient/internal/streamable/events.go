@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
@@ -69,7 +70,7 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 		return nil
 	})
 	if _, ok := err.(*backoff.Interrupted); ok {
-		return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, ended(x))
+		return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, bound.Ended(x))
 	}
 	return err
 }

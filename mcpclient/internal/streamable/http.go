@@ -24,6 +24,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redirect"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
@@ -171,7 +172,7 @@ func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
 	defer x.end()
 	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil && ctx.Err() != nil {
-		return ended(ctx)
+		return bound.Ended(ctx)
 	}
 	if err != nil {
 		return err

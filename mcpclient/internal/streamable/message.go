@@ -1,9 +1,6 @@
 package streamable
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -75,13 +72,4 @@ func (c *conn) Redact(text string) string {
 		text = strings.ReplaceAll(text, s.id, "[session]")
 	}
 	return c.secrets.Redact(text)
-}
-
-// ended returns the cause of the end of a context, or its error.
-func ended(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
-		return cause
-	}
-	return fmt.Errorf("%v: %w", cause, err)
 }

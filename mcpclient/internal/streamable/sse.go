@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
@@ -44,11 +45,11 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 	}
 	switch {
 	case err != nil && wait.Err() != nil:
-		return nil, fmt.Errorf("GET %s: %w", c.stream.safeURL(), ended(wait))
+		return nil, fmt.Errorf("GET %s: %w", c.stream.safeURL(), bound.Ended(wait))
 	case err != nil:
 		return nil, err
 	case !c.life.detach(): // the connection outlives the dialing
-		return nil, ended(wait)
+		return nil, bound.Ended(wait)
 	}
 	return c, nil
 }
