@@ -36,7 +36,7 @@ type history struct {
 
 // openHistory reads a file that has one JSON string on each line. A symbolic link stays one: its target is replaced.
 func openHistory(path string) *history {
-	if target, err := filepath.EvalSymlinks(path); err == nil { // else there is no file yet
+	if target, err := filepath.EvalSymlinks(path); path != "" && err == nil { // else there is no file, or not yet
 		path = target
 	}
 	entries, _ := readEntries(path) // if it cannot be read, there is nothing to go back to

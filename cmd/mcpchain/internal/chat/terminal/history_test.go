@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The history is kept in a file for this user, without repetitions.
@@ -93,4 +95,14 @@ func TestHistoryOfTwoPrograms(t *testing.T) {
 	if len(entries) != maxEntries || entries[maxEntries-added] != "new 0" || entries[maxEntries-1] != fmt.Sprint("new ", added-1) {
 		t.Errorf("got %d entries, from %q to %q", len(entries), entries[max(0, len(entries)-added)], entries[len(entries)-1])
 	}
+}
+
+func TestHistoryWithoutAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	h := openHistory("")
+	h.add("first")
+	check.Equal(t, "entries", fmt.Sprint(h.entries), "[first]")
+	left, err := os.ReadDir(".")
+	check.Must(t, err)
+	check.Equal(t, "files", fmt.Sprint(left), "[]")
 }
