@@ -25,8 +25,8 @@ type Postgres struct {
 // postgresScript makes a cluster in its folder, runs a server there until its input ends, and removes the cluster. The
 // input also ends when the process is killed. A line of the input stops the server for so many seconds.
 const postgresScript = `
-initdb -D "$1/data" -U test -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$1/log" 2>&1 &&
-begin() { pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 && echo ready; }
+initdb -D "$1/data" -U test -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$1/log" 2>&1 || exit
+begin() { pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 || exit; echo ready; }
 begin "$1"
 while read down; do
 	pg_ctl -D "$1/data" -m fast stop >>"$1/log" 2>&1; sleep "$down"; begin "$1"
