@@ -161,7 +161,7 @@ type finding struct {
 }
 
 // search finds tools, adds them to the model's, and describes them. added has the names of new
-// ones. A server without a query is only listed. Nothing that fits is no error: the text says so.
+// ones. A server without a query is only listed. Nothing that fits is not an error: the text says so.
 func (f *finding) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }

@@ -51,7 +51,7 @@ func (c *Call) Decode(into any) error {
 }
 
 // Elicit asks the person to fill in a form. schema is the JSON Schema of its fields. That the person
-// declines or cancels is no error: it is the action of the result.
+// declines or cancels is not an error: it is the action of the result.
 func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitResult, error) {
 	var result mcp.ElicitResult
 	params := map[string]any{"mode": "form", "message": message, "requestedSchema": json.RawMessage(schema)}

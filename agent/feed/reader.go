@@ -250,8 +250,8 @@ func (r *Reader) got(e Event, at agent.Position) {
 	}
 }
 
-// skip skips events that are lost, because memory does not have them and there is no store. If there
-// were any, the reader is told to refresh.
+// skip passes over events that are lost: they are not in memory, and there is no store. If there were
+// any, the reader is told to refresh.
 func (r *Reader) skip(floor agent.Position, begun bool) {
 	r.caught = !begun
 	if begun {

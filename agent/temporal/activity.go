@@ -30,7 +30,7 @@ type activities struct {
 var errStopping = errors.New("the worker stops; another one continues the step")
 
 // step advances a run by one turn at most. An error makes Temporal repeat the step, unless it is a
-// refusal; a run that has failed is no error of the step.
+// refusal; a run that has failed is not an error of the step.
 func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	leave, ok := a.tenants.enter(t.Tenant)
 	if !ok {

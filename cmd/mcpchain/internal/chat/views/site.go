@@ -198,7 +198,7 @@ func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// end handles the person's wish to close the page: it tears the view down. A session that is over already is no error.
+// end handles the person's wish to close the page: it tears the view down. A session that is over already is not an error.
 func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
 	if n := t.service.session(v, r.PathValue("session")); n != nil {
 		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case

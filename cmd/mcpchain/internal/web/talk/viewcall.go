@@ -370,7 +370,7 @@ func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
 	return s.eachView(ctx, conversation, func(head run.Head) error { return s.o.Store.Delete(ctx, head.Key) })
 }
 
-// eachView calls do for each call of a conversation's views, also after an error. A call that is gone is no error.
+// eachView calls do for each call of a conversation's views, also after an error. A call that is gone is not an error.
 func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
 	if isViewCall(conversation) {
 		return nil
