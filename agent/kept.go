@@ -244,10 +244,8 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 // it.
 func (k *results) keptAs(handle string) (found *run.Kept) {
 	k.rec.read(func(s *ledger.State) {
-		for _, entry := range s.Kept {
-			if entry.Handle == handle {
-				found = entry
-			}
+		if i := slices.IndexFunc(s.Kept, func(entry *run.Kept) bool { return entry.Handle == handle }); i >= 0 {
+			found = s.Kept[i]
 		}
 	})
 	return found

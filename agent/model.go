@@ -183,7 +183,9 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	end.Window = use
 	use.scale(&r.usage, r.estimated)
 	if d.rec.parent == nil {
-		d.rec.read(func(*ledger.State) { d.rec.writer.window = use })
+		d.rec.writer.mu.Lock()
+		d.rec.writer.window = use
+		d.rec.writer.mu.Unlock()
 	}
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
