@@ -103,7 +103,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // notify sends a notification, and sends it again in a new session if the server had forgotten the
 // session, or it belongs to another user.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
-	if err := c.sessions.settle(ctx); err != nil {
+	if _, err := c.sessions.settle(ctx); err != nil {
 		return err
 	}
 	for renewed := 0; ; renewed++ {

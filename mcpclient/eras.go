@@ -44,7 +44,7 @@ func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _
 		return false, err
 	}
 	if r.spoken == e.era.Load() {
-		if e.renewals.Within(ctx) || !e.doubts(r, err) {
+		if e.renewals.Within(ctx) || !doubts(r, err) {
 			return false, err
 		}
 		probeErr := e.renewals.Renew(ctx, func() bool { return e.due(r.spoken) }, e.client.askAgain)
@@ -70,14 +70,15 @@ func (e *eras) due(spoken *eraBox) bool {
 	return true
 }
 
-// doubts reports whether err may come from a server of another era than the current one.
-func (e *eras) doubts(r *request, err error) bool {
+// doubts reports whether err, of a request that failed, may come from a server of another era than
+// that in which the request was sent.
+func doubts(r *request, err error) bool {
 	status, failed := errors.AsType[*transport.HTTPError](err)
 	if failed && !disproves(status) {
 		return false
 	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	if !e.current().has(listenStreams) {
+	if !r.spoken.has(listenStreams) {
 		return answered && results.OnlyModern(rpc) || r.refusal == http.StatusBadRequest
 	}
 	if !answered {

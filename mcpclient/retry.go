@@ -19,8 +19,9 @@ const maxRetryWait = 30 * time.Second
 
 // resender resends requests at once, after a lost session or connection.
 type resender interface {
-	// settle waits while a new session or connection begins.
-	settle(ctx context.Context) error
+	// settle waits while a new session or connection begins. It returns the era to use, nil for
+	// the one at the time of sending.
+	settle(ctx context.Context) (*eraBox, error)
 
 	// resend decides about a request that failed with err after so many immediate resends:
 	// whether to resend it, or the error of the call.
@@ -30,7 +31,7 @@ type resender interface {
 // noSessions is the resender for requests of a renewal.
 type noSessions struct{}
 
-func (noSessions) settle(context.Context) error { return nil }
+func (noSessions) settle(context.Context) (*eraBox, error) { return nil, nil }
 
 func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool, error) {
 	return false, err
@@ -51,7 +52,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 		policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 		resends := 0
 		err = backoff.Loop(ctx, policy, func() (err error) {
-			if err = sessions.settle(ctx); err == nil {
+			if r.spoken, err = sessions.settle(ctx); err == nil {
 				got, err = next(ctx, r, o)
 			}
 			return err

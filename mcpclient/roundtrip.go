@@ -47,7 +47,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	w.number(r)
 	l, e := w.peer.link.Load(), r.in
 	if e == nil {
-		r.spoken, r.refusal = w.peer.era.Load(), 0
+		r.spoken, r.refusal = cmp.Or(r.spoken, w.peer.era.Load()), 0
 		e = r.spoken.era
 	}
 	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {

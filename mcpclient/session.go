@@ -49,8 +49,19 @@ func lostSession(err error) (id string, ok bool) {
 	return lost.LostSession(), true
 }
 
-// settle waits while a session or connection begins, regardless of the outcome.
-func (s *sessions) settle(ctx context.Context) error { return s.renewals.Settle(ctx) }
+// settle waits while a session or connection begins, regardless of the outcome. It returns the
+// era to use, which is not one that a handshake still tries.
+func (s *sessions) settle(ctx context.Context) (*eraBox, error) {
+	for {
+		if err := s.renewals.Settle(ctx); err != nil {
+			return nil, err
+		}
+		era := s.era.Load()
+		if !s.renewals.UnderWay() && era == s.era.Load() || s.renewals.Within(ctx) || !s.life.IsOpen() {
+			return era, nil
+		}
+	}
+}
 
 // resend is called for a request that failed with err after so many resends. If the server had
 // forgotten the session it begins a new one; if the connection was lost it waits for the next.

@@ -57,7 +57,7 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	var began time.Time
 	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
 	err := backoff.Loop(s.ctx, relisten, func() error {
-		_ = l.sessions.settle(s.ctx)
+		_, _ = l.sessions.settle(s.ctx)
 		began = time.Now()
 		return l.listenOnce(s, o)
 	}, func(f *backoff.Failure) error {

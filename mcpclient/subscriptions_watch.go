@@ -58,7 +58,7 @@ func (l *subscriptions) unwatch(s *Subscription) {
 func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions, sessions resender) error {
 	r := &request{method: "resources/subscribe"} // counts how often that happens
 	for resends := 0; ; resends++ {
-		if err := sessions.settle(ctx); err != nil {
+		if _, err := sessions.settle(ctx); err != nil {
 			return err
 		}
 		err := l.watchInTurn(ctx, uris, o)
