@@ -4,17 +4,11 @@ import (
 	"context"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
-	// go test must know the files that its result depends on.
 	"github.com/mcpchain/mcpchain/internal/check"
-	_ "github.com/mcpchain/mcpchain/mcpclient"
-	_ "github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
 // selections are the runs of the suite. Together they have every scenario for
@@ -43,7 +37,8 @@ var must = map[string]string{
 // of its revisions. No check may fail or warn, and each run must make some.
 func TestConformance(t *testing.T) {
 	s := install(t)
-	client := build(t)
+	client, err := os.Executable()
+	check.Must(t, err)
 	listed := s.scenarios(t)
 	if len(listed) != len(selections) {
 		t.Errorf("the suite lists scenarios for %q, want no more and no less than the selections", slices.Sorted(maps.Keys(listed)))
@@ -89,23 +84,4 @@ func wantAll(t *testing.T, outcomes map[string]*outcome, names []string) {
 			t.Errorf("%s was not run", name)
 		}
 	}
-}
-
-// build builds the client.
-func build(t *testing.T) string {
-	sources, err := filepath.Glob("client/*.go")
-	check.Must(t, err)
-	for _, s := range sources {
-		if _, err := os.Stat(s); err != nil { // go test sees it and runs again when it changes
-			t.Fatal(err)
-		}
-	}
-	client := filepath.Join(t.TempDir(), "client")
-	if runtime.GOOS == "windows" {
-		client += ".exe"
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", client, "./client").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return client
 }

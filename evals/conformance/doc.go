@@ -1,5 +1,5 @@
-// Package conformance runs the official conformance suite of the protocol against the client in the
-// folder client. One command installs the suite and a suitable Node.js, by the lock file in
+// Package conformance runs the official conformance suite of the protocol against mcpclient: the test binary is also the
+// client that the suite starts. One command installs the suite and a suitable Node.js, by the lock file in
 // testdata, and runs every scenario for clients:
 //
 //	go test -v ./evals/conformance

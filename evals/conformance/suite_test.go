@@ -28,7 +28,8 @@ func install(t *testing.T) suite {
 
 func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Node(), append([]string{s.Module("@modelcontextprotocol/conformance/dist/index.js")}, args...)...)
-	cmd.WaitDelay = 5 * time.Second // for its clients
+	cmd.Env = append(os.Environ(), testenv.Role(asClient)) // its clients are this program again
+	cmd.WaitDelay = 5 * time.Second                        // for them
 	return cmd
 }
 

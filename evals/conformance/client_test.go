@@ -1,8 +1,4 @@
-// Command client is the client that the official conformance suite of the protocol runs against its
-// servers. The suite starts it with the URL of a server as the last argument and names the scenario
-// in MCP_CONFORMANCE_SCENARIO. It tests mcpclient's behaviour: the program only performs the steps
-// of a scenario.
-package main
+package conformance
 
 import (
 	"context"
@@ -12,18 +8,29 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func main() {
-	if err := run(os.Args, os.Getenv); err != nil {
-		fmt.Fprintln(os.Stderr, "client:", err)
-		os.Exit(1)
-	}
+// asClient is the role of a process that is the client of one scenario. The suite starts it with the URL of a server as the
+// last argument, and names the scenario in MCP_CONFORMANCE_SCENARIO. It tests mcpclient's behaviour: the client only performs
+// the steps of the scenario.
+const asClient = "client"
+
+// TestMain lets the test binary be the client.
+func TestMain(m *testing.M) {
+	testenv.Main(m, map[string]func() int{asClient: func() int {
+		if err := perform(os.Args, os.Getenv); err != nil {
+			fmt.Fprintln(os.Stderr, "client:", err)
+			return 1
+		}
+		return 0
+	}})
 }
 
 // scenario performs the client's steps in a scenario of the suite.
@@ -53,7 +60,8 @@ var scenarios = map[string]scenario{
 	"sep-2640-client-verify-frontmatter":  loadSkills,
 }
 
-func run(args []string, env func(string) string) error {
+// perform plays the scenario of the environment against the server of the last argument.
+func perform(args []string, env func(string) string) error {
 	name := env("MCP_CONFORMANCE_SCENARIO")
 	play, ok := scenarios[name]
 	protected := strings.HasPrefix(name, "auth/")
