@@ -1,8 +1,18 @@
 package hosting
 
 import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 )
 
 // Old runs are deleted soon after their time, and not more often than every second.
@@ -14,4 +24,45 @@ func TestTidyEvery(t *testing.T) {
 			t.Errorf("kept %v: got %v, want %v", kept, got, want)
 		}
 	}
+}
+
+// TestTidy deletes runs whose last change is long ago, and no others.
+func TestTidy(t *testing.T) {
+	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: db.Runs}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"old", "new"} {
+		if _, err := a.Run(t.Context(), agent.Text("hi"), agent.In(id), agent.ForTenant("Ada")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3 * time.Hour).Nanoseconds()); err != nil {
+		t.Fatal(err)
+	}
+	log := &told{lines: make(chan string, 10)}
+	stop := Tidy(db.Runs, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
+	if line := <-log.lines; !strings.Contains(line, `"runs were deleted" runs=1`) {
+		t.Errorf("got the log %s", line)
+	}
+	stop()
+	if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"}); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("got %v, want that the old one is deleted", err)
+	}
+	if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "new"}); err != nil {
+		t.Errorf("the new one: %v", err)
+	}
+}
+
+// told passes lines of a log on.
+type told struct{ lines chan string }
+
+func (l *told) Write(p []byte) (int, error) {
+	l.lines <- string(p)
+	return len(p), nil
 }

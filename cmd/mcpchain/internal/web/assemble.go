@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
@@ -58,7 +57,6 @@ func (a *app) close() (err error) {
 // parts are what conversations need.
 type parts struct {
 	db        *database.DB
-	store     *keep.Store
 	users     site.SignIn
 	model     *hosting.Model
 	prices    *price.Table
@@ -95,8 +93,9 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 		return nil, err
 	}
 	a.later(p.db.Close)
-	if p.store, err = a.store(ctx, o, p.db); err != nil {
-		return nil, err
+	if o.kept > 0 {
+		stop := hosting.Tidy(p.db.Runs, o.kept, o.logger)
+		a.later(func() error { stop(); return nil })
 	}
 	if p.users, err = a.signIn(ctx, o, p.db.DB); err != nil {
 		return nil, err
@@ -127,13 +126,11 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 // converse returns the service of conversations. From now on, windows are told of changes.
 func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
 	opts := talk.Options{
-		Model: p.model.LLM, Store: p.store, Tools: []adapter.Source{p.servers.tools}, Personal: p.personal, Rules: p.decisions, Prices: p.prices,
+		Model: p.model.LLM, Store: p.db.Runs, Tools: []adapter.Source{p.servers.tools}, Personal: p.personal, Rules: p.decisions, Prices: p.prices,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
 		Limits: run.Limits{Tokens: int64(o.tokens)},
 		Shared: func() any { return p.servers.shown(p.model.Name, o.config) },
-		Room: func(ctx context.Context, user string, begins bool) error {
-			return p.store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
-		},
+		Room:   func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db.DB, user, begins) },
 		Logger: o.logger,
 	}
 	if a.frames != nil {
@@ -195,17 +192,6 @@ func (c *changes) ofAccess(ctx context.Context, user, server string, signedIn bo
 	if err := s.SignedIn(ctx, user, server); err != nil && ctx.Err() == nil {
 		c.logger.Error("calls that wait for a sign-in do not continue", "server", server, "error", err)
 	}
-}
-
-// store opens the store of conversations. With -keep, old ones are deleted until the program ends.
-func (a *app) store(ctx context.Context, o *options, db *database.DB) (*keep.Store, error) {
-	store, err := keep.New(ctx, db.DB, db.Runs)
-	if err != nil || o.kept == 0 {
-		return store, err
-	}
-	stop := hosting.Tidy(store, o.kept, o.logger)
-	a.later(func() error { stop(); return nil })
-	return store, nil
 }
 
 // signIn returns the sign-in for people.
