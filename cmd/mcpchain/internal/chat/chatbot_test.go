@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -46,15 +47,15 @@ Before that you asked: Show me a picture
 		if r["time"] == "" {
 			t.Errorf("no time: %v", r)
 		}
-		switch r["event"] {
+		switch r["type"] {
 		case "tool_start":
-			got = append(got, "tool_start "+r["server"].(string)+" "+r["tool"].(string))
-		case "sampling":
-			got = append(got, "sampling "+r["server"].(string)+" "+r["tool"].(string)+": "+r["text"].(string))
-		case "elicitation":
-			got = append(got, "elicitation "+r["server"].(string)+" "+r["tool"].(string)+": "+r["action"].(string))
-		case "progress":
-			got = append(got, "progress "+r["message"].(string))
+			got = append(got, fmt.Sprint("tool_start ", r["server"], " ", r["tool"]))
+		case "sampling_end":
+			got = append(got, fmt.Sprint("sampling ", r["server"], " ", at(r, "call", "tool"), ": ", at(r, "result", "content", "text")))
+		case "elicitation_end":
+			got = append(got, fmt.Sprint("elicitation ", r["server"], " ", at(r, "call", "tool"), ": ", at(r, "result", "action")))
+		case "tool_progress":
+			got = append(got, fmt.Sprint("progress ", at(r, "progress", "message")))
 		case "answer":
 			got = append(got, "answer")
 		}
@@ -80,6 +81,15 @@ func inOrder(events []string) []string {
 	return events
 }
 
+// at returns a member of nested objects, nil if there is none.
+func at(v any, names ...string) any {
+	for _, name := range names {
+		object, _ := v.(map[string]any)
+		v = object[name]
+	}
+	return v
+}
+
 func readTrace(t *testing.T, path string) []map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -99,10 +109,10 @@ func readTrace(t *testing.T, path string) []map[string]any {
 
 func TestTraceIsAppended(t *testing.T) {
 	t.Parallel()
-	path := write(t, "trace.jsonl", `{"event":"old"}`+"\n")
+	path := write(t, "trace.jsonl", `{"type":"old"}`+"\n")
 	converse(t, "", "-trace", path, "-prompt", "hello")
 	records := readTrace(t, path)
-	if len(records) < 3 || records[0]["event"] != "old" || records[len(records)-1]["event"] != "answer" {
+	if len(records) < 3 || records[0]["type"] != "old" || records[len(records)-1]["type"] != "answer" {
 		t.Errorf("got %v, want the old record, new ones, and the answer at the end", records)
 	}
 }

@@ -123,7 +123,7 @@ func TestEditor(t *testing.T) {
 	m.await("The result: 1 + 2 = 3.")
 	m.leave()
 	for _, r := range readTrace(t, path) {
-		if got := r["text"]; r["event"] == "question" && got != "What is 1 plus 2?[2J\nand why?" {
+		if got := r["text"]; r["type"] == "question" && got != "What is 1 plus 2?[2J\nand why?" {
 			t.Errorf("got the question %q", got)
 		}
 	}

@@ -144,7 +144,7 @@ func TestPaste(t *testing.T) {
 	m.leave()
 	var questions []string
 	for _, r := range readTrace(t, path) {
-		if r["event"] == "question" {
+		if r["type"] == "question" {
 			questions = append(questions, r["text"].(string))
 		}
 	}
@@ -229,8 +229,8 @@ func TestFormOnScreen(t *testing.T) {
 	}
 	m.leave()
 	for _, r := range readTrace(t, path) {
-		if r["event"] == "elicitation" && r["content"].(map[string]any)["time"] != "19:30" {
-			t.Errorf("got %v, want the time as it was corrected", r["content"])
+		if content := at(r, "answer", "content"); r["type"] == "answer_end" && at(content, "time") != "19:30" {
+			t.Errorf("got %v, want the time as it was corrected", content)
 		}
 	}
 }

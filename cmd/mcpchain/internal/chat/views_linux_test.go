@@ -161,7 +161,7 @@ func TestViewOnScreen(t *testing.T) {
 	}
 	calls := 0
 	for _, r := range readTrace(t, cmd.Dir+"/trace.jsonl") {
-		if r["event"] == "view_call" && r["tool"] == "pin" {
+		if r["type"] == "view_call" && r["tool"] == "pin" {
 			calls++
 		}
 	}

@@ -207,7 +207,7 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con := s.Screen
 	reached := 0
 	for _, server := range servers {
-		s.Trace.write(traceLine{Event: "server", Server: server.Name, Error: errorText(server.Err)})
+		s.Trace.write(traceLine{Type: "server", Server: server.Name, Error: errorText(server.Err)})
 		if errors.Is(server.Err, adapter.ErrConnecting) {
 			con.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
 			reached++

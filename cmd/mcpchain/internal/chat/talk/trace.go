@@ -1,7 +1,6 @@
 package talk
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
 // Trace appends events to a file, one JSON object on each line. A nil Trace writes nothing. Its methods may be called
@@ -20,33 +18,18 @@ type Trace struct {
 	err  error // the first failure to write
 }
 
-// traceLine is a line of a trace. Event is server, question, model_call, approval, tool_start, progress, tool_end,
-// view_call, sampling, elicitation, server_lost, answer or error.
+// traceLine is a line about what is not an event of the agent. Type is server, question, view_call or error.
 type traceLine struct {
-	Event string    `json:"event"`
-	Time  time.Time `json:"time"`
-	Turn  int       `json:"turn,omitempty"` // of the conversation, from 1
+	Type string    `json:"type"`
+	Time time.Time `json:"time"`
+	Turn int       `json:"turn,omitempty"` // of the conversation, from 1
 
 	Server    string `json:"server,omitempty"`
 	Tool      string `json:"tool,omitempty"`
 	ID        string `json:"id,omitempty"` // of the tool call
 	Arguments any    `json:"arguments,omitempty"`
 
-	Model     string   `json:"model,omitempty"`
-	Message   string   `json:"message,omitempty"` // the text of a question or a notice
-	Text      string   `json:"text,omitempty"`    // the text of an answer
-	ToolCalls []string `json:"tool_calls,omitempty"`
-	Input     int      `json:"input_tokens,omitempty"`
-	Output    int      `json:"output_tokens,omitempty"`
-	Stop      string   `json:"stop_reason,omitempty"`
-
-	Progress *float64 `json:"progress,omitempty"`
-	Total    *float64 `json:"total,omitempty"`
-
-	Action  string         `json:"action,omitempty"` // accept, decline or cancel; allow or deny
-	Content map[string]any `json:"content,omitempty"`
-	Media   int            `json:"media,omitempty"` // images and sounds of a result
-
+	Text     string  `json:"text,omitempty"`
 	IsError  bool    `json:"is_error,omitempty"`
 	Error    string  `json:"error,omitempty"`
 	Duration float64 `json:"duration_ms,omitempty"`
@@ -65,13 +48,17 @@ func OpenTrace(path string) (*Trace, error) {
 	return &Trace{file: f}, nil
 }
 
-// write writes a line with the current time. The conversation continues after a failure, which Close returns.
+// write writes a line with the current time.
 func (t *Trace) write(r traceLine) {
+	r.Time = time.Now()
+	t.append(json.Marshal(r))
+}
+
+// append writes a line, unless it could not be made. The conversation continues after a failure, which Close returns.
+func (t *Trace) append(line []byte, err error) {
 	if t == nil {
 		return
 	}
-	r.Time = time.Now()
-	line, err := json.Marshal(r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
@@ -98,93 +85,17 @@ func (t *Trace) Close() error {
 	return nil
 }
 
-// event writes an event of the agent in a turn of the conversation.
+// event writes an event of the agent, unless other events have all of its text. The error of a tool follows on a line of its
+// own: the model gets less of it.
 func (t *Trace) event(turn int, e agent.Event) {
-	if r, ok := traceOf(e); ok {
-		r.Turn = turn
-		t.write(r)
+	switch e.(type) {
+	case *agent.TextDelta, *agent.ReasoningDelta, *agent.TurnEnd:
+	default:
+		t.append(agent.MarshalEvent(e))
 	}
-}
-
-// traceOf returns the line for an event, false if it is not traced.
-func traceOf(e agent.Event) (traceLine, bool) {
-	switch e := e.(type) {
-	case *agent.ModelEnd:
-		r := traceLine{
-			Event: "model_call", Model: e.Model, Text: e.Text, Stop: e.StopReason,
-			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: screen.Milliseconds(e.Duration),
-		}
-		for _, c := range e.ToolCalls {
-			r.ToolCalls = append(r.ToolCalls, c.Name)
-		}
-		return r, true
-	case *agent.ApprovalDecided:
-		r := callLine("approval", &e.Call)
-		r.Action, r.Text, r.Duration = "deny", e.Decision.Reason, screen.Milliseconds(e.Duration)
-		if e.Decision.Allow {
-			r.Action = "allow"
-		}
-		return r, true
-	case *agent.ToolStart:
-		return callLine("tool_start", &e.Call), true
-	case *agent.ToolProgress:
-		r := callLine("progress", &e.Call)
-		r.Arguments = nil
-		r.Progress, r.Total, r.Message = &e.Progress.Progress, e.Progress.Total, e.Progress.Message
-		return r, true
-	case *agent.ToolEnd:
-		r := callLine("tool_end", &e.Call)
-		r.Arguments = nil
-		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), screen.Milliseconds(e.Duration)
-		r.Error = errorText(e.Result.Err)
-		return r, true
-	case *agent.ReplyEnd:
-		if e.Question.Elicit == nil {
-			return traceLine{}, false
-		}
-		r := traceLine{Event: "elicitation", Server: e.Question.Server, Tool: e.Question.Tool, ID: e.Question.Call}
-		r.Message, r.Error, r.Duration = e.Question.Elicit.Message, errorText(e.Err), screen.Milliseconds(e.Duration)
-		if e.Reply != nil {
-			if result, err := e.Question.Elicited(*e.Reply); err == nil {
-				r.Action, r.Content = result.Action, result.Content
-			}
-		}
-		return r, true
-	case *agent.ElicitationEnd:
-		r := requestLine("elicitation", e.Server, e.Call)
-		r.Message, r.Error, r.Duration = e.Params.Message, errorText(e.Err), screen.Milliseconds(e.Duration)
-		if e.Result != nil {
-			r.Action, r.Content = e.Result.Action, e.Result.Content
-		}
-		return r, true
-	case *agent.SamplingEnd:
-		r := requestLine("sampling", e.Server, e.Call)
-		r.Message, r.Error, r.Duration = screen.MessagesText(e.Params.Messages), errorText(e.Err), screen.Milliseconds(e.Duration)
-		if e.Result != nil {
-			r.Model, r.Stop, r.Text = e.Result.Model, e.Result.StopReason, screen.ContentText(e.Result.Content)
-		}
-		return r, true
-	case *agent.ServerLost:
-		return traceLine{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
-	case *agent.Output:
-		return traceLine{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
+	if e, ok := e.(*agent.ToolEnd); ok && e.Result.Err != nil {
+		t.write(traceLine{Type: "error", Turn: turn, Server: e.Server, Tool: e.Tool, ID: e.ID, Error: e.Result.Err.Error()})
 	}
-	return traceLine{}, false
-}
-
-// callLine returns a line about a tool call.
-func callLine(event string, c *agent.Call) traceLine {
-	return traceLine{Event: event, Server: c.Server, Tool: cmp.Or(c.Tool, c.Name), ID: c.ID, Arguments: screen.Arguments(c.Arguments)}
-}
-
-// requestLine returns a line about a server's request during a call, which may be nil.
-func requestLine(event, server string, c *agent.Call) traceLine {
-	if c == nil {
-		return traceLine{Event: event, Server: server}
-	}
-	r := callLine(event, c)
-	r.Server, r.Arguments = server, nil
-	return r
 }
 
 func errorText(err error) string {

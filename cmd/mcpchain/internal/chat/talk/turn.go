@@ -18,7 +18,7 @@ import (
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	s.turnCount++
 	s.attachViewContext(&question)
-	s.Trace.write(traceLine{Event: "question", Turn: s.turnCount, Text: questionText(question)})
+	s.Trace.write(traceLine{Type: "question", Turn: s.turnCount, Text: questionText(question)})
 	return s.showTurn(ctx, []run.Message{question}, s.runTurn(ctx, question))
 }
 
@@ -70,7 +70,7 @@ func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, er
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
 	}
-	s.Trace.write(traceLine{Event: "error", Turn: s.turnCount, Error: err.Error()})
+	s.Trace.write(traceLine{Type: "error", Turn: s.turnCount, Error: err.Error()})
 	note := "(no answer: the turn failed)"
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
