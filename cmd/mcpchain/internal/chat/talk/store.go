@@ -134,29 +134,22 @@ func (s *Session) folderNote(state *ledger.State) string {
 	}
 }
 
-// newest returns the newest conversation of this folder, or else the newest one whose folder is not known.
+// newest returns the newest conversation of this folder.
 func (s *Session) newest(ctx context.Context) (run.Head, error) {
 	heads, err := s.newestHeads(ctx, maxSearched)
 	if err != nil {
 		return run.Head{}, err
 	}
-	var old *run.Head
-	for i, head := range heads {
+	for _, head := range heads {
 		state, err := s.load(ctx, head.Key)
 		switch {
 		case ctx.Err() != nil:
 			return head, context.Cause(ctx)
-		case err != nil: // what cannot be read is passed over
-		case folderOf(state) == s.Folder:
+		case err == nil && folderOf(state) == s.Folder: // what cannot be read is passed over
 			return head, nil
-		case folderOf(state) == "" && old == nil:
-			old = &heads[i]
 		}
 	}
-	if old == nil {
-		return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N continues one")
-	}
-	return *old, nil
+	return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N continues one")
 }
 
 // numberedHeads returns the conversations whose numbers the person knows: the last list, or else the newest ones.

@@ -88,6 +88,9 @@ func (t *Trace) Close() error {
 // event writes an event of the agent, unless other events have all of its text. The error of a tool follows on a line of its
 // own: the model gets less of it.
 func (t *Trace) event(turn int, e agent.Event) {
+	if t == nil {
+		return
+	}
 	switch e.(type) {
 	case *agent.TextDelta, *agent.ReasoningDelta, *agent.TurnEnd:
 	default:
