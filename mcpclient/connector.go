@@ -74,7 +74,7 @@ func (c *connector) beginSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	before, start := c.era.Load(), time.Now()
-	server, err := c.negotiator.handshake(ctx)
+	server, err := c.negotiator.handshake(ctx, before.era)
 	switch {
 	case err == nil:
 		c.server.Store(server)

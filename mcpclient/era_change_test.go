@@ -358,3 +358,131 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 		})
 	}
 }
+
+// While a server is probed, its era is unknown: the server below refuses the probe, and stays modern. What the
+// client does meanwhile belongs to the modern era.
+func TestUseDuringAProbe(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		asked, probed := make(chan struct{}), make(chan struct{})
+		odd := true
+		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
+			switch {
+			case m.Method == "initialize":
+				odd = false
+				<-probed
+				w.WriteHeader(http.StatusBadGateway)
+			case m.Params.Name == "slow":
+				<-asked
+				a.answer(w, http.StatusOK, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, m.ID)
+			case m.Params.Name == "odd", m.Method == "server/discover" && odd:
+				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32000,"message":"odd"`))
+			default:
+				return false
+			}
+			return true
+		}
+		call := func(tool string) <-chan error {
+			return background(func() error { return check.Err(c.CallTool(t.Context(), tool, nil, mcpclient.WithManualInput())) })
+		}
+		slow := call("slow")
+		synctest.Wait()
+		refused := call("odd")
+		synctest.Wait()
+		pinged := background(func() error { return c.Ping(t.Context()) })
+		subscription := background(func() error { return check.Err(c.Subscribe(t.Context(), onTools)) })
+		synctest.Wait()
+		close(asked)
+		wantError[*mcp.InputRequired](t, <-slow)
+		close(probed)
+		wantError[*mcp.RPCError](t, <-refused)
+		check.Must(t, <-pinged)
+		check.Must(t, <-subscription)
+		check.Equal(t, "streams", len(a.streams), 1)
+	})
+}
+
+// A subscription that is refused while another call finds out the era ends as one of another era.
+func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		s := subscribed(t, t.Context(), c, onTools)
+		refuse, begin := make(chan struct{}), make(chan struct{})
+		a.before = func(_ http.ResponseWriter, _ *http.Request, m message) bool {
+			switch m.Method {
+			case "subscriptions/listen":
+				<-refuse
+			case "notifications/initialized":
+				<-begin
+			}
+			return false
+		}
+		a.become(mcp.Revision20251125)
+		time.Sleep(10 * time.Second) // the subscription asks again
+		called := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
+		synctest.Wait()
+		close(refuse)
+		synctest.Wait()
+		close(begin)
+		check.Must(t, <-called)
+		for change, err := range s.Changes(t.Context()) {
+			wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
+		}
+	})
+}
+
+// A modern server is not asked to watch a resource, nor to stop that.
+func TestSubscribeToAnUpdatedServer(t *testing.T) {
+	withChangingServer(t, mcp.Revision20251125, mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		before := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///a"}})
+		a.become(mcp.Revision20260728)
+		after := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///b"}})
+		check.Must(t, before.Close())
+		check.Must(t, after.Close())
+		synctest.Wait()
+		listening, _ := a.seen("subscriptions/listen")
+		watching, _ := a.seen("resources/subscribe")
+		left, _ := a.seen("resources/unsubscribe")
+		check.Same(t, "requests", []int{listening, watching, left}, []int{1, 2, 0})
+	})
+}
+
+// A call that is sent again to an updated server has the headers that the new server wants.
+func TestParamHeadersOfAnUpdatedServer(t *testing.T) {
+	withChangingServer(t, mcp.Revision20251125, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
+			modern := r.Header.Get("Mcp-Protocol-Version") == mcp.Revision20260728
+			switch {
+			case modern && m.Method == "tools/list":
+				a.answer(w, http.StatusOK, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}}]}}`, m.ID)
+			case modern && m.Method == "tools/call" && r.Header.Get("Mcp-Param-S") == "":
+				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32020,"message":"S is missing"`))
+			default:
+				return false
+			}
+			return true
+		}
+		a.become(mcp.Revision20260728)
+		check.Must(t, check.Err(c.CallTool(t.Context(), "a", map[string]string{"s": "v"})))
+	})
+}
+
+// An answer is read by the revision of its request, even if the server was rolled back meanwhile.
+func TestTaskAnsweredAsTheEraChanges(t *testing.T) {
+	opts := mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}
+	withChangingServer(t, mcp.Revision20260728, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		rolledBack := make(chan struct{})
+		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
+			if m.Method != "tasks/get" {
+				return false
+			}
+			<-rolledBack
+			a.answer(w, http.StatusOK, `{"jsonrpc":"2.0","id":%s,"result":{"taskId":"t","status":"completed","result":{"content":[]},"createdAt":"2027-01-01T00:00:00Z","lastUpdatedAt":"2027-01-01T00:00:00Z","ttlMs":null}}`, m.ID)
+			return true
+		}
+		waited := background(func() error { return check.Err(c.Task("t", "a").Wait(t.Context())) })
+		synctest.Wait()
+		a.become(mcp.Revision20251125)
+		callText(t, t.Context(), c, "a", "a")
+		close(rolledBack)
+		check.Must(t, <-waited)
+	})
+}

@@ -37,9 +37,6 @@ type eras struct {
 // resend is called for a request that failed with err. It reports whether to send the request
 // again, because the server now speaks another era, and otherwise returns the error of the call.
 func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.spoken == nil { // a subscription, which ends with its era
-		r.spoken = e.era.Load()
-	}
 	if r.crossed || e.forced || e.link.Load().exchange == nil {
 		return false, err
 	}
@@ -100,7 +97,9 @@ func doubts(r *request, err error) bool {
 func (e *eras) cross(r *request, err error) (again bool, _ error) {
 	now := e.current()
 	switch {
-	case r.session != nil || r.answers != nil || r.task || r.method == "subscriptions/listen":
+	case r.method == "subscriptions/listen", r.method == "resources/subscribe":
+		return false, errOtherEra
+	case r.session != nil || r.answers != nil || r.task:
 		return false, fmt.Errorf("%w (the server speaks %s now: %w)", err, now.name(), errCrossed)
 	case !repeatable(r.method) && !r.declined(err):
 		return false, fmt.Errorf("%w (the server speaks %s now; the request was not sent again, as it may have run)", err, now.name())

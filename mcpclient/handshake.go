@@ -15,25 +15,24 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// handshake learns who the server is. In the legacy era it agrees on a revision, which may change
-// the era.
-func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
-	if e, ok := n.current().(*legacyEra); ok {
-		return n.initialize(ctx, e.revision)
+// handshake learns who the server is. In the legacy era it agrees on a revision, and sets the era.
+func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) {
+	if e, ok := e.(*legacyEra); ok {
+		return n.initialize(ctx, e)
 	}
-	return n.discover(ctx, n.current())
+	return n.discover(ctx, e)
 }
 
 // initialize introduces the client to a legacy server and requests a revision. The server may choose
 // another, unless the host has forced one.
-func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Server, error) {
-	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), revision...)
+func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server, error) {
+	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), e.revision...)
 	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
 	params := append(append(append(b, `,"clientInfo":`...), n.introduction...), '}')
 	l := n.link.Load()
-	got, err := n.send(ctx, &request{method: "initialize", params: params}, new(callOptions))
+	got, err := n.send(ctx, &request{method: "initialize", params: params, in: e}, new(callOptions))
 	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedBy(rpc)) > 0 {
-		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
 	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}

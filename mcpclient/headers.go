@@ -38,14 +38,16 @@ func ownHeader(shared http.Header) http.Header {
 // is sent once more.
 func withParamHeaders(next sender, tools *toolRegistry) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
-		if r.method != "tools/call" || !tools.mirrors() {
+		if r.method != "tools/call" {
 			return next(ctx, r, o)
 		}
-		if err := r.mirror(tools.of(r.target).headers); err != nil {
-			return response{}, err
+		if tools.mirrors() {
+			if err := r.mirror(tools.of(r.target).headers); err != nil {
+				return response{}, err
+			}
 		}
 		got, err := next(ctx, r, o)
-		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch {
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch || !tools.mirrors() {
 			return got, err
 		}
 		params, worse := tools.relearn(ctx, r.target)

@@ -128,11 +128,12 @@ func withMiddleware(next sender, c *caller) sender {
 		q := c.forMiddleware(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-			r, o, err := q.changed(r, o, given) // copies, because middleware may send them more than once
+			sent, o, err := q.changed(r, o, given) // copies, because middleware may send them more than once
 			if err != nil {
 				return nil, err
 			}
-			got, err = next(ctx, r, o)
+			got, err = next(ctx, sent, o)
+			r.spoken = sent.spoken
 			return got.result, c.scrubbed(err)
 		}
 		raw, err := c.sending(ctx, q)

@@ -93,10 +93,10 @@ func (n *negotiator) recall(ctx context.Context) error {
 func (n *negotiator) again(ctx context.Context) error {
 	era, server := n.era.Load(), n.server.Load()
 	var err error
-	if n.current().has(listenStreams) {
+	if era.has(listenStreams) {
 		err = n.identify(ctx)
 	} else {
-		err = n.updated(ctx)
+		err = n.probe(ctx, n.modern(modernRevisions[0]))
 	}
 	if err != nil {
 		n.era.Store(era)
@@ -107,25 +107,10 @@ func (n *negotiator) again(ctx context.Context) error {
 	return nil
 }
 
-// updated switches to the modern era if a legacy server proves to be modern. The server's
-// requests are still answered meanwhile.
-func (n *negotiator) updated(ctx context.Context) error {
-	probe, bounds := within(ctx, bound.Limits{Idle: n.probeTimeout})
-	defer bounds.Stop()
-	e := n.modern(modernRevisions[0])
-	server, err := n.discover(probe, e)
-	if err != nil {
-		return n.scrubbed(err)
-	}
-	n.era.Store(&eraBox{e})
-	n.server.Store(server)
-	return nil
-}
-
 // identify probes an unknown server. A modern server answers server/discover. After any other
 // answer, or none, the server counts as legacy and gets initialize.
 func (n *negotiator) identify(ctx context.Context) error {
-	probeErr := n.probe(ctx)
+	probeErr := n.probe(ctx, n.current())
 	if probeErr == nil {
 		return nil
 	}
@@ -164,11 +149,12 @@ func (n *negotiator) identify(ctx context.Context) error {
 // errSilent is the error of a probe without an answer in time.
 var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
-// probe sends server/discover. If the server names other revisions it tries one of them, once.
-func (n *negotiator) probe(ctx context.Context) error {
+// probe sends server/discover in a modern era. If the server names other revisions it tries one of
+// them, once.
+func (n *negotiator) probe(ctx context.Context, e era) error {
 	probe, bounds := within(ctx, bound.Limits{Idle: n.probeTimeout}) // time in which the server makes the client wait is not silence
 	defer bounds.Stop()
-	err := n.adopt(probe, n.current())
+	err := n.adopt(probe, e)
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("server/discover: %w", errSilent)
 	}
@@ -183,15 +169,27 @@ func (n *negotiator) probe(ctx context.Context) error {
 	return n.adopt(probe, n.modern(revision))
 }
 
-// adopt sets the era of the client and does its handshake.
+// adopt does the handshake of an era, and sets it. A connection without calls gets it before the
+// handshake, for what the server sends meanwhile.
 func (n *negotiator) adopt(ctx context.Context, e era) error {
-	if e != n.current() {
-		n.era.Store(&eraBox{e})
+	inUse := n.isReady() && n.link.Load().exchange != nil
+	if !inUse {
+		n.set(e)
 	}
-	server, err := n.handshake(ctx)
+	server, err := n.handshake(ctx, e)
 	if err != nil {
 		return n.scrubbed(err)
 	}
+	if e.has(listenStreams) {
+		n.set(e)
+	}
 	n.server.Store(server)
 	return nil
+}
+
+// set sets the era of the client, unless that has it.
+func (n *negotiator) set(e era) {
+	if e != n.current() {
+		n.era.Store(&eraBox{e})
+	}
 }

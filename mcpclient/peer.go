@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"sync/atomic"
@@ -29,6 +30,9 @@ type eraBox struct{ era }
 
 // current returns the era in use.
 func (p *peer) current() era { return p.era.Load().era }
+
+// eraOf returns the era in which a request was sent, the current one if it was not.
+func (p *peer) eraOf(r *request) era { return cmp.Or(r.spoken, p.era.Load()).era }
 
 // isReady reports whether Connect has succeeded.
 func (p *peer) isReady() bool { return p.ready.Load() }

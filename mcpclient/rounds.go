@@ -33,7 +33,7 @@ func withRounds(next sender, limit int, g *gatherer) sender {
 				}
 				return response{}, err
 			}
-			round, err := g.current().inputRequired(r, got.result, quote)
+			round, err := r.spoken.inputRequired(r, got.result, quote)
 			if err != nil || round == nil {
 				got.repeats = rounds.asked + rounds.deferrals
 				return got, err

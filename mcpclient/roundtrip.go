@@ -58,7 +58,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 			return response{}, &unsentError{err}
 		}
 	}
-	flight, err := l.start(ctx, r, o)
+	flight, err := l.start(ctx, e, r, o)
 	if err != nil {
 		return response{}, &unsentError{err}
 	}
@@ -69,7 +69,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 		return response{}, err
 	case err != nil:
 		if sent && !o.quiet && w.peer.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
-			w.tellCancelled(l, flight, context.Cause(ctx).Error())
+			l.tellCancelled(e, flight, context.Cause(ctx).Error())
 		}
 		return response{}, ended(ctx)
 	}
@@ -92,11 +92,11 @@ func (w *roundTripper) number(r *request) {
 
 // start registers a request as awaiting its response. With an error, that of a closed connection, it
 // has no id.
-func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
+func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
 		flight.sent = new(wire.Message)
-		if l.observed && givesCause(r) && l.client.current().answers() {
+		if l.observed && givesCause(r) && e.answers() {
 			flight.ctx, flight.stop = context.WithCancel(ctx)
 		}
 	}
@@ -254,16 +254,16 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 }
 
 // tellCancelled queues notifications/cancelled for a request, if its era has that.
-func (w *roundTripper) tellCancelled(l *link, flight *inFlight, reason string) {
+func (l *link) tellCancelled(e era, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
-	if !w.peer.current().cancels(flight.request, l.exchange != nil) {
+	if !e.cancels(flight.request, l.exchange != nil) {
 		return
 	}
 	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))
 	if err != nil {
 		return
 	}
-	header := w.peer.current().header(&request{method: method})
+	header := e.header(&request{method: method})
 	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 

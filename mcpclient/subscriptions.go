@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -79,6 +80,15 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	if err != nil {
 		return nil, err
 	}
+	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
+	o.progress = nil
+	o.logLevel = "" // a subscription has neither
+	bounded, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
+	defer bounds.Stop()
+	era, err := c.sessions.settle(bounded)
+	if err != nil {
+		return nil, err
+	}
 	asked := announced(&c.server.Load().Capabilities, filter)
 	if c.opts.Protocol.AllowUndeclared {
 		asked = distinct(filter)
@@ -86,15 +96,15 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	if asksNothing(&asked) {
 		return nil, errNoNotices
 	}
-	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
-	o.progress = nil
-	o.logLevel = "" // a subscription has neither
-	s := c.subscriptions.add(context.WithoutCancel(ctx), asked, c.current().has(listenStreams))
-	if s.stream {
+	s := c.subscriptions.add(context.WithoutCancel(ctx), asked, era.has(listenStreams))
+	switch {
+	case s.stream != c.current().has(listenStreams): // it was too late for endOthers
+		err = errOtherEra
+	case s.stream:
 		err = c.subscriptions.listenFor(ctx, s, o)
-	} else {
-		c.standalone.open(ctx)
-		err = c.subscriptions.watchFor(ctx, s, o)
+	default:
+		c.standalone.open(bounded)
+		err = c.subscriptions.watchFor(bounded, s, o)
 	}
 	if err != nil {
 		_ = s.Close()

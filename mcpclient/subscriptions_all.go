@@ -59,8 +59,13 @@ func (l *subscriptions) list() []*Subscription {
 }
 
 // endOthers ends the subscriptions of another era with err. streams says whether the
-// subscriptions of the current era have streams of their own.
+// subscriptions of the current era have streams of their own: such a server watches nothing else.
 func (l *subscriptions) endOthers(streams bool, err error) {
+	if streams {
+		l.mu.Lock()
+		l.told = nil
+		l.mu.Unlock()
+	}
 	for _, s := range l.list() {
 		if s.stream != streams {
 			s.end(err)

@@ -57,9 +57,12 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	var began time.Time
 	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
 	err := backoff.Loop(s.ctx, relisten, func() error {
-		_, _ = l.sessions.settle(s.ctx)
+		var err error
+		if asked.spoken, err = l.sessions.settle(s.ctx); err != nil {
+			return err
+		}
 		began = time.Now()
-		return l.listenOnce(s, o)
+		return l.listenOnce(s, o, asked.spoken)
 	}, func(f *backoff.Failure) error {
 		switch temporary := broken(f.Err); {
 		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.agreed():
@@ -114,8 +117,8 @@ type listening struct {
 	cancel      context.CancelCauseFunc
 }
 
-// listenOnce sends one subscriptions/listen and returns the reason for its end.
-func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
+// listenOnce sends one subscriptions/listen in an era and returns the reason for its end.
+func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, in *eraBox) error {
 	params, err := jsonrpc.EncodeParams(map[string]mcp.SubscriptionFilter{"notifications": s.asked})
 	if err != nil {
 		return err
@@ -140,7 +143,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 		defer silent.Stop()
 		options.listening.heard = func() { silent.Reset(limit) }
 	}
-	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
+	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, in: in.era}
 	if _, err := l.listen(ctx, r, &options); err != nil {
 		return err
 	}
@@ -160,8 +163,8 @@ func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
 // listen sends a subscriptions/listen and returns its result when the server has ended the
 // subscription. It is the last stage of its pipeline.
 func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
-	l, e := w.peer.link.Load(), w.peer.current()
-	flight, err := l.start(ctx, r, o)
+	l, e := w.peer.link.Load(), r.in
+	flight, err := l.start(ctx, e, r, o)
 	if err != nil {
 		return response{}, err
 	}
@@ -172,7 +175,7 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 		return response{}, cause
 	case cause != nil:
 		if sent {
-			w.tellCancelled(l, flight, "")
+			l.tellCancelled(e, flight, "")
 		}
 		return response{}, cause
 	case err != nil:

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
@@ -16,8 +15,6 @@ import (
 
 // watchFor asks a legacy server to watch the resources. Lists are watched without a request.
 func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOptions) error {
-	ctx, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
-	defer bounds.Stop()
 	s.leave = func() { l.unwatch(s) }
 	if err := l.watch(ctx, s.asked.Resources, o, l.sessions); err != nil {
 		return err
@@ -58,10 +55,11 @@ func (l *subscriptions) unwatch(s *Subscription) {
 func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions, sessions resender) error {
 	r := &request{method: "resources/subscribe"} // counts how often that happens
 	for resends := 0; ; resends++ {
-		if _, err := sessions.settle(ctx); err != nil {
+		var err error
+		if r.spoken, err = sessions.settle(ctx); err != nil {
 			return err
 		}
-		err := l.watchInTurn(ctx, uris, o)
+		err = l.watchInTurn(ctx, uris, o)
 		if err == nil {
 			return nil
 		}

@@ -94,15 +94,14 @@ func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, t
 
 // startTask makes a tool call whose result may be a task.
 func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
-	e := s.current()
 	r.task = true
-	r = e.taskRequest(r, ttl)
+	r = s.current().taskRequest(r, ttl)
 	var raw json.RawMessage
 	if err := s.call(ctx, s.by, r, &raw, opts); err != nil {
 		return nil, err
 	}
 	t := s.newTask("", r.target, r.call.ID)
-	state, isTask, err := e.created(raw)
+	state, isTask, err := s.eraOf(r).created(raw)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s", err, s.quote(raw))
@@ -171,10 +170,11 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.call(ctx, t.by, t.request("tasks/get"), &raw, opts); err != nil {
+	r := t.request("tasks/get")
+	if err := t.call(ctx, t.by, r, &raw, opts); err != nil {
 		return polledTask{}, err
 	}
-	task, err := t.current().polled(raw)
+	task, err := t.eraOf(r).polled(raw)
 	if err != nil {
 		return polledTask{}, fmt.Errorf("%w: %s", err, t.quote(raw))
 	}
@@ -299,10 +299,11 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.call(ctx, t.by, t.request("tasks/cancel"), &raw, opts); err != nil {
+	r := t.request("tasks/cancel")
+	if err := t.call(ctx, t.by, r, &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
-	task, err := t.current().polled(raw)
+	task, err := t.eraOf(r).polled(raw)
 	if err == nil && task.state.ID == t.id { // a modern server returns no state yet
 		t.learn(task.state, learned)
 	}

@@ -157,7 +157,7 @@ func (w *roundTripper) sendUnawaited(ctx context.Context, r *request) {
 		return
 	}
 	l, e, o := w.peer.link.Load(), w.peer.current(), new(callOptions)
-	flight, err := l.start(ctx, r, o)
+	flight, err := l.start(ctx, e, r, o)
 	if err != nil {
 		return // there is no server to tell
 	}
