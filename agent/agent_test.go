@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
@@ -276,6 +278,30 @@ func TestNoMessages(t *testing.T) {
 	model := play(says("x"))
 	if _, err := newAgent(t, model, nil).Run(t.Context(), nil); err == nil || len(model.prompts()) > 0 {
 		t.Errorf("error %v after %d model calls, want an error before the first", err, len(model.prompts()))
+	}
+}
+
+// An option of a run that makes no sense is refused by its own name, before anything of the run exists.
+func TestRunRefusesMistakes(t *testing.T) {
+	store := record.NewMemory()
+	for want, option := range map[string]agent.RunOption{
+		"run agent: WithLimits: Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults": agent.WithLimits(run.Limits{Depth: -1}),
+		`run agent: WithLimits: Limits.Cost of "USD" is -1; give a positive value, or 0 for no cost at all`: agent.WithLimits(run.Limits{Cost: map[string]int64{"USD": -1}}),
+		`run agent: WithVar: the value of "lang" is not valid JSON`:                                         agent.WithVar("lang", json.RawMessage("de")),
+		`run agent: WithVar: the value of "empty" is not valid JSON`:                                        agent.WithVar("empty", json.RawMessage{}),
+	} {
+		model := play(says("x"))
+		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
+		if err := errorOf(a.Run(t.Context(), human("go"), agent.In("chat"), option)); err == nil || err.Error() != want || len(model.prompts()) > 0 {
+			t.Errorf("got %v after %d model calls, want %s", err, len(model.prompts()), want)
+		}
+	}
+	if _, err := store.Load(t.Context(), run.Key{ID: "chat"}); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("got %v, want no run", err)
+	}
+	a := newAgent(t, play(says("x")), nil)
+	if _, err := a.Run(t.Context(), human("go"), agent.WithVar("unset", nil)); err != nil {
+		t.Errorf("a variable without a value: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -73,7 +74,15 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	case o.key.ID == "":
 		o.key.ID = "run_" + newKey()
 	}
+	for name, value := range o.vars {
+		if value != nil && !json.Valid(value) {
+			return nil, fmt.Errorf("WithVar: the value of %q is not valid JSON", name)
+		}
+	}
 	limits, err := withDefaults(*o.limits)
+	if err != nil {
+		return nil, fmt.Errorf("WithLimits: %w", err)
+	}
 	o.limits = &limits
-	return o, err
+	return o, nil
 }

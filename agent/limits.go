@@ -33,12 +33,12 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 		}
 	}
 	if l.Parallel < 0 || l.Depth < 0 {
-		return l, errors.New("options: Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
+		return l, errors.New("Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
 	}
 	l.Active, l.Tokens = max(l.Active, 0), max(l.Tokens, 0)
 	for currency, micro := range l.Cost {
 		if micro < 0 {
-			return l, fmt.Errorf("options: Limits.Cost of %q is %d; give a positive value, or 0 for no cost at all", currency, micro)
+			return l, fmt.Errorf("Limits.Cost of %q is %d; give a positive value, or 0 for no cost at all", currency, micro)
 		}
 	}
 	return l, nil

@@ -194,7 +194,7 @@ func (o *Options) withDefaults() (*Options, error) {
 	}
 	var err error
 	if out.Limits, err = withDefaults(out.Limits); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("options: %w", err)
 	}
 	if out.Model.Prices != nil {
 		if err := cost.Check(out.Model.Prices); err != nil {

@@ -128,7 +128,7 @@ func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Re
 				return nil, err
 			}
 		}
-		return &loaded{state: in, replies: replies}, nil
+		return &loaded{state: in, replies: ledger.Dated(replies)}, nil
 	}}
 	return s.events(ctx)
 }

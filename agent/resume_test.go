@@ -161,6 +161,7 @@ func TestResumeState(t *testing.T) {
 	}
 	data, err := json.Marshal(got.State)
 	check(t, err)
+	before := time.Now().Truncate(time.Millisecond)
 	resume := func(answers ...run.Reply) (*agent.Result, error) {
 		state := new(agent.State)
 		check(t, json.Unmarshal(data, state))
@@ -168,6 +169,9 @@ func TestResumeState(t *testing.T) {
 		for e, err := range process(play(says("done"))).ResumeState(t.Context(), state, answers...) {
 			if err != nil {
 				return r, err
+			}
+			if replied, ok := e.(*agent.Replied); ok && replied.Reply.At.Before(before) {
+				t.Errorf("the answer has the time %v, want at least %v", replied.Reply.At, before)
 			}
 			r.Add(e)
 		}
