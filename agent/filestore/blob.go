@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -48,7 +49,7 @@ func (s *directory) blobDir(key run.Key) string {
 // PutBlob implements [record.BlobStore].
 func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	err := s.changeAs(ctx, lease, func(File, tip) error { return s.putBlob(lease.Key, name, data) })
-	return wrap("keep a blob of", lease.Key, err)
+	return subject.Wrap(err, "keep blob %.100q of run %q", name, lease.Key.ID)
 }
 
 // putBlob writes a blob. The caller holds the lock of the run.
@@ -88,11 +89,10 @@ func (s *directory) writeChecked(path string, data []byte) error {
 
 // Blob implements [record.BlobStore].
 func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, wrap("load a blob of", key, err)
+	if err = ctx.Err(); err == nil {
+		data, err = s.readBlob(key, name)
 	}
-	data, err = s.readBlob(key, name)
-	return data, wrap("load a blob of", key, err)
+	return data, subject.Wrap(err, "load blob %.100q of run %q", name, key.ID)
 }
 
 func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {

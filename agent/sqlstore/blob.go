@@ -47,7 +47,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 		_, err = t.exec(ctx, putBlob, num, tenant, name, len(data), sum(data), data)
 		return err
 	})
-	return subject.Wrap(err, "keep a blob of run %q", lease.Key.ID)
+	return subject.Wrap(err, "keep blob %.100q of run %q", name, lease.Key.ID)
 }
 
 // Blob implements [record.BlobStore].
@@ -67,7 +67,7 @@ func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []b
 	case err == nil && sum(data) != want:
 		err = fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, sum(data), want)
 	}
-	return subject.Result(data, err, "load a blob of run %q", key.ID)
+	return subject.Result(data, err, "load blob %.100q of run %q", name, key.ID)
 }
 
 // Blobs implements [record.BlobStore].

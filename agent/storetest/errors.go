@@ -43,16 +43,23 @@ func namesRun(t *trial) {
 	})
 }
 
-// blobsNameRun is namesRun for the methods of a [record.BlobStore].
+// blobsNameRun is namesRun for the methods of a [record.BlobStore], whose errors contain the name of the blob, too.
 func blobsNameRun(t *trial) {
 	b, key := t.blobs(), run.Key{Tenant: "acme", ID: "run-4711"}
 	lease := t.create(begin(key), held)
-	t.name(key, map[string]error{
-		"put without a lease":    b.PutBlob(t.Context(), record.Lease{Key: key, Epoch: lease.Epoch + 1}, "a", nil),
-		"put without a name":     b.PutBlob(t.Context(), lease, "", nil),
-		"put what is too large":  b.PutBlob(t.Context(), lease, "a", make([]byte, record.MaxBlob+2<<10)),
-		"load what was not kept": errorOf(b.Blob(t.Context(), key, "a")),
-	})
+	errs := map[string]error{
+		"put without a lease":    b.PutBlob(t.Context(), record.Lease{Key: key, Epoch: lease.Epoch + 1}, "kept-1", nil),
+		"put what is too large":  b.PutBlob(t.Context(), lease, "kept-1", make([]byte, record.MaxBlob+2<<10)),
+		"load what was not kept": errorOf(b.Blob(t.Context(), key, "kept-1")),
+		"load from no run":       errorOf(b.Blob(t.Context(), run.Key{Tenant: "other", ID: key.ID}, "kept-1")),
+	}
+	for what, err := range errs {
+		if err != nil && !strings.Contains(err.Error(), "kept-1") {
+			t.Errorf("%s: got %q, want the name of the blob in it", what, err)
+		}
+	}
+	errs["put without a name"] = b.PutBlob(t.Context(), lease, "", nil)
+	t.name(key, errs)
 }
 
 // name checks that errors contain the id of a run once.

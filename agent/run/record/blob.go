@@ -123,7 +123,7 @@ func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 
 // PutBlob implements [BlobStore].
 func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
-	return m.leased(ctx, "keep a blob of", lease, func(k *kept) error {
+	return m.leased(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(k *kept) error {
 		var ofTenant int64
 		for key, other := range m.runs {
 			if key.Tenant == lease.Key.Tenant {
@@ -145,7 +145,7 @@ func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []b
 
 // Blob implements [BlobStore].
 func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
-	err = m.with(ctx, "load a blob of", key, func(k *kept) (err error) {
+	err = m.with(ctx, fmt.Sprintf("load blob %.100q of", name), key, func(k *kept) (err error) {
 		var ok bool
 		if data, ok = k.blobs[name]; !ok {
 			err = ErrNoBlob
@@ -153,7 +153,7 @@ func (m *memory) Blob(ctx context.Context, key run.Key, name string) (data []byt
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {
-		err = subject.Wrap(ErrNoBlob, "load a blob of run %q", key.ID)
+		err = subject.Wrap(ErrNoBlob, "load blob %.100q of run %q", name, key.ID)
 	}
 	return data, err
 }
@@ -200,7 +200,7 @@ func (s *sealedBlobs) Blob(ctx context.Context, key run.Key, name string) ([]byt
 	}
 	data, err := s.keys.of(key).unseal("blob", name, box)
 	if err != nil {
-		return nil, fmt.Errorf("load blob %q of run %q: %w", name, key.ID, damaged(err))
+		return nil, fmt.Errorf("load blob %.100q of run %q: %w", name, key.ID, damaged(err))
 	}
 	return data, nil
 }
