@@ -195,6 +195,21 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 	}
 }
 
+// The version of Azure's API is not a secret, and people have to see which one is refused.
+func TestVersionInErrors(t *testing.T) {
+	cfg := openai.DefaultAzureConfig(testKey, "https://memhttp.test")
+	cfg.APIVersion = "2031-01-01"
+	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(400)
+		fmt.Fprintf(w, `{"error":{"message":"the value %s of api-version is not known"}}`, r.FormValue("api-version"))
+	})
+	cfg.HTTPClient = h.Client()
+	c, err := New(cfg, nil)
+	check.Must(t, err)
+	_, err = c.Complete(t.Context(), hello())
+	check.Text(t, err, "the value 2031-01-01 of api-version is not known")
+}
+
 type doerFunc func(*http.Request) (*http.Response, error)
 
 func (f doerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }

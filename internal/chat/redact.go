@@ -43,8 +43,10 @@ func newRedactor(req *http.Request) *redactor {
 			secrets = append(secrets, value, token)
 		}
 	}
-	for _, values := range req.URL.Query() {
-		secrets = append(secrets, values...)
+	for name, values := range req.URL.Query() {
+		if name != "api-version" { // of Azure, which people have to see
+			secrets = append(secrets, values...)
+		}
 	}
 	if user := req.URL.User; user != nil {
 		password, _ := user.Password()
