@@ -43,8 +43,6 @@ func newArea() textarea.Model {
 	area.SetVirtualCursor(false)
 	area.SetStyles(textarea.Styles{Cursor: textarea.CursorStyle{Shape: tea.CursorBlock}})
 	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
-	area.KeyMap.LinePrevious = key.NewBinding(key.WithKeys("up"))
-	area.KeyMap.LineNext = key.NewBinding(key.WithKeys("down"))
 	return area
 }
 
@@ -127,7 +125,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 		}
 		switch msg.String() {
 		case "up", "ctrl+p":
-			if e.area.Line() > 0 {
+			if e.area.Line() > 0 || e.area.LineInfo().RowOffset > 0 {
 				break // the cursor moves
 			}
 			if text, ok := e.history.before(e.area.Value()); ok {
@@ -135,7 +133,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 				return nil
 			}
 		case "down", "ctrl+n":
-			if e.area.Line() < e.area.LineCount()-1 {
+			if line := e.area.LineInfo(); e.area.Line() < e.area.LineCount()-1 || line.RowOffset < line.Height-1 {
 				break // the cursor moves
 			}
 			if text, ok := e.history.after(); ok {

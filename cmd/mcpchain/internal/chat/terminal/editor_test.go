@@ -74,6 +74,34 @@ func TestHistoryAroundADraftOfSeveralLines(t *testing.T) {
 	}
 }
 
+// The keys move through the rows of a long line as through lines, before they show the history.
+func TestHistoryAroundALongLine(t *testing.T) {
+	long := strings.Repeat("word ", 30)
+	up, down := tea.KeyPressMsg{Code: tea.KeyUp}, tea.KeyPressMsg{Code: tea.KeyDown}
+	back, forth := tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: 'n', Mod: tea.ModCtrl}
+	for _, draft := range []string{long, "one\ntwo\nthree\nfour"} {
+		for _, keys := range [][2]tea.KeyPressMsg{{up, down}, {back, forth}} {
+			e := newEditor(&Terminal{ctx: t.Context()}, "")
+			e.init()
+			e.resize(50)
+			e.history.add("old")
+			e.area.SetValue(draft)
+			e.view()
+			for i, step := range []struct {
+				key  tea.KeyPressMsg
+				want string
+			}{
+				{keys[0], draft}, {keys[0], draft}, {keys[0], draft}, {keys[1], draft}, {keys[0], draft}, {keys[0], "old"}, {keys[1], draft},
+			} {
+				e.update(step.key)
+				if got := e.text(); got != step.want {
+					t.Fatalf("%.10q, %s %d: got %q, want %q", draft, step.key, i, got, step.want)
+				}
+			}
+		}
+	}
+}
+
 // Esc and Ctrl-C that come at once leave the search and clear the line. The next ones interrupt.
 func TestEscWithCtrlC(t *testing.T) {
 	interrupted := 0
