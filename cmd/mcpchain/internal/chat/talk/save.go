@@ -36,18 +36,27 @@ func (s *Session) save(_ context.Context, name string) error {
 	default:
 		return errors.New("want a file that ends with .md or .json")
 	}
-	f, err := os.OpenFile(expandHome(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	err := writeNew(expandHome(name), text)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already; give another name", hosttext.Line(name, 200))
 	}
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Close()); err != nil {
+	s.Screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), formatSize(int64(len(text))))
+	return nil
+}
+
+// writeNew writes a file that does not exist yet. If it cannot write all of it, there is none.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), formatSize(int64(len(text))))
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
 	return nil
 }
 
