@@ -75,10 +75,6 @@ func (s *site) watch(ctx context.Context, p Person, w pane, send func([]talk.Eve
 			defer cancel()
 			_ = s.opts.Views.Watch(ctx, p.User, p.Session, w.window, send) // its only error is that of send
 		})
-		views.Go(func() {
-			defer cancel()
-			_ = s.opts.Talk.WatchViews(ctx, p.User, w.conversation, send) // Watch meets the errors of the store, too
-		})
 	}
 	return s.opts.Talk.Watch(ctx, p.User, w.conversation, w.after, send)
 }

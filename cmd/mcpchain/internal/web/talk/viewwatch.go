@@ -2,6 +2,7 @@ package talk
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -30,45 +31,31 @@ func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event
 	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: event.Server, Kind: "result", Event: event})
 }
 
-// WatchViews sends the events of the calls that views of a conversation make, those of the latest maxShownRuns and then each
-// new one, until the context ends or send fails: only the second is an error.
-func (s *Service) WatchViews(ctx context.Context, user, id string, send func([]Event) error) error {
-	conversation := run.Key{Tenant: user, ID: id}
-	list := s.list(user)
-	defer s.forget(user)
-	seen := map[string]agent.Position{}
-	for {
-		changed := list.next()
-		runs, err := s.viewRuns(ctx, conversation)
-		if err != nil {
-			return err
-		}
-		var batch []Event
-		for _, head := range slices.Backward(runs[:min(len(runs), maxShownRuns)]) {
-			if head.Seq <= seen[head.Key.ID].Seq {
-				continue
-			}
-			events, at, err := s.viewedSince(ctx, head.Key, seen[head.Key.ID])
-			if err != nil {
-				return err
-			}
-			seen[head.Key.ID] = at
-			batch = append(batch, events...)
-		}
-		if len(batch) > 0 {
-			if err := send(batch); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-		if err := sleep(ctx, pace); err != nil {
-			return nil
-		}
+// viewedIn returns what a window lacks of the calls that views of its conversation make. A window without one lacks nothing.
+func (s *Service) viewedIn(ctx context.Context, w *window) (out []Event, err error) {
+	if w == nil {
+		return nil, nil
 	}
+	runs, err := s.viewRuns(ctx, w.topic.key)
+	if err != nil {
+		return nil, err
+	}
+	for _, head := range slices.Backward(runs[:min(len(runs), maxShownRuns)]) {
+		has := w.viewed[head.Key.ID]
+		if head.Seq <= has.Seq {
+			continue
+		}
+		events, at, err := s.viewedSince(ctx, head.Key, has)
+		if errors.Is(err, ErrGone) {
+			continue // the call was dropped meanwhile, but not the conversation
+		}
+		if err != nil {
+			return nil, err
+		}
+		w.viewed[head.Key.ID] = at
+		out = append(out, events...)
+	}
+	return out, nil
 }
 
 // viewedSince returns the events of a call of a view after a position, and the last position.

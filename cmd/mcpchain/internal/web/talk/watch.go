@@ -69,15 +69,17 @@ type spent struct {
 type window struct {
 	topic      *topic
 	reader     *feed.Reader
-	generation int        // of the draft
-	blocks     int        // of the draft
-	live       string     // JSON of the last event
-	use        *windowUse // as it was last sent
+	generation int                       // of the draft
+	blocks     int                       // of the draft
+	live       string                    // JSON of the last event
+	use        *windowUse                // as it was last sent
+	viewed     map[string]agent.Position // up to which it has the calls of views, by run
 }
 
-// Watch sends the events of a conversation after a position, and the list of the user's conversations, until the context ends
-// or send fails: only the second is an error. Without an id it sends only the list. An empty batch keeps a quiet connection
-// alive. The error matches ErrGone if there is no such conversation, or it is deleted meanwhile.
+// Watch sends the events of a conversation after a position, those of the calls that its views make, and the list of the user's
+// conversations, until the context ends or send fails: only the second is an error. Without an id it sends only the list. Of the
+// calls of views it sends the latest maxShownRuns from their beginning, and then each new one. An empty batch keeps a quiet
+// connection alive. The error matches ErrGone if there is no such conversation, or it is deleted meanwhile.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
 	var w *window // nil: only the list
 	if id != "" {
@@ -108,6 +110,11 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 				return err
 			}
 			batch = append(batch, overview...)
+			viewed, err := s.viewedIn(ctx, w)
+			if err != nil {
+				return err
+			}
+			batch = append(batch, viewed...)
 		}
 		if len(batch) > 0 {
 			if err := send(batch); err != nil {
@@ -143,7 +150,7 @@ func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Posit
 		return nil, goneError(err)
 	}
 	t.show(1)
-	return &window{topic: t, reader: reader}, nil
+	return &window{topic: t, reader: reader, viewed: map[string]agent.Position{}}, nil
 }
 
 func (s *Service) closeWindow(w *window) {

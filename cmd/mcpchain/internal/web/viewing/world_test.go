@@ -330,14 +330,16 @@ func (w *world) allow(user, conversation, scope string) {
 	defer cancel()
 	var once sync.Once
 	var answered error
-	err := w.talk.WatchViews(ctx, user, conversation, func(batch []talk.Event) error {
+	err := w.talk.Watch(ctx, user, conversation, agent.Position{}, func(batch []talk.Event) error {
 		for _, e := range batch {
 			var viewed struct {
 				Run, Kind string
 				Event     struct{ ID string }
 			}
-			w.read(e.Data, &viewed)
-			if viewed.Kind != "asked" {
+			if e.Type != "viewed" {
+				continue
+			}
+			if w.read(e.Data, &viewed); viewed.Kind != "asked" {
 				continue
 			}
 			once.Do(func() {
