@@ -197,7 +197,7 @@ func (s *Files) drop(key Key) error {
 	if err := private.CheckDir(s.dir); err != nil {
 		return err
 	}
-	return os.Remove(path)
+	return private.Remove(path)
 }
 
 // Forget implements [Store]. It also removes files that cannot be read.
@@ -212,7 +212,7 @@ func (s *Files) Forget(_ context.Context, user, server string) error {
 		if err == nil && !f.Key.matches(user, server) {
 			continue
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := private.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("forget decisions: %w", err))
 		}
 	}

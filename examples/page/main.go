@@ -103,12 +103,12 @@ const maxBody = 64 << 10
 func (p *page) begin(w http.ResponseWriter, r *http.Request) {
 	question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		http.Error(w, "the question is too long", http.StatusBadRequest)
+		refuse(w, err)
 		return
 	}
 	key, err := p.agent.Begin(r.Context(), agent.Text(string(question)))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		refuse(w, err)
 		return
 	}
 	p.drive(key)
@@ -123,10 +123,19 @@ func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 		err = p.agent.Reply(r.Context(), keyOf(r), a)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		refuse(w, err)
 		return
 	}
 	p.drive(keyOf(r))
+}
+
+// refuse responds to a request with the reason why it was not accepted.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		status = http.StatusRequestEntityTooLarge
+	}
+	http.Error(w, err.Error(), status)
 }
 
 // drive continues a run, and publishes its events. If the run is already being driven, it finds new answers by itself.

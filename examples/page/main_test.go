@@ -65,6 +65,18 @@ func TestForeignPage(t *testing.T) {
 	}
 }
 
+// TestLongBody refuses a body that is too large by its own status.
+func TestLongBody(t *testing.T) {
+	url := start(t)
+	for path, body := range map[string]string{"/runs": strings.Repeat("x", maxBody+1), "/runs/x/answers": `{"ask":"` + strings.Repeat("x", maxBody) + `"}`} {
+		resp, err := http.Post(url+path, "text/plain", strings.NewReader(body))
+		check.Must(t, err)
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: got %s, want 413", path, resp.Status)
+		}
+	}
+}
+
 // start serves the page with the demo server and the demo model, and returns its URL.
 func start(t *testing.T) string {
 	file := demo.Start(t, nil)

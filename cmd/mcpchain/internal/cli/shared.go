@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // The titles of groups that several commands share.
@@ -153,12 +154,10 @@ func CheckHeader(flag, value string) error {
 	return nil
 }
 
-// IsLocal reports whether the address to listen on is on the loopback interface, as far as its text says so: localhost, or
-// an IP address.
+// IsLocal reports whether the address to listen on is on the loopback interface, as far as its text says so.
 func (h *Hosting) IsLocal() bool {
 	host, _, err := net.SplitHostPort(h.Listen)
-	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+	return err == nil && reach.ThisMachine(host)
 }
 
 // Logger returns a logger that writes to standard error.
