@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +18,37 @@ import (
 	"github.com/mcpchain/mcpchain/evals/llama/tiny"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
+
+var (
+	address = flag.String("url", "", "check the server at this `URL`, with or without /v1")
+	name    = flag.String("name", "", "`name` of the model there; by default the first that the server lists")
+)
+
+// TestServer checks a real server that serves the model.
+func TestServer(t *testing.T) {
+	if *address == "" {
+		t.Skip("-url names a server")
+	}
+	s, err := find(t.Context(), http.DefaultTransport.(*http.Transport), *address, *name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(s)
+	for _, c := range checks() {
+		t.Run(c.name, func(t *testing.T) {
+			if !s.offers(c) {
+				t.Skip("not offered:", c.needs)
+			}
+			note, err := s.run(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if note != "" {
+				t.Log(note)
+			}
+		})
+	}
+}
 
 // Kinds of servers.
 const llamacpp, ollama = "llamacpp", "ollama"
@@ -143,8 +176,9 @@ func (s scripted) write(w http.ResponseWriter, stream bool, text, thought, finis
 	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: {\"choices\":[],\"usage\":%s}\n\ndata: [DONE]\n\n", finish, usage)
 }
 
-// outcomes runs the checks whose names match, and returns the names and texts of those with this outcome.
-func outcomes(t *testing.T, played scripted, wanted string, outcome outcome) (names []string, texts string) {
+// outcomes runs the checks whose names match, and returns the names of those that fail and of those that are skipped, and the
+// errors.
+func outcomes(t *testing.T, played scripted, wanted string) (failed, skipped []string, errs error) {
 	t.Helper()
 	web := memhttp.New(played)
 	defer web.Close()
@@ -155,15 +189,18 @@ func outcomes(t *testing.T, played scripted, wanted string, outcome outcome) (na
 	if facts := s.String(); !strings.HasSuffix(facts, "/v1/responses") {
 		t.Errorf("got the facts %s", facts)
 	}
-	for _, c := range append(checks(), toolChecks(os.DirFS("../interop/testdata/tools"))...) {
-		if !regexp.MustCompile(wanted).MatchString(c.name) {
-			continue
-		}
-		if r := s.run(t.Context(), c); r.outcome == outcome {
-			names, texts = append(names, c.name), texts+r.text+"\n"
+	for _, c := range checks() {
+		switch {
+		case !regexp.MustCompile(wanted).MatchString(c.name):
+		case !s.offers(c):
+			skipped = append(skipped, c.name)
+		default:
+			if _, err := s.run(t.Context(), c); err != nil {
+				failed, errs = append(failed, c.name), errors.Join(errs, err)
+			}
 		}
 	}
-	return names, texts
+	return failed, skipped, errs
 }
 
 // At a server without faults no check fails, and what the server does not offer is named.
@@ -175,12 +212,9 @@ func TestServers(t *testing.T) {
 		ollama:   "calls/required structured reasoning reasoning/echo overflow responses",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if failed, texts := outcomes(t, scripted{kind: kind}, wanted, failed); len(failed) > 0 {
-				t.Errorf("%s: %q failed: %s", kind, failed, texts)
-			}
-			skipped, texts := outcomes(t, scripted{kind: kind}, wanted, skipped)
-			if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) {
-				t.Errorf("%s: got %s (%s), want %s", kind, got, texts, want)
+			failed, skipped, err := outcomes(t, scripted{kind: kind}, wanted)
+			if got := strings.Join(skipped, " "); err != nil || got != want {
+				t.Errorf("%s: %q failed: %v; got %s skipped, want %s", kind, failed, err, got, want)
 			}
 		})
 	}
@@ -197,9 +231,9 @@ func TestFaults(t *testing.T) {
 		"arguments": {"calls/required", `missing required property "n"`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, failed)
-			if got := strings.Join(failed, " "); got != want.names || !strings.Contains(texts, want.text) {
-				t.Errorf("%s: got %q: %s, want %s: %s", fault, got, texts, want.names, want.text)
+			failed, _, err := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`)
+			if got := strings.Join(failed, " "); got != want.names || !strings.Contains(fmt.Sprint(err), want.text) {
+				t.Errorf("%s: got %q: %v, want %s: %s", fault, got, err, want.names, want.text)
 			}
 		})
 	}

@@ -74,7 +74,7 @@ func (s *server) probe(ctx context.Context) error {
 	}
 	status, answer, err := s.ask(ctx, chat, json.RawMessage(chatOf("Hi", "")))
 	if text := at(answer, "choices", 0, "message", "content"); err != nil || text != tiny.Greeting {
-		return errors.Join(fmt.Errorf("model %q says %q (HTTP %d), want %q: serve the file that -make writes", s.model, text, status, tiny.Greeting), err)
+		return errors.Join(fmt.Errorf("model %q says %q (HTTP %d), want %q: serve the file that go run ./evals/llama FILE writes", s.model, text, status, tiny.Greeting), err)
 	}
 	var failed []error
 	for _, probe := range []struct {

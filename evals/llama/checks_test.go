@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -15,9 +16,12 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// checks returns all checks but the toolChecks.
+// toolLists has the lists of tools of servers.
+var toolLists = os.DirFS("../interop/testdata/tools")
+
+// checks returns all checks.
 func checks() []check {
-	return []check{
+	return append([]check{
 		{"chat", "", chat},
 		{"stream", "", stream},
 		{"length", "", length},
@@ -37,7 +41,7 @@ func checks() []check {
 		{"connections", "", connections},
 		{"connections/streamed", "", streamedConnections},
 		{"responses", responses, otherEndpoint},
-	}
+	}, toolChecks(toolLists)...)
 }
 
 // say asks the model, with the text as the only message.

@@ -19,44 +19,24 @@ type check struct {
 	run   func(context.Context, *trial) error
 }
 
-// outcome is the end of a check.
-type outcome string
-
-const (
-	passed  outcome = "pass"
-	failed  outcome = "fail"
-	skipped outcome = "skip" // the server does not offer what the check needs
-)
-
-// result is a check that has ended.
-type result struct {
-	outcome outcome
-	took    time.Duration
-	text    string // the error, or the note of the trial
-}
-
 // patience bounds a check.
 const patience = 5 * time.Minute
 
-// run runs one check.
-func (s *server) run(ctx context.Context, c check) result {
-	if c.needs != "" && !s.has[c.needs] {
-		return result{outcome: skipped, text: "not offered: " + string(c.needs)}
-	}
+// run runs one check, and returns what a person wants to know about it.
+func (s *server) run(ctx context.Context, c check) (note string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	began := time.Now()
 	t := &trial{server: s, wire: newWire(s.transport)}
 	defer t.wire.transport.CloseIdleConnections()
-	err := t.open("")
-	if err == nil {
-		err = c.run(ctx, t)
+	if err := t.open(""); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return result{failed, time.Since(began), err.Error()}
-	}
-	return result{passed, time.Since(began), t.note}
+	err = c.run(ctx, t)
+	return t.note, err
 }
+
+// offers reports whether the server has what a check needs.
+func (s *server) offers(c check) bool { return c.needs == "" || s.has[c.needs] }
 
 // trial is a check under way, with a model of its own.
 type trial struct {
