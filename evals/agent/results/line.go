@@ -40,13 +40,12 @@ type Line struct {
 	Tags      []string `json:"tags,omitempty"`
 	Trial     int      `json:"trial"` // starts at 0
 
-	Mode       Mode      `json:"mode"`
-	Model      string    `json:"model"`
-	Config     string    `json:"config"`  // hash of the model and its settings
-	Program    string    `json:"program"` // hash of the program that ran the trial
-	PromptHash string    `json:"prompt_hash,omitempty"`
-	ToolsHash  string    `json:"tools_hash,omitempty"` // of the definitions that the model got
-	Date       time.Time `json:"date"`
+	Mode      Mode      `json:"mode"`
+	Model     string    `json:"model"`
+	Config    string    `json:"config"`               // hash of the model and its settings
+	Program   string    `json:"program"`              // hash of the program that ran the trial
+	ToolsHash string    `json:"tools_hash,omitempty"` // of the definitions that the model got
+	Date      time.Time `json:"date"`
 
 	Outcome  Outcome          `json:"outcome"`
 	Cause    string           `json:"cause,omitempty"`  // of a void trial: harness, infra or grader

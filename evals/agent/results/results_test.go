@@ -76,11 +76,11 @@ func TestAgain(t *testing.T) {
 // Hashes and costs are of all tasks, in whatever order the trials ended; a task without a trial that counts has no pass@k.
 func TestSummaryOfAll(t *testing.T) {
 	a, b := line("a", 0, Pass), line("b", 0, Fail)
-	a.PromptHash, b.PromptHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
+	a.ToolsHash, b.ToolsHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
 	s, err := Summarize([]*Line{a, b})
 	check.Must(t, err)
-	if r, err := Summarize([]*Line{b, a}); err != nil || r.PromptHash != s.PromptHash || s.PromptHash == "" {
-		t.Errorf("got hashes %q and %q, %v", s.PromptHash, r.PromptHash, err)
+	if r, err := Summarize([]*Line{b, a}); err != nil || r.ToolsHash != s.ToolsHash || s.ToolsHash == "" {
+		t.Errorf("got hashes %q and %q, %v", s.ToolsHash, r.ToolsHash, err)
 	}
 	var out strings.Builder
 	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
@@ -90,7 +90,7 @@ func TestSummaryOfAll(t *testing.T) {
 	if _, rest, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(rest, head+"s              2      2     1     1     0  50.0%    9–91%                  0.0000 USD\n") {
 		t.Errorf("got %s\nwant %s", rest, head)
 	}
-	if end := "s: suite h, prompts " + s.PromptHash + ", tools –\n"; !strings.HasSuffix(out.String(), end) {
+	if end := "s: suite h, tools " + s.ToolsHash + "\n"; !strings.HasSuffix(out.String(), end) {
 		t.Errorf("got %s\nwant at the end %s", out.String(), end)
 	}
 	if s.Interval.Low > 0.1 || s.Interval.High < 0.9 {

@@ -58,17 +58,17 @@ type Summary struct {
 	Tasks, Trials int
 	Causes        map[string]int // of void trials: harness, infra or grader
 
-	Rate                  float64         // mean over tasks of the share of trials that passed, without void ones
-	Interval              Interval        // of Rate, with 95 % confidence: Wilson's, in which each task counts once
-	WorstRate             float64         // if all void trials had failed
-	BestRate              float64         // if all void trials had passed
-	PassAt                map[int]float64 // pass@k, for each k for which all tasks have enough trials
-	PassAll               map[int]float64 // pass^k
-	Tokens                int64
-	Reported              bool
-	Cost                  map[string]int64 // micro-units by currency
-	Prices                string           // their date; "" without prices
-	PromptHash, ToolsHash string           // of all tasks
+	Rate      float64         // mean over tasks of the share of trials that passed, without void ones
+	Interval  Interval        // of Rate, with 95 % confidence: Wilson's, in which each task counts once
+	WorstRate float64         // if all void trials had failed
+	BestRate  float64         // if all void trials had passed
+	PassAt    map[int]float64 // pass@k, for each k for which all tasks have enough trials
+	PassAll   map[int]float64 // pass^k
+	Tokens    int64
+	Reported  bool
+	Cost      map[string]int64 // micro-units by currency
+	Prices    string           // their date; "" without prices
+	ToolsHash string           // of all tasks
 
 	tasks map[string]*Tally
 }
@@ -83,8 +83,7 @@ func Summarize(lines []*Line) (*Summary, error) {
 		Version: lines[0].version(), Date: lines[0].Date, Trials: len(lines), Reported: true,
 		Causes: map[string]int{}, Cost: map[string]int64{}, tasks: map[string]*Tally{},
 	}
-	s.PromptHash = hashOf(lines, func(l *Line) string { return l.PromptHash })
-	s.ToolsHash = hashOf(lines, func(l *Line) string { return l.ToolsHash })
+	s.ToolsHash = toolsHash(lines)
 	for _, l := range lines {
 		if l.version() != s.Version {
 			return nil, fmt.Errorf("%w: %s by %s (%s), and %s by %s (%s)", ErrMixed, s.Suite, s.Model, s.Mode, l.Suite, l.Model, l.Mode)
@@ -122,12 +121,12 @@ func (s *Summary) add(l *Line) {
 // Counts reports whether any trial counts. Without one there is no rate.
 func (s *Summary) Counts() bool { return s.counted() > 0 }
 
-// hashOf combines the hashes that lines have of something, regardless of their order. It returns "" if none has one.
-func hashOf(lines []*Line, get func(*Line) string) string {
+// toolsHash combines the hashes of the tools of lines, regardless of their order. It returns "" if none has one.
+func toolsHash(lines []*Line) string {
 	distinct := map[string]bool{}
 	for _, l := range lines {
-		if hash := get(l); hash != "" {
-			distinct[l.Task+" "+hash] = true
+		if l.ToolsHash != "" {
+			distinct[l.Task+" "+l.ToolsHash] = true
 		}
 	}
 	if len(distinct) == 0 {

@@ -29,7 +29,7 @@ func Table(out io.Writer, all []*Summary) error {
 	}
 	fmt.Fprintf(out, "versions: model and settings %s, program %s\n", first.Config, first.Program)
 	for _, s := range all {
-		fmt.Fprintf(out, "%s: suite %s, prompts %s, tools %s\n", s.Suite, s.SuiteHash, cmp.Or(s.PromptHash, "–"), cmp.Or(s.ToolsHash, "–"))
+		fmt.Fprintf(out, "%s: suite %s, tools %s\n", s.Suite, s.SuiteHash, cmp.Or(s.ToolsHash, "–"))
 	}
 	return nil
 }

@@ -69,11 +69,10 @@ type Task struct {
 	About string   `json:"about,omitempty"`
 	Tags  []string `json:"tags,omitempty"`
 
-	Servers   []string `json:"servers,omitempty" jsonschema:"labels of the servers that the agent has; by default all"`
-	Functions []string `json:"functions,omitempty" enum:"add,multiply,today,convert" jsonschema:"native functions that the agent has"`
-	Agents    []Agent  `json:"agents,omitempty" jsonschema:"other agents that it can call"`
-	Allow     []string `json:"allow,omitempty" jsonschema:"tools that are offered, by default all; * stands for any text"`
-	Deny      []string `json:"deny,omitempty"`
+	Servers []string `json:"servers,omitempty" jsonschema:"labels of the servers that the agent has; by default all"`
+	Agents  []Agent  `json:"agents,omitempty" jsonschema:"other agents that it can call"`
+	Allow   []string `json:"allow,omitempty" jsonschema:"tools that are offered, by default all; * stands for any text"`
+	Deny    []string `json:"deny,omitempty"`
 
 	System string   `json:"system,omitempty"`
 	Prompt string   `json:"prompt"`
@@ -92,13 +91,12 @@ type Task struct {
 
 // Agent is a sub-agent of the task's agent.
 type Agent struct {
-	Name      string   `json:"name"`
-	About     string   `json:"about"`
-	System    string   `json:"system,omitempty"`
-	Servers   []string `json:"servers,omitempty"`
-	Functions []string `json:"functions,omitempty"`
-	Handoff   bool     `json:"handoff,omitempty" jsonschema:"it takes over"`
-	Script    []Step   `json:"script,omitempty"`
+	Name    string   `json:"name"`
+	About   string   `json:"about"`
+	System  string   `json:"system,omitempty"`
+	Servers []string `json:"servers,omitempty"`
+	Handoff bool     `json:"handoff,omitempty" jsonschema:"it takes over"`
+	Script  []Step   `json:"script,omitempty"`
 }
 
 // Limits bound a trial.

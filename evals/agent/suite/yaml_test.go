@@ -125,8 +125,8 @@ func TestMistakes(t *testing.T) {
 
 // Anchors, aliases and merged members are no unknown keys.
 func TestAnchors(t *testing.T) {
-	s, err := Parse([]byte("name: a\ntasks:\n- &t {id: t, prompt: p, tags: &l [x], expect: {}}\n- {<<: *t, id: u, tags: *l}\n"))
-	if err != nil || len(s.Tasks) != 2 || s.Tasks[1].Prompt != "p" || s.Tasks[1].Tags[0] != "x" {
+	s, err := Parse([]byte("name: a\ntasks:\n- &t {id: t, prompt: p, turns: &l [x], expect: {}}\n- {<<: *t, id: u, turns: *l}\n"))
+	if err != nil || len(s.Tasks) != 2 || s.Tasks[1].Prompt != "p" || s.Tasks[1].Turns[0] != "x" {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }

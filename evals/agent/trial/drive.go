@@ -79,13 +79,13 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 // agent returns one of the task's sub-agents, or the task's own agent if of is nil.
 func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, error) {
 	t := d.Task
-	labels, functions, system := t.Servers, t.Functions, t.System
+	labels, system := t.Servers, t.System
 	if of != nil {
-		labels, functions, system = of.Servers, of.Functions, of.System
+		labels, system = of.Servers, of.System
 	} else if labels == nil {
 		labels = slices.Sorted(maps.Keys(d.Suite.Servers))
 	}
-	sources, err := d.sources(ctx, labels, functions)
+	sources, err := d.sources(ctx, labels)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 	return sub, nil
 }
 
-// sources opens servers and functions. Each server has to work.
-func (d *driver) sources(ctx context.Context, labels, functions []string) (all []adapter.Source, err error) {
+// sources opens servers. Each of them has to work.
+func (d *driver) sources(ctx context.Context, labels []string) (all []adapter.Source, err error) {
 	var servers []adapter.Server
 	for _, label := range labels {
 		s, err := d.server(ctx, label)
@@ -148,26 +148,20 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 		}
 		servers = append(servers, *s)
 	}
-	if len(servers) > 0 {
-		set, err := adapter.Open(ctx, servers, d.options())
-		if err != nil {
-			return nil, &harnessError{err}
-		}
-		d.sets, all = append(d.sets, set), append(all, set)
-		for _, s := range set.Servers() {
-			if s.Err != nil {
-				return nil, &harnessError{s.Err}
-			}
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	set, err := adapter.Open(ctx, servers, d.options())
+	if err != nil {
+		return nil, &harnessError{err}
+	}
+	d.sets = append(d.sets, set)
+	for _, s := range set.Servers() {
+		if s.Err != nil {
+			return nil, &harnessError{s.Err}
 		}
 	}
-	for _, name := range functions {
-		f, err := function(name)
-		if err != nil {
-			return nil, &harnessError{err}
-		}
-		all = append(all, f)
-	}
-	return all, nil
+	return []adapter.Source{set}, nil
 }
 
 // server describes a server of the suite to the agent.

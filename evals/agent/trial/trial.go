@@ -60,7 +60,6 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	l = &results.Line{
 		Suite: t.Suite.Name, SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Tags: t.Task.Tags, Trial: t.N,
 		Mode: t.Model.Mode, Model: t.Model.String(), Config: t.Model.Hash(), Program: t.Program, Date: began.UTC(),
-		PromptHash: suite.Hash([]any{t.Task.System, t.Task.Prompt, t.Task.Turns}),
 	}
 	defer func() {
 		if v := recover(); v != nil {

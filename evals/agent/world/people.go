@@ -5,7 +5,6 @@ package world
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -33,8 +32,6 @@ func people(p *place, _ *suite.Server) ([]tool, error) {
 		{name: "ask_order", about: "Asks the person what to cook and takes the order.", schema: object(), writes: true, ask: asks("order", form("What may we cook?", order), keep)},
 		{name: "visit_page", about: "Asks the person to pay at a page.", schema: object(), writes: true, ask: asks("page", page, keep)},
 		{name: "ask_model", about: "Asks the host's model for a colour and keeps it.", schema: object(), writes: true, ask: asks("colour", question, keep)},
-		{name: "count_slowly", about: "Counts to a number and reports its progress.", schema: object("#to"), ask: countSlowly},
-		{name: "wait", about: "Waits until it is cancelled.", schema: object(), ask: p.w.wait},
 	}, p.keep(kept)
 }
 
@@ -65,30 +62,4 @@ func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallTo
 		}
 		return keep(string(a.Content))
 	}
-}
-
-func countSlowly(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
-	var in struct{ To float64 }
-	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
-		return nil, true, err
-	}
-	if r.Params.GetProgressToken() == nil {
-		return said("there is no progress token", true), true, nil
-	}
-	to := min(in.To, 100)
-	for i := 1.0; i <= to; i++ {
-		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: i, Total: to})
-		if err != nil {
-			return nil, true, err
-		}
-	}
-	return said(fmt.Sprintf("counted to %v", to), false), true, nil
-}
-
-func (w *World) wait(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
-	select {
-	case <-ctx.Done():
-	case <-w.over:
-	}
-	return said("cancelled", true), true, nil
 }
