@@ -78,7 +78,7 @@ func TestOperationsAreChecked(t *testing.T) {
 type wrongSession struct{}
 
 func (wrongSession) call(context.Context, string) (string, error) { return "odd", nil }
-func (wrongSession) list(context.Context) (any, int, error)       { return nil, 7, nil }
+func (wrongSession) list(context.Context) (int, error)            { return 7, nil }
 func (wrongSession) close() error                                 { return nil }
 
 // quick measures one sample of one operation.

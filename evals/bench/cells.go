@@ -94,7 +94,7 @@ func callTool(tool string) func(context.Context, *subject) error {
 
 // listTools lists all tools and checks their number.
 func listTools(ctx context.Context, s *subject) error {
-	_, n, err := s.list(ctx)
+	n, err := s.list(ctx)
 	if err == nil && n != toolCount {
 		err = fmt.Errorf("%d tools, want %d", n, toolCount)
 	}

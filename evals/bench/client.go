@@ -65,8 +65,8 @@ type session interface {
 	// call calls a tool and returns the text of its result.
 	call(ctx context.Context, tool string) (string, error)
 
-	// list lists all tools. The list keeps them alive.
-	list(ctx context.Context) (list any, n int, err error)
+	// list lists all tools, and returns how many there are.
+	list(ctx context.Context) (n int, err error)
 
 	close() error
 }

@@ -44,15 +44,15 @@ func (s goSDK) call(ctx context.Context, tool string) (string, error) {
 	return "", errNotText
 }
 
-func (s goSDK) list(ctx context.Context) (any, int, error) {
+func (s goSDK) list(ctx context.Context) (int, error) {
 	var tools []*sdk.Tool
 	for tool, err := range s.Tools(ctx, nil) {
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		tools = append(tools, tool)
 	}
-	return tools, len(tools), nil
+	return len(tools), nil
 }
 
 func (s goSDK) close() error { return s.Close() }

@@ -64,12 +64,12 @@ func (s mcpGo) call(ctx context.Context, tool string) (string, error) {
 	return "", errNotText
 }
 
-func (s mcpGo) list(ctx context.Context) (any, int, error) {
+func (s mcpGo) list(ctx context.Context) (int, error) {
 	result, err := s.ListTools(ctx, mcp.ListToolsRequest{})
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
-	return result.Tools, len(result.Tools), nil
+	return len(result.Tools), nil
 }
 
 func (s mcpGo) close() error { return s.Close() }

@@ -43,15 +43,15 @@ func (s ourClient) call(ctx context.Context, tool string) (string, error) {
 	return "", errNotText
 }
 
-func (s ourClient) list(ctx context.Context) (any, int, error) {
+func (s ourClient) list(ctx context.Context) (int, error) {
 	var tools []*mcp.Tool
 	for tool, err := range s.Tools(ctx) {
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		tools = append(tools, tool)
 	}
-	return tools, len(tools), nil
+	return len(tools), nil
 }
 
 func (s ourClient) close() error { return s.Close() }

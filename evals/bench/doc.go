@@ -3,7 +3,7 @@
 //	go run ./evals/bench               # everything, about ten minutes
 //	go run ./evals/bench -quick        # a first look, about a minute
 //	go run ./evals/bench -check        # fails if a target is missed
-//	go run ./evals/bench -run 'pipe/small' -only ours,floor -cpuprofile cpu.out
+//	go run ./evals/bench -run 'pipe/small' -only ours,floor
 //
 // # Clients
 //
@@ -43,7 +43,7 @@
 // making the pipes, and connect over stdio the fork. On Windows, CPU time has a grain of 16 ms: use a longer -time there.
 //
 // The other columns are medians: allocations and bytes of an operation; conns, the new HTTP connections of an operation;
-// goroutines, those of an idle session; kept, and with list, which includes the list of tools itself.
+// goroutines, those of an idle session; kept.
 //
 // Samples are interleaved: each round measures every client once, in rotated order, each sample after a garbage
 // collection. A ratio is the median of the ratios by round, and ± is half the distance between their quartiles as a

@@ -150,16 +150,16 @@ func (s *floorSession) call(ctx context.Context, tool string) (string, error) {
 	return r.Content[0].Text, nil
 }
 
-func (s *floorSession) list(ctx context.Context) (any, int, error) {
+func (s *floorSession) list(ctx context.Context) (int, error) {
 	var tools []floorTool
 	for cursor := ""; ; {
 		r, err := s.ask(ctx, floorRequest{method: "tools/list", cursor: cursor})
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		tools = append(tools, r.Tools...)
 		if cursor = r.NextCursor; cursor == "" {
-			return tools, len(tools), nil
+			return len(tools), nil
 		}
 	}
 }

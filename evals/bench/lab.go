@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 )
@@ -114,18 +113,15 @@ func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) 
 	return e, func() {}
 }
 
-// responderLabels tell the responder in this process from the clients, in a profile.
-var responderLabels = pprof.Labels("client", "responder")
-
 // pipeEndpoint starts a responder in this process, and adds its pipes to an endpoint. release ends both.
 func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	requests, toResponder := io.Pipe()
 	fromResponder, responses := io.Pipe()
 	ended := make(chan struct{})
-	go pprof.Do(context.Background(), responderLabels, func(context.Context) {
+	go func() {
 		defer close(ended)
 		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error means a closed pipe
-	})
+	}()
 	e.reader, e.writer = fromResponder, toResponder
 	return e, func() {
 		_ = toResponder.Close()

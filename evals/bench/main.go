@@ -30,7 +30,6 @@ const (
 	sessionBytes rig.Figure = "B/session"
 	goroutines   rig.Figure = "goroutines" // of a session
 	kept         rig.Figure = "kept"       // by the session, after listing all tools
-	held         rig.Figure = "with list"  // by the session and the list
 	copies       rig.Figure = "copies"     // of a result that are alive
 )
 
@@ -44,7 +43,6 @@ func comparison(l *lab) *rig.Comparison {
 			{Figure: sessionBytes, Show: rig.Size},
 			{Figure: goroutines, Show: rig.Ratio},
 			{Figure: kept, Show: rig.Size},
-			{Figure: held, Show: rig.Size},
 			{Figure: copies, Show: rig.Ratio},
 		},
 		Open:    l.open,

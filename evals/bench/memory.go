@@ -160,21 +160,17 @@ func closeAll(open []session) error {
 	return errors.Join(errs...)
 }
 
-// weighKept measures a session's heap after it has listed all tools, without the list and with it.
+// weighKept measures a session's heap after it has listed all tools, without the list.
 func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
 	s.lab.pipe[s.cell.revision].pages() // are made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return nil, err
 	}
 	before := weighNow()
-	list, _, err := s.list(ctx)
-	if err != nil {
+	if err := listTools(ctx, s); err != nil {
 		return nil, err
 	}
-	withList := weighNow()
-	runtime.KeepAlive(list)
-	list = nil
-	return rig.Sample{held: float64(withList.heap - before.heap), kept: float64(weighNow().heap - before.heap)}, nil
+	return rig.Sample{kept: float64(weighNow().heap - before.heap)}, nil
 }
 
 // weighAlive measures how much memory a large result needs at once: the largest heap at frequent

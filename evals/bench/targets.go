@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"math"
 	"strings"
 
@@ -73,7 +72,7 @@ var leads = []struct {
 }
 
 // judgeLeads compares ours with both peers.
-func judgeLeads(_ context.Context, _ *rig.Settings, cells []*rig.Cell, v *rig.Verdicts) error {
+func judgeLeads(cells []*rig.Cell, v *rig.Verdicts) {
 	for _, c := range cells {
 		for _, peer := range []string{goSDKName, mcpGoName} {
 			for _, l := range leads {
@@ -86,7 +85,6 @@ func judgeLeads(_ context.Context, _ *rig.Settings, cells []*rig.Cell, v *rig.Ve
 			}
 		}
 	}
-	return nil
 }
 
 // cpuSpread is the ± of both ratios to the floor together, as CPU time: a smaller difference is chance.

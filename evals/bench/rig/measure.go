@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/pprof"
 	"time"
 )
 
@@ -33,7 +32,7 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 	var timed []*entrant
 	defer func() {
 		for _, e := range timed {
-			err = errors.Join(err, e.labelled(ctx, func(context.Context) error { return e.Close() }))
+			err = errors.Join(err, e.named(e.Close()))
 		}
 	}()
 	for _, subject := range s.Subjects {
@@ -65,15 +64,14 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 
 // enter opens a subject in a cell. A subject that is weighed has its sample at once.
 func (c *Comparison) enter(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
-	e := &entrant{cell: cell.Name, name: subject}
-	return e, e.labelled(ctx, func(ctx context.Context) (err error) {
-		if e.Subject, err = c.Open(ctx, cell.Name, subject); err != nil || e.Subject == nil || e.Weigh == nil {
-			return err
-		}
-		sample, err := e.Weigh(ctx)
+	s, err := c.Open(ctx, cell.Name, subject)
+	e := &entrant{cell: cell.Name, name: subject, Subject: s}
+	if err == nil && s != nil && s.Weigh != nil {
+		var sample Sample
+		sample, err = s.Weigh(ctx)
 		cell.Add(subject, sample)
-		return err
-	})
+	}
+	return e, e.named(err)
 }
 
 // entrant is a subject with its name.
@@ -83,9 +81,8 @@ type entrant struct {
 	count int // operations in one sample
 }
 
-// labelled runs f with a label for profiles, and names the subject in its error.
-func (e *entrant) labelled(ctx context.Context, f func(context.Context) error) (err error) {
-	pprof.Do(ctx, pprof.Labels("subject", e.name), func(ctx context.Context) { err = f(ctx) })
+// named names the cell and the subject in an error.
+func (e *entrant) named(err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", e.cell, e.name, err)
 	}
@@ -96,7 +93,7 @@ func (e *entrant) labelled(ctx context.Context, f func(context.Context) error) (
 func (e *entrant) run(ctx context.Context, n int) (*Meter, error) {
 	runtime.GC()
 	m := &Meter{}
-	return m, e.labelled(ctx, func(ctx context.Context) error { return e.Do(ctx, n, m) })
+	return m, e.named(e.Do(ctx, n, m))
 }
 
 func (e *entrant) sample(ctx context.Context, n int) (Sample, error) {

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ type Comparison struct {
 	Summary func(c *Cell, subject string) string
 
 	// Judge adds verdicts that no Target has. It may be nil.
-	Judge func(ctx context.Context, s *Settings, cells []*Cell, v *Verdicts) error
+	Judge func(cells []*Cell, v *Verdicts)
 }
 
 // Settings are the flags of a comparison.
@@ -44,9 +43,8 @@ type Settings struct {
 	Cells    *regexp.Regexp
 	Subjects []string
 
-	most       int // samples while the verdict would be chance
-	check      bool
-	cpuProfile string
+	most  int // samples while the verdict would be chance
+	check bool
 }
 
 const (
@@ -87,9 +85,7 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 		v.targets(c.Targets, cell)
 	}
 	if c.Judge != nil {
-		if err := c.Judge(ctx, s, cells, v); err != nil {
-			return err
-		}
+		c.Judge(cells, v)
 	}
 	if s.check {
 		return v.err()
@@ -109,7 +105,6 @@ func (c *Comparison) parse(args []string) (*Settings, error) {
 	flags.IntVar(&s.Samples, "samples", 15, "samples of each subject in each cell, up to four times as many where a verdict would be chance")
 	flags.DurationVar(&s.Length, "time", 50*time.Millisecond, "length of a sample, which has at least one operation")
 	flags.BoolVar(&s.check, "check", false, "fail if a target is missed")
-	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile, labelled by subject, to this `file`")
 	flags.Func("run", "measure the cells whose names match this `regexp`", func(v string) (err error) {
 		s.Cells, err = regexp.Compile(v)
 		return err
@@ -133,21 +128,10 @@ func (c *Comparison) parse(args []string) (*Settings, error) {
 	return s, nil
 }
 
-// measureAll measures the chosen cells, with the ballast and the profile.
+// measureAll measures the chosen cells, with the ballast.
 func (c *Comparison) measureAll(ctx context.Context, s *Settings, out io.Writer) (cells []*Cell, err error) {
 	heap := make([]byte, ballast)
 	defer runtime.KeepAlive(heap)
-	if s.cpuProfile != "" {
-		f, err := os.Create(s.cpuProfile)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return nil, err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	for _, name := range c.Cells {
 		if !s.Cells.MatchString(name) {
 			continue
