@@ -182,6 +182,9 @@ func modified(path string) string {
 
 // PublicURL returns a URL, valid or not, without its secret parts.
 func PublicURL(text string) string {
+	if u, err := url.Parse(text); err == nil && u.Host != "" {
+		return hosttext.Line((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), 200)
+	}
 	text, _, _ = strings.Cut(text, "#")
 	text, _, _ = strings.Cut(text, "?")
 	scheme, rest, found := strings.Cut(text, "://")

@@ -41,8 +41,6 @@ type Model struct {
 	Extra     map[string]json.RawMessage `json:"extra"`     // fields that are added to each request
 	Price     *price.Price               `json:"price"`     // nil: unknown
 
-	Context int64 `json:"context"` // older name of window
-
 	Retries int `json:"-"` // after temporary failures; 0: as the model has them
 }
 
@@ -55,8 +53,7 @@ const OpenAI = "https://api.openai.com/v1"
 // efforts are the efforts of reasoning that the hosts know, the least first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// complete returns an error for the first invalid setting. Otherwise it takes the window from its older name, and the
-// slash off the end of the URL.
+// complete returns an error for the first invalid setting. Otherwise it takes the slash off the end of the URL.
 func (m *Model) complete() error {
 	switch {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
@@ -64,12 +61,11 @@ func (m *Model) complete() error {
 	case m.Effort != "" && !slices.Contains(efforts, m.Effort):
 		last := len(efforts) - 1
 		return fmt.Errorf("the effort %q is unknown; use %s or %s", hosttext.Line(m.Effort, 40), strings.Join(efforts[:last], ", "), efforts[last])
-	case m.Window < 0 || m.Context < 0 || m.MaxTokens < 0:
+	case m.Window < 0 || m.MaxTokens < 0:
 		return errors.New("the window or the maximum of tokens is below 0")
 	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):
 		return errors.New("host and extra are for OpenAI-compatible endpoints, not for the API messages")
 	}
-	m.Window = cmp.Or(m.Window, m.Context)
 	m.BaseURL = strings.TrimRight(m.BaseURL, "/")
 	return nil
 }

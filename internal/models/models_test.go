@@ -68,6 +68,8 @@ func TestPublicURL(t *testing.T) {
 		"https://user:pass@host/v1?key=secret#x": "https://host/v1",
 		"user:pass@host:1/v1":                    "host:1/v1",
 		"http://host?key=secret":                 "http://host",
+		"https://host/@org/mcp":                  "https://host/@org/mcp",
+		"http://user:pa/ss@host/v1":              "http://host/v1",
 	} {
 		check.Equal(t, "", models.PublicURL(in), want)
 	}

@@ -138,7 +138,7 @@ func TestHelp(t *testing.T) {
 func TestModelOfTheFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "models.json", `{"default": "small", "models": {
-		"small": {"baseUrl": "http://small/v1/", "model": "s", "context": 8192}, "big": {"baseUrl": "https://big/v1", "model": "b", "apiKey": "${BIG}"}}}`)
+		"small": {"baseUrl": "http://small/v1/", "model": "s", "window": 8192}, "big": {"baseUrl": "https://big/v1", "model": "b", "apiKey": "${BIG}"}}}`)
 	for name, tt := range map[string]struct {
 		args []string
 		env  func(string) string
