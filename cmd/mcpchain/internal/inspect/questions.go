@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -54,7 +55,7 @@ func warnings(w io.Writer) *slog.Logger {
 func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	declined := &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	if p.Mode == mcp.ElicitURL {
-		q.show(ctx, true, "you to visit "+public(p.URL), p.Message, noAnswer)
+		q.show(ctx, true, "you to visit "+models.PublicURL(p.URL), p.Message, noAnswer)
 		return declined, nil
 	}
 	fields, err := forms.Read(p)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/url"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -152,20 +152,11 @@ func describe(t mcpclient.Transport) string {
 		return fmt.Sprintf("command %s with %s", t.Path, plural(len(t.Args), "argument"))
 	case *mcpclient.HTTP:
 		if t.SSE {
-			return "sse " + public(t.URL)
+			return "sse " + models.PublicURL(t.URL)
 		}
-		return "http " + public(t.URL)
+		return "http " + models.PublicURL(t.URL)
 	}
 	return ""
-}
-
-// public returns a URL without secrets.
-func public(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "a URL that cannot be read"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // fill adds what the server offers, and the tools to byTool by the names for models. A list that fails is a trouble.
