@@ -24,8 +24,7 @@ type Catalog struct {
 	byName      map[string]*Tool
 	folded      map[string]*Tool // by lower-case name: names are unique regardless of case
 
-	parallelism int // of one Dispatch
-	maxResult   int // bytes of a text that belongs to no tool
+	maxResult int // bytes of a text that belongs to no tool
 
 	indexed sync.Once // guards the following fields, for Search
 	words   *search.Index
@@ -38,7 +37,7 @@ type catalogs map[profile.Profile]func() *Catalog
 func newCatalogs(tools []*Tool, o *Options) catalogs {
 	all := catalogs{}
 	for _, p := range profile.All() {
-		all[p] = sync.OnceValue(func() *Catalog { return newCatalog(tools, p, o.Parallelism, o.Policy.MaxResult) })
+		all[p] = sync.OnceValue(func() *Catalog { return newCatalog(tools, p, o.Policy.MaxResult) })
 	}
 	return all
 }
@@ -53,10 +52,10 @@ func (all catalogs) of(p profile.Profile) *Catalog {
 }
 
 // newCatalog returns the catalog of tools with distinct names for a provider.
-func newCatalog(all []*Tool, p profile.Profile, parallelism, maxResult int) *Catalog {
+func newCatalog(all []*Tool, p profile.Profile, maxResult int) *Catalog {
 	c := &Catalog{
 		tools: make([]*Tool, len(all)), definitions: make([]llms.Tool, len(all)),
-		parallelism: parallelism, maxResult: maxResult,
+		maxResult: maxResult,
 	}
 	rooms := map[*policy]*rewrite.Room{} // by server
 	for i, tool := range all {

@@ -123,8 +123,8 @@ func (s *server) lost() bool {
 // listing is the result of listing a server's tools.
 type listing struct {
 	tools     []*Tool
-	skipped   []SkippedTool
-	unmatched []string // entries of Allow and Deny
+	skipped   map[string]error // why a tool cannot be offered
+	unmatched []string         // entries of Allow and Deny
 }
 
 // list asks for the server's tools, and stores the list for the next program. A tool that cannot be
@@ -193,7 +193,10 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 // skip records that a tool is left out.
 func (l *listing) skip(s *server, name string, err error) {
 	s.policy.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
-	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
+	if l.skipped == nil {
+		l.skipped = map[string]error{}
+	}
+	l.skipped[name] = err
 }
 
 // close ends the watch, and the connection if the toolset opened it.

@@ -20,15 +20,17 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 	return tool.calls.call(ctx, tool, call, opts)
 }
 
-// Dispatch runs the calls of one reply, at most [Options.Parallelism] concurrently, and returns
-// one message for each, in the order of the calls. It omits images and sounds; [Catalog.Call]
-// returns them.
+// parallelism bounds the concurrent calls of a reply.
+const parallelism = 8
+
+// Dispatch runs the calls of one reply, at most 8 concurrently, and returns one message for each,
+// in the order of the calls. It omits images and sounds; [Catalog.Call] returns them.
 //
 // The error joins the fatal errors of the results (see [Result.Fatal]). The messages are
 // complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	free := make(chan struct{}, max(min(c.parallelism, len(calls)), 1))
+	free := make(chan struct{}, parallelism)
 	var running sync.WaitGroup
 	for i, call := range calls {
 		free <- struct{}{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,7 +66,7 @@ func TestDispatchIsBounded(t *testing.T) {
 		}
 		return say("ok"), nil
 	})
-	ts := open(t, &Options{Parallelism: 3}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	calls := make([]llms.ToolCall, 50)
 	for i := range calls {
 		calls[i] = call(fmt.Sprint(i), "x", "")
@@ -74,23 +75,23 @@ func TestDispatchIsBounded(t *testing.T) {
 	if err != nil || len(got) != len(calls) {
 		t.Errorf("got %d messages, %v, want %d", len(got), err, len(calls))
 	}
-	if n := most.Load(); n > 3 {
-		t.Errorf("got %d at the same time, want at most 3", n)
+	if n := most.Load(); n > parallelism {
+		t.Errorf("got %d at the same time, want at most %d", n, parallelism)
 	}
 }
 
 func TestDispatchEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer().tool("x", object, hang)
-		ts := open(t, &Options{Parallelism: 1}, Server{Name: "p", Transport: p.transport(t)})
+		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		got, err := ts.Catalog(profile.Plain).Dispatch(ctx, []llms.ToolCall{call("1", "x", ""), call("2", "x", "")})
+		got, err := ts.Catalog(profile.Plain).Dispatch(ctx, slices.Repeat([]llms.ToolCall{call("1", "x", "")}, parallelism+1))
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("got %v after %v, want the end of the context at once", err, time.Since(start))
 		}
-		if len(got) != 2 || !strings.Contains(fmt.Sprint(got[1].Parts[0]), "was cancelled") {
+		if len(got) != parallelism+1 || !strings.Contains(fmt.Sprint(got[parallelism].Parts[0]), "was cancelled") {
 			t.Errorf("got %v, want an answer to each call", got)
 		}
 	})

@@ -69,7 +69,7 @@
 //	subschemas of one definition                10,000
 //	patterns of one definition                  250,000 instructions; one pattern 10,000
 //	arguments of one call                       4 MiB
-//	calls of one Dispatch at the same time      8        Options.Parallelism
+//	calls of one Dispatch at the same time      8
 //	text of one result                          64 KiB   Policy.MaxResult
 //	media of one result                         8 MiB
 //	results kept for paging                     none     Options.Spill

@@ -43,7 +43,7 @@ type FuncOptions struct {
 	Serves map[string]string
 
 	// Options has the settings that a function shares with toolsets: Approve, Decisions, User,
-	// Intercept, Parallelism, Logger, and Policy's MaxResult and CallTimeout. Other fields are
+	// Intercept, Logger, and Policy's MaxResult and CallTimeout. Other fields are
 	// ignored.
 	Options *Options
 }

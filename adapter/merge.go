@@ -80,7 +80,6 @@ func merge(catalogs []*Catalog) *Catalog {
 	tellApart(names, ids)
 	out := &Catalog{}
 	for _, c := range catalogs {
-		out.parallelism = max(out.parallelism, c.parallelism)
 		out.maxResult = max(out.maxResult, c.maxResult)
 		renamed := c.renamed(names[len(out.tools):][:len(c.tools)])
 		out.tools = append(out.tools, renamed.tools...)

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -23,9 +22,6 @@ type Options struct {
 	// [StartRequired]. Those that are not ready by then have the error [ErrConnecting], and
 	// join later ([ServerAdded]). Default 0: Open waits until each is ready or has failed.
 	Patience time.Duration
-
-	// Parallelism bounds the concurrent calls of one Dispatch. Default 8; negative: no limit.
-	Parallelism int
 
 	// Spill is how many bytes of results that were shortened (see Policy.MaxResult) are kept in
 	// memory, the latest first. The model gets a tool read_result to read them. Default 0:
@@ -87,12 +83,6 @@ func (o *Options) withDefaults() *Options {
 	var out Options
 	if o != nil {
 		out = *o
-	}
-	switch {
-	case out.Parallelism == 0:
-		out.Parallelism = 8
-	case out.Parallelism < 0:
-		out.Parallelism = math.MaxInt
 	}
 	out.Policy = out.Policy.inherit(defaultPolicy)
 	if out.maxMedia <= 0 {

@@ -14,7 +14,6 @@ func TestNumbersOfOptions(t *testing.T) {
 	options := map[string]meaning{
 		"Patience":        {0, none}, // Open waits for all, either way
 		"RefreshInterval": {int64(time.Second), none},
-		"Parallelism":     {8, unlimited},
 		"Spill":           {0, none},
 	}
 	policy := map[string]meaning{

@@ -76,7 +76,7 @@ func TestValidatorOfArguments(t *testing.T) {
 		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,
 		"tools/call": `{"content":[{"type":"text","text":"done"}]}`,
 	})})
-	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 || skipped[0].Name != "y" {
+	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 || skipped["y"] == nil {
 		t.Errorf("got %+v left out, want the tool that the validator refuses", skipped)
 	}
 	tools := ts.Catalog(profile.Plain)

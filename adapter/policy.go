@@ -51,7 +51,7 @@ type Policy struct {
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is
-	// left out, see [SkippedTool] and [Server.Pins].
+	// left out, see [ServerStatus].Skipped and [Server.Pins].
 	Pin bool
 }
 

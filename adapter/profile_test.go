@@ -62,7 +62,7 @@ func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 // parametersOf writes a tool for a profile and decodes the parameters as a provider would.
 func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]any, strict bool, changes []profile.Change) {
 	t.Helper()
-	c := newCatalog([]*Tool{tool}, p, 1, 0)
+	c := newCatalog([]*Tool{tool}, p, 0)
 	*tool = *c.tools[0]
 	raw, err := json.Marshal(c.definitions[0].Function.Parameters)
 	check.Must(t, err)
@@ -206,7 +206,7 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	for name, raw := range publishedSchemas(t) {
 		tool := toolWith(t, string(raw))
 		for _, p := range []profile.Profile{profile.Plain, profile.OpenAI, profile.Anthropic} {
-			c := newCatalog([]*Tool{tool}, p, 1, 0)
+			c := newCatalog([]*Tool{tool}, p, 0)
 			*tool = *c.tools[0]
 			for _, change := range c.changes {
 				if change.Effect != "same" && !needed.MatchString(change.Note) {
@@ -243,7 +243,7 @@ func TestChangesThatAreListed(t *testing.T) {
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{"/properties/a examples same"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			catalog := newCatalog([]*Tool{toolWith(t, tt.schema)}, tt.p, 1, 0)
+			catalog := newCatalog([]*Tool{toolWith(t, tt.schema)}, tt.p, 0)
 			raw, err := json.Marshal(catalog.definitions[0].Function.Parameters)
 			if err != nil || string(raw) != tt.want {
 				t.Errorf("got %s, %v, want %s", raw, err, tt.want)

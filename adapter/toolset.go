@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -55,11 +56,14 @@ func forModels(tools []*Tool) []*Tool {
 
 // ServerStatus is the state of a server of a toolset.
 type ServerStatus struct {
-	Name    string            // the host's label
-	Client  *mcpclient.Client // nil if Err is set or the server is idle
-	Err     error             // why the server's tools are not offered
-	Tools   []*Tool
-	Skipped []SkippedTool
+	Name   string            // the host's label
+	Client *mcpclient.Client // nil if Err is set or the server is idle
+	Err    error             // why the server's tools are not offered
+	Tools  []*Tool
+
+	// Skipped says, by the server's names, why tools cannot be offered, for example because of
+	// their schemas. Tools that filters exclude do not count.
+	Skipped map[string]error
 
 	// Unmatched lists the entries of [Server.Allow] and Deny that match no tool, possibly
 	// because they are mistyped or the server has renamed a tool. A tool that such an entry
@@ -76,13 +80,6 @@ type ServerStatus struct {
 	Ended error
 }
 
-// SkippedTool is a tool that cannot be offered, for example because of its schema. Tools that
-// filters exclude do not count.
-type SkippedTool struct {
-	Name string // the server's name
-	Err  error
-}
-
 // Servers returns the state of the servers, in the order of Open and Add.
 func (t *Toolset) Servers() []ServerStatus { return t.roster.status() }
 
@@ -95,7 +92,7 @@ func (s *server) statusLocked() ServerStatus {
 		Name:      s.label,
 		Client:    s.client,
 		Tools:     forModels(s.tools),
-		Skipped:   append([]SkippedTool(nil), s.skipped...),
+		Skipped:   maps.Clone(s.skipped),
 		Unmatched: slices.Clone(s.unmatched),
 
 		AppTools: forViews(s.tools),

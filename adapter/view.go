@@ -80,7 +80,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	for i, name := range assignNames(ids, true) {
 		tools[i] = tools[i].named(name)
 	}
-	return newCatalog(tools, profile.Plain, o.Parallelism, o.Policy.MaxResult)
+	return newCatalog(tools, profile.Plain, o.Policy.MaxResult)
 }
 
 // ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works in

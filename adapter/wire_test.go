@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,14 +85,11 @@ func TestToolsThatBreakTheRules(t *testing.T) {
 		{"name":"","inputSchema":{"type":"object"}}
 	]}`})})
 	wantTools(t, ts, "twice", "none", "_")
-	var skipped []string
-	for _, s := range ts.Servers()[0].Skipped {
-		skipped = append(skipped, s.Name)
-		if s.Err == nil || s.Name == "foreign" && !strings.Contains(s.Err.Error(), "never fetched") {
-			t.Errorf("%s: got the reason %v", s.Name, s.Err)
-		}
+	skipped := ts.Servers()[0].Skipped
+	check.Same(t, "skipped", slices.Sorted(maps.Keys(skipped)), []string{"broken", "dialect", "false", "foreign", "string", "twice"})
+	if err := skipped["foreign"]; err == nil || !strings.Contains(err.Error(), "never fetched") {
+		t.Errorf("foreign: got the reason %v", err)
 	}
-	check.Same(t, "skipped", skipped, []string{"twice", "string", "false", "broken", "dialect", "foreign"})
 }
 
 func TestResultsThatBreakTheRules(t *testing.T) {

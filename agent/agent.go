@@ -35,7 +35,8 @@
 // The intent of a call is durable before the call is sent, and its outcome as soon as there is one.
 // A call that was in progress when its process died has no outcome: it is in doubt. It is sent
 // again only if that is safe, because the server honours the key of the call or the tool changes
-// nothing, see [adapter.Server]. Otherwise [Durable.Doubt] decides.
+// nothing, see [adapter.Server]. Otherwise the model is told, or a person
+// is asked ([Durable].AskInDoubt).
 //
 // # Questions
 //

@@ -1,26 +1,9 @@
 package agent
 
 import (
-	"fmt"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-)
-
-// DoubtPolicy says what to do about a call that was in progress when its process died, if it
-// cannot safely be sent again.
-type DoubtPolicy string
-
-const (
-	// DoubtTellModel tells the model that the call may have run.
-	DoubtTellModel DoubtPolicy = ""
-
-	// DoubtAsk asks a person whether it ran.
-	DoubtAsk DoubtPolicy = "ask"
-
-	// DoubtFail fails the run.
-	DoubtFail DoubtPolicy = "fail"
 )
 
 // How often a call is sent with the same key: by one process whose connection breaks, and in
@@ -40,13 +23,10 @@ func doubt(t *turn, c *ledger.Call) (func() error, error) {
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
 		return t.again(c)
 	}
-	switch t.agent.opts.Durable.Doubt {
-	case DoubtAsk:
+	if t.agent.opts.Durable.AskInDoubt {
 		return nil, t.questions.add(&run.Question{
 			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
-	case DoubtFail:
-		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
 	}
 	return nil, t.sender.outcome(j, inDoubt(j, unknown), 0)
 }

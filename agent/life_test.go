@@ -228,15 +228,15 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 	for _, other := range []struct {
 		name  string
 		model step
-		doubt agent.DoubtPolicy
+		ask   bool
 		hooks []agent.Hook
 		make  func(*agent.Agent, string, string) (*agent.SubAgent, error)
 	}{
-		{"helper", help, agent.DoubtAsk, nil, agent.Sub},
-		{"stopper", stopping, agent.DoubtTellModel, []agent.Hook{{AfterTool: stopAfter}}, agent.Sub},
-		{"closer", closing, agent.DoubtTellModel, nil, agent.Handoff},
+		{"helper", help, true, nil, agent.Sub},
+		{"stopper", stopping, false, []agent.Hook{{AfterTool: stopAfter}}, agent.Sub},
+		{"closer", closing, false, nil, agent.Handoff},
 	} {
-		opts.Durable.Doubt, opts.Hooks = other.doubt, other.hooks
+		opts.Durable.AskInDoubt, opts.Hooks = other.ask, other.hooks
 		a, err := agent.New(play(other.model), &opts)
 		if err != nil {
 			return nil, err

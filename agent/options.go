@@ -135,9 +135,9 @@ type Durable struct {
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
 	LeaseTTL time.Duration
 
-	// Doubt says how to treat a call that was in progress when its process died. Default:
-	// [DoubtTellModel].
-	Doubt DoubtPolicy
+	// AskInDoubt asks a person whether a call ran that was in progress when its process died, and
+	// that cannot safely be sent again. Default: the model is told that it may have run.
+	AskInDoubt bool
 }
 
 // ModelSettings are settings of model calls, and the model's price. A field that is 0, empty or

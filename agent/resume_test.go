@@ -72,19 +72,17 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 // told; a person may be asked instead.
 func TestCallInDoubt(t *testing.T) {
 	for name, tt := range map[string]struct {
-		policy agent.DoubtPolicy
 		answer func(*run.Question) run.Reply
 		want   string
 	}{
-		"fail":           {agent.DoubtFail, nil, "may or may not have run"},
-		"tell the model": {agent.DoubtTellModel, nil, "It is unknown whether the call ran"},
-		"it ran":         {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.Ran() }, "The user says that the call ran"},
-		"it has run so":  {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
-		"it has not run": {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.NotRun() }, "slept 1 s"},
+		"tell the model": {nil, "It is unknown whether the call ran"},
+		"it ran":         {func(q *run.Question) run.Reply { return q.Ran() }, "The user says that the call ran"},
+		"it has run so":  {func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
+		"it has not run": {func(q *run.Question) run.Reply { return q.NotRun() }, "slept 1 s"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			store := record.NewMemory()
-			opts := agent.Options{Durable: agent.Durable{Doubt: tt.policy}}
+			opts := agent.Options{Durable: agent.Durable{AskInDoubt: tt.answer != nil}}
 			first, _ := process(t, store, play(uses(sleep("1", 1))), opts)
 			sent := time.Now()
 			killed(t, first, time.Millisecond, agent.In(theRun.ID))
@@ -99,15 +97,9 @@ func TestCallInDoubt(t *testing.T) {
 				}
 				got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
 			}
-			var text string
-			if tt.policy == agent.DoubtFail {
-				text = fmt.Sprint(err)
-			} else {
-				check(t, err)
-				text = lines(history(got))[2]
-			}
-			if !strings.Contains(text, tt.want) {
-				t.Errorf("the model, or the caller, is told %s, want %q", text, tt.want)
+			check(t, err)
+			if text := lines(history(got))[2]; !strings.Contains(text, tt.want) {
+				t.Errorf("the model is told %s, want %q", text, tt.want)
 			}
 			if again := s.most.Load() > 0; again != (name == "it has not run") {
 				t.Errorf("the call was sent again: %v", again)

@@ -34,10 +34,10 @@ type Restart struct {
 	// up. Default 5, at most 1,000.
 	Attempts int
 
-	// First is the wait before the first attempt; it doubles up to Longest. Up to half of a
-	// wait is random, so that clients that lost a server together do not return together.
-	// Default 500 ms and 30 s, at most 1 h.
-	First, Longest time.Duration
+	// First is the wait before the first attempt; it doubles up to 30 s. Up to half of a wait is
+	// random, so that clients that lost a server together do not return together. Default
+	// 500 ms, at most 1 h.
+	First time.Duration
 
 	// Notify is called before the wait for each attempt with the reason, and after a successful
 	// attempt with nil. Consecutive attempts count from 1. It is called in turn with
@@ -49,6 +49,9 @@ type Restart struct {
 
 // restartTimeout bounds one attempt, including the handshake.
 const restartTimeout = time.Minute
+
+// longestRestart bounds the wait before an attempt, unless [Restart.First] is longer.
+const longestRestart = 30 * time.Second
 
 // restartReset is how long a connection must last for earlier attempts to be forgotten.
 const restartReset = time.Minute
@@ -62,8 +65,7 @@ func (r *Restart) withDefaults() *Restart {
 	}
 	out := *r
 	out.Attempts = min(cmp.Or(max(out.Attempts, 0), 5), 1000)
-	out.First = cmp.Or(max(out.First, 0), 500*time.Millisecond)
-	out.Longest = min(cmp.Or(max(out.Longest, 0), 30*time.Second), time.Hour)
+	out.First = min(cmp.Or(max(out.First, 0), 500*time.Millisecond), time.Hour)
 	return &out
 }
 
@@ -116,7 +118,7 @@ func (s *restarts) restart(ctx context.Context) error {
 	if time.Since(s.up) >= restartReset {
 		s.failed = 0
 	}
-	policy := backoff.Policy{First: s.First, Max: s.Longest}
+	policy := backoff.Policy{First: s.First, Max: max(s.First, longestRestart)}
 	lost := reason // the reason for the first attempt
 	err := backoff.Loop(ctx, policy, func() error {
 		if err := lost; err != nil {

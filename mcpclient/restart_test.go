@@ -197,7 +197,7 @@ func TestRestart(t *testing.T) {
 // Consecutive attempts are bounded and wait ever longer; the client ends with the last failure.
 func TestRestartGivesUp(t *testing.T) {
 	var told events
-	r := mcpclient.Restart{Attempts: 4, First: time.Second, Longest: 3 * time.Second, Notify: told.add}
+	r := mcpclient.Restart{Attempts: 4, First: 10 * time.Second, Notify: told.add}
 	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.mu.Lock()
 		transport.fails = func(dial int) error { return fmt.Errorf("dial %d: no such server", dial) }
@@ -209,7 +209,7 @@ func TestRestartGivesUp(t *testing.T) {
 		go func() { waiting <- c.Ping(t.Context()) }()
 		go func() { _, err := c.CallTool(t.Context(), "a", nil); waiting <- err }()
 		<-c.Done()
-		took, longest := time.Since(start), (1+2+3+3)*time.Second
+		took, longest := time.Since(start), (10+20+30+30)*time.Second
 		wrong(t, took < longest/2 || took > longest, "gave up after %v, want %v to %v", took, longest/2, longest)
 		for _, err := range []error{<-waiting, <-waiting, c.Err(), c.Ping(t.Context())} {
 			if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection; restarted 4 times in a row") ||
@@ -361,7 +361,7 @@ func TestRestartEndsWhileRestoring(t *testing.T) {
 
 // Close ends the wait before an attempt.
 func TestRestartClosed(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{First: time.Hour, Longest: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+	restarting(t, legacy(), mcpclient.Restart{First: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		_ = p.conn.Close()
 		synctest.Wait()
 		waiting := background(func() error { return c.Ping(t.Context()) })
@@ -429,7 +429,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan bool)
 		transport := newPeerTransport(t)
-		o.Restart = &mcpclient.Restart{First: time.Hour, Longest: time.Hour}
+		o.Restart = &mcpclient.Restart{First: time.Hour}
 		connected(t, transport, o)
 		p := <-transport.peers
 		p.ask("1")

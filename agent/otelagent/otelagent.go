@@ -34,7 +34,6 @@ package otelagent
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -56,20 +55,17 @@ type Options struct {
 	MeterProvider  metric.MeterProvider
 
 	// Content makes spans record what models and tools read and write, which is likely to
-	// include personal data and secrets. Default: not recorded.
+	// include personal data and secrets. Each attribute has at most 64 KiB: texts longer than
+	// 8 KiB are cut; longer media data, the oldest messages and the last tools that do not fit are
+	// left out. Default: not recorded.
 	Content bool
-
-	// MaxContent bounds each attribute of content, in bytes. Texts longer than an eighth of it
-	// are cut; media data longer than that, the oldest messages and the last tools that do not
-	// fit are left out. Default 64 KiB; negative: no limit.
-	MaxContent int
 }
 
 // scope is the name of the instrumentation.
 const scope = "github.com/mcpchain/mcpchain/agent/otelagent"
 
-// defaultContent is the default of [Options.MaxContent].
-const defaultContent = 64 << 10
+// maxContent bounds an attribute of content, in bytes.
+const maxContent = 64 << 10
 
 // Telemetry is an [agent.Observer] for any number of agents. It may be used concurrently.
 type Telemetry struct {
@@ -92,15 +88,9 @@ func New(opts *Options) (*Telemetry, error) {
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}
-	switch {
-	case o.MaxContent == 0:
-		o.MaxContent = defaultContent
-	case o.MaxContent < 0:
-		o.MaxContent = math.MaxInt
-	}
 	t := &Telemetry{tracer: o.TracerProvider.Tracer(scope)}
 	if o.Content {
-		t.content = &writer{limit: o.MaxContent}
+		t.content = &writer{limit: maxContent}
 	}
 	var err error
 	t.metrics, err = newMetrics(o.MeterProvider.Meter(scope))

@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -42,15 +41,12 @@ type Options struct {
 	// Allow reports whether the model is told about a skill. server is the host's label of its
 	// server. Default: all skills that can be verified.
 	Allow func(server string, s *skills.Skill) bool
-
-	// MaxSkills bounds the skills of a set; later ones are left out. Default 100; negative: no
-	// limit.
-	MaxSkills int
-
-	// MaxDescription bounds the description of a skill in [Set.Instructions], in bytes.
-	// Default 1,024; negative: no limit.
-	MaxDescription int
 }
+
+const (
+	maxSkills      = 100     // of a set
+	maxDescription = 1 << 10 // bytes of a description in [Set.Instructions]
+)
 
 // Set has the skills of several servers, as they were listed by Open, and is a source of tools for
 // agents. It may be used concurrently.
@@ -72,23 +68,13 @@ type entry struct {
 	loaded *skills.Loaded
 }
 
-// Open lists the skills of servers, which are given by the host's labels. Servers without skills are
-// ignored. It fails if a server's list cannot be read, or a client is nil.
+// Open lists the skills of servers, which are given by the host's labels. A set has at most 100
+// skills; later ones are left out. Servers without skills are ignored. Open fails if a server's list
+// cannot be read, or a client is nil.
 func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options) (*Set, error) {
 	opts := Options{}
 	if o != nil {
 		opts = *o
-	}
-	for _, bound := range []struct {
-		value *int
-		def   int
-	}{{&opts.MaxSkills, 100}, {&opts.MaxDescription, 1024}} {
-		switch {
-		case *bound.value == 0:
-			*bound.value = bound.def
-		case *bound.value < 0:
-			*bound.value = math.MaxInt
-		}
 	}
 	s := &Set{names: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
@@ -102,7 +88,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	s.name()
 	serves := make(map[string]string, len(s.skills))
 	for _, e := range s.skills {
-		e.skill.Description = excerpt.CutAt(e.skill.Description, opts.MaxDescription)
+		e.skill.Description = excerpt.CutAt(e.skill.Description, maxDescription)
 		serves[e.name] = e.skill.Description
 	}
 	s.Source = adapter.Merge(
@@ -129,8 +115,8 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 		if o.Allow != nil && !o.Allow(server, skill) {
 			continue
 		}
-		if len(s.skills) >= o.MaxSkills {
-			s.left = append(s.left, fmt.Errorf("server %q has more skills than the %d that are offered (Options.MaxSkills)", server, o.MaxSkills))
+		if len(s.skills) >= maxSkills {
+			s.left = append(s.left, fmt.Errorf("server %q has more skills than a set takes, %d: choose some with Options.Allow", server, maxSkills))
 			return nil
 		}
 		s.skills = append(s.skills, &entry{name: skill.Name, server: server, client: client, skill: skill})

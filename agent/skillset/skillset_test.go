@@ -123,9 +123,12 @@ func TestNamesAndChoice(t *testing.T) {
 	if strings.Contains(set.Instructions(), "server a") || !strings.Contains(set.Instructions(), "- pdf (server b)") {
 		t.Errorf("got %q", set.Instructions())
 	}
-	set = opened(t, servers, &skillset.Options{MaxSkills: 1})
-	if len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), "MaxSkills") {
-		t.Errorf("got %v, want one left out", set.Left())
+	for i := range 99 {
+		servers[fmt.Sprint(i)] = one
+	}
+	set = opened(t, servers, nil)
+	if len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), `server "b" has more skills than a set takes, 100`) {
+		t.Errorf("got %v, want the last one left out", set.Left())
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// The search attributes for [ClientOptions].SearchAttributes. All are keywords.
+// The search attributes of [ClientOptions].SearchAttributes.
 const (
-	TenantAttribute = "McpchainTenant"
-	AgentAttribute  = "McpchainAgent"
-	StatusAttribute = "McpchainStatus"
+	tenantAttribute = "McpchainTenant"
+	agentAttribute  = "McpchainAgent"
+	statusAttribute = "McpchainStatus"
 )
 
-// AddSearchAttributes registers the search attributes that a namespace lacks. It is for servers of
+// AddSearchAttributes registers the search attributes of [ClientOptions] that a namespace lacks. It is for servers of
 // your own: on Temporal Cloud, and where the program lacks the right, an operator registers them.
 func AddSearchAttributes(ctx context.Context, service client.Client, namespace string) error {
 	operator := service.OperatorService()
@@ -27,7 +27,7 @@ func AddSearchAttributes(ctx context.Context, service client.Client, namespace s
 		return fmt.Errorf("list search attributes: %w", err)
 	}
 	missing := map[string]enums.IndexedValueType{}
-	for _, name := range []string{TenantAttribute, AgentAttribute, StatusAttribute} {
+	for _, name := range []string{tenantAttribute, agentAttribute, statusAttribute} {
 		if _, ok := have.CustomAttributes[name]; !ok {
 			missing[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 		}

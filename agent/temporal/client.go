@@ -25,8 +25,9 @@ type ClientOptions struct {
 	// Queue is the task queue of the workers. Default [DefaultQueue].
 	Queue string
 
-	// SearchAttributes sets [TenantAttribute], [AgentAttribute] and [StatusAttribute] of workflows.
-	// They must be registered as keywords, see [AddSearchAttributes]. Default: not set.
+	// SearchAttributes sets the attributes McpchainTenant, McpchainAgent and McpchainStatus (a
+	// [run.Status]) of workflows. They must be registered as keywords, see [AddSearchAttributes].
+	// Default: not set.
 	SearchAttributes bool
 
 	// ContinueAfter is the number of steps after which a workflow continues as new, so that its
@@ -129,9 +130,9 @@ func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
 		return temporalsdk.SearchAttributes{}
 	}
 	return temporalsdk.NewSearchAttributes(
-		temporalsdk.NewSearchAttributeKeyKeyword(TenantAttribute).ValueSet(t.Tenant),
-		temporalsdk.NewSearchAttributeKeyKeyword(AgentAttribute).ValueSet(t.Agent),
-		temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(run.StatusRunning)),
+		temporalsdk.NewSearchAttributeKeyKeyword(tenantAttribute).ValueSet(t.Tenant),
+		temporalsdk.NewSearchAttributeKeyKeyword(agentAttribute).ValueSet(t.Agent),
+		temporalsdk.NewSearchAttributeKeyKeyword(statusAttribute).ValueSet(string(run.StatusRunning)),
 	)
 }
 

@@ -1,74 +1,31 @@
 package temporal
 
-import (
-	"sync"
-	"time"
+import "sync"
 
-	"golang.org/x/time/rate"
-)
-
-// TenantLimits bound the steps of each tenant in one worker. Zero means no limit. A step beyond
-// them waits at Temporal without occupying the worker.
-type TenantLimits struct {
-	Steps     int     // concurrent steps
-	PerSecond float64 // steps per second, on average
-	Burst     int     // steps above PerSecond that may start together; default 1
-}
-
-// tenants counts the steps of tenants. It keeps only tenants that have steps now or had some
-// recently.
+// tenants counts the steps of tenants.
 type tenants struct {
-	limits TenantLimits
+	most int // steps of one tenant at the same time; 0: no limit
 
-	mu  sync.Mutex         // guards the following fields
-	all map[string]*tenant // by name
+	mu    sync.Mutex     // guards the following field
+	steps map[string]int // by the name of the tenant, without those that have none
 }
 
-// tenant counts the steps of one tenant.
-type tenant struct {
-	steps int // under way
-	rate  *rate.Limiter
-}
+func newTenants(most int) *tenants { return &tenants{most: most, steps: map[string]int{}} }
 
-func newTenants(l TenantLimits) *tenants {
-	l.Burst = max(l.Burst, 1)
-	return &tenants{limits: l, all: map[string]*tenant{}}
-}
-
-// enter reports whether a step of a tenant may start: ok is false if the tenant is at a limit, and
+// enter reports whether a step of a tenant may start: ok is false if the tenant is at its limit, and
 // leave is nil then. Otherwise leave must be called when the step ends.
 func (t *tenants) enter(name string) (leave func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one := t.all[name]
-	if one == nil {
-		t.forget()
-		one = &tenant{rate: rate.NewLimiter(rate.Inf, 0)}
-		if t.limits.PerSecond > 0 {
-			one.rate = rate.NewLimiter(rate.Limit(t.limits.PerSecond), t.limits.Burst)
-		}
-		t.all[name] = one
-	}
-	if t.limits.Steps > 0 && one.steps >= t.limits.Steps || !one.rate.Allow() {
+	if t.most > 0 && t.steps[name] >= t.most {
 		return nil, false
 	}
-	one.steps++
+	t.steps[name]++
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		one.steps--
-	}, true
-}
-
-// forget removes tenants without steps, whenever the number of tenants has doubled.
-func (t *tenants) forget() {
-	if n := len(t.all); n < 64 || n&(n-1) != 0 {
-		return
-	}
-	now := time.Now()
-	for name, one := range t.all {
-		if one.steps == 0 && (t.limits.PerSecond <= 0 || one.rate.TokensAt(now) >= float64(t.limits.Burst)) {
-			delete(t.all, name)
+		if t.steps[name]--; t.steps[name] == 0 {
+			delete(t.steps, name)
 		}
-	}
+	}, true
 }

@@ -30,9 +30,10 @@ type WorkerOptions struct {
 	// Steps bounds the concurrent steps. Default 100.
 	Steps int
 
-	// Tenant bounds the steps of each tenant in this worker. Temporal itself is fair to tenants
-	// among the workers of a queue: each workflow has its tenant as fairness key.
-	Tenant TenantLimits
+	// TenantSteps bounds the concurrent steps of each tenant in this worker. A step beyond it waits
+	// at Temporal without occupying the worker. Temporal itself is fair to tenants among the
+	// workers of a queue: each workflow has its tenant as fairness key. Default: no limit.
+	TenantSteps int
 
 	// Grace is how long steps may continue after the worker is told to stop. Default 20 s.
 	Grace time.Duration
@@ -51,9 +52,6 @@ type WorkerOptions struct {
 
 	// Logger logs failures. Default [slog.Default].
 	Logger *slog.Logger
-
-	// SDK has further options of Temporal's worker. The fields above take precedence.
-	SDK worker.Options
 }
 
 func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
@@ -61,7 +59,7 @@ func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 	if o != nil {
 		out = *o
 	}
-	if out.Steps < 0 || out.Grace < 0 || out.StepTimeout < 0 || out.Tenant.Steps < 0 || out.Tenant.PerSecond < 0 {
+	if out.Steps < 0 || out.Grace < 0 || out.StepTimeout < 0 || out.TenantSteps < 0 {
 		return out, errors.New("options: a number is negative; give 0 for the default")
 	}
 	out.Queue = cmp.Or(out.Queue, DefaultQueue)
@@ -94,24 +92,18 @@ func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("new worker: %w", err)
 	}
-	sdk := opts.SDK
-	sdk.MaxConcurrentActivityExecutionSize = opts.Steps
-	sdk.WorkerStopTimeout = opts.Grace + stopReserve
-	sdk.MaxHeartbeatThrottleInterval = acts.pulse
-	if sdk.StickyScheduleToStartTimeout == 0 {
-		sdk.StickyScheduleToStartTimeout = longestSticky
-	}
-	fatal := sdk.OnFatalError
-	sdk.OnFatalError = func(err error) {
-		if fatal != nil {
-			fatal(err)
-		}
-		select {
-		case w.failed <- err:
-		default:
-		}
-	}
-	w.worker = worker.New(service, opts.Queue, sdk)
+	w.worker = worker.New(service, opts.Queue, worker.Options{
+		MaxConcurrentActivityExecutionSize: opts.Steps,
+		WorkerStopTimeout:                  opts.Grace + stopReserve,
+		MaxHeartbeatThrottleInterval:       acts.pulse,
+		StickyScheduleToStartTimeout:       longestSticky,
+		OnFatalError: func(err error) {
+			select {
+			case w.failed <- err:
+			default:
+			}
+		},
+	})
 	register(w.worker, flows, acts)
 	return w, nil
 }
@@ -126,7 +118,7 @@ const stopReserve = 10 * time.Second
 // parts returns what a worker registers. It is an error if there are no agents, or two have one name.
 func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
 	a := &activities{
-		agents: map[string]*agent.Agent{}, tenants: newTenants(o.Tenant), pulse: longestPulse, grace: o.Grace,
+		agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: longestPulse, grace: o.Grace,
 		onEvent: o.OnEvent, context: o.Context, logger: o.Logger,
 	}
 	var lease time.Duration
@@ -152,8 +144,8 @@ func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, er
 	}, a, nil
 }
 
-// Register registers the workflow and activities of agents with a worker of your own, see
-// [NewWorker]. It ignores the options of the worker itself: Queue, Steps, Grace and SDK. A
+// Register registers the workflow and activities of agents with a worker of your own, for other
+// options of Temporal's worker than [NewWorker] sets. It ignores Queue, Steps and Grace. A
 // worker.WorkflowReplayer gets only the workflow.
 func Register(r worker.WorkflowRegistry, agents []*agent.Agent, o *WorkerOptions) error {
 	opts, err := o.withDefaults()

@@ -72,44 +72,30 @@ func working(t *testing.T, w *world, ended <-chan error) {
 	}
 }
 
-// TestTenantLimits checks that each tenant has its own limits in a worker, and that a step
-// beyond them waits at Temporal.
-func TestTenantLimits(t *testing.T) {
-	t.Run("at the same time", func(t *testing.T) {
-		w := newWorld()
-		a := w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{})
-		stop := make(chan struct{})
-		s := workerOf(t, a, stop, &temporal.WorkerOptions{Grace: time.Millisecond, Tenant: temporal.TenantLimits{Steps: 1}})
-		for _, k := range []run.Key{{Tenant: "a", ID: "1"}, {Tenant: "a", ID: "2"}, {Tenant: "b", ID: "1"}} {
-			check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(k.ID), agent.ForTenant(k.Tenant))))
+// TestTenantSteps checks that each tenant has its own limit in a worker, and that a step
+// beyond it waits at Temporal.
+func TestTenantSteps(t *testing.T) {
+	w := newWorld()
+	a := w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{})
+	stop := make(chan struct{})
+	s := workerOf(t, a, stop, &temporal.WorkerOptions{Grace: time.Millisecond, TenantSteps: 1})
+	for _, k := range []run.Key{{Tenant: "a", ID: "1"}, {Tenant: "a", ID: "2"}, {Tenant: "b", ID: "1"}} {
+		check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(k.ID), agent.ForTenant(k.Tenant))))
+	}
+	ended := make(chan error, 2)
+	go func() { ended <- s.take(0, "a", "1") }()
+	working(t, w, ended)
+	if err := s.take(1, "a", "2"); !isLimit(err) {
+		t.Errorf("got %v, want the limit of the tenant", err)
+	}
+	go func() { ended <- s.take(2, "b", "1") }()
+	working(t, w, ended) // does not count for the limit
+	close(stop)
+	for range 2 {
+		if err := <-ended; err == nil || isLimit(err) {
+			t.Errorf("got %v, want the end of the worker", err)
 		}
-		ended := make(chan error, 2)
-		go func() { ended <- s.take(0, "a", "1") }()
-		working(t, w, ended)
-		if err := s.take(1, "a", "2"); !isLimit(err) {
-			t.Errorf("got %v, want the limit of the tenant", err)
-		}
-		go func() { ended <- s.take(2, "b", "1") }()
-		working(t, w, ended) // does not count for the limit
-		close(stop)
-		for range 2 {
-			if err := <-ended; err == nil || isLimit(err) {
-				t.Errorf("got %v, want the end of the worker", err)
-			}
-		}
-	})
-	t.Run("on average", func(t *testing.T) {
-		w := newWorld()
-		a := w.agent(t, script{{text: "done"}}, agent.Options{})
-		s := workerOf(t, a, nil, &temporal.WorkerOptions{Tenant: temporal.TenantLimits{PerSecond: 0.001, Burst: 2}})
-		for i := range 3 {
-			id := fmt.Sprint(i)
-			check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(id), agent.ForTenant("a"))))
-			if err := s.take(0, "a", id); isLimit(err) != (i == 2) {
-				t.Errorf("step %d: got %v", i, err)
-			}
-		}
-	})
+	}
 }
 
 // TestContextAndEvents checks that tool calls get the host's context, and the host gets events.

@@ -65,9 +65,9 @@ type Outcome struct {
 	Status run.Status `json:"status"`
 }
 
-// RunFailed is the type of the application error of a workflow whose run has failed. The reason
+// runFailed is the type of the application error of a workflow whose run has failed. The reason
 // is in the store.
-const RunFailed = "RunFailed"
+const runFailed = "RunFailed"
 
 // workflows has the code of workflows. Its settings may differ between the workers of one workflow.
 type workflows struct {
@@ -154,7 +154,7 @@ func (d *driver) become(ctx workflow.Context, s run.Status) error {
 	if !d.job.Attributes {
 		return nil
 	}
-	return workflow.UpsertTypedSearchAttributes(ctx, temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(s)))
+	return workflow.UpsertTypedSearchAttributes(ctx, temporalsdk.NewSearchAttributeKeyKeyword(statusAttribute).ValueSet(string(s)))
 }
 
 // leastWait is the wait before another step of a run that is due but did not continue, because
@@ -216,7 +216,7 @@ func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
 func (d *driver) outcome() (Outcome, error) {
 	switch d.state.Status {
 	case run.StatusFailed:
-		return Outcome{}, temporalsdk.NewNonRetryableApplicationError("the run has failed; the store has the reason", RunFailed, nil)
+		return Outcome{}, temporalsdk.NewNonRetryableApplicationError("the run has failed; the store has the reason", runFailed, nil)
 	case run.StatusCancelled:
 		return Outcome{}, temporalsdk.NewCanceledError()
 	}

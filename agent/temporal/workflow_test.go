@@ -84,7 +84,7 @@ func TestRunFails(t *testing.T) {
 	env := begin(t, w.agent(t, script{{err: errors.New(secret)}}, agent.Options{}), nil)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	err := env.GetWorkflowError()
-	if typeOf(err) != temporal.RunFailed || strings.Contains(err.Error(), secret) {
+	if typeOf(err) != "RunFailed" || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v, want that the run has failed, and no reason", err)
 	}
 	if s := w.state(t); s.Status != run.StatusFailed || !strings.Contains(s.Error, secret) {

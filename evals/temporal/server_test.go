@@ -310,7 +310,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 
 // listed finds workflows by their search attributes.
 func (s *service) listed(t *testing.T) {
-	query := temporal.TenantAttribute + ` = "acme" AND ` + temporal.StatusAttribute + ` = "cancelled" AND ` + temporal.AgentAttribute + ` = "helper"`
+	query := `McpchainTenant = "acme" AND McpchainStatus = "cancelled" AND McpchainAgent = "helper"`
 	for range 100 {
 		list, err := s.client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 		if err == nil && len(list.Executions) == 2 {

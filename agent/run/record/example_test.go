@@ -85,5 +85,5 @@ func ExampleKeys() {
 	fmt.Println(err)
 	// Output:
 	// {"v":1,"id":"run_1","tenant":"acme","seq":1,"status":"waiting"} <nil>
-	// open run "run_1": it was sealed for another run
+	// open run "run_1": what was sealed was changed or cut short, or belongs to another run or place
 }

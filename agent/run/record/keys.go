@@ -67,10 +67,8 @@ func (k *Keys) GoString() string { return k.String() }
 
 // The errors of decryption.
 var (
-	ErrTruncated  = errors.New("what was sealed is cut short")
 	ErrUnknownKey = errors.New("it was sealed with an unknown key")
-	ErrForeign    = errors.New("it was sealed for another run")
-	ErrForged     = errors.New("what was sealed was changed, or stood in another place")
+	ErrForged     = errors.New("what was sealed was changed or cut short, or belongs to another run or place")
 )
 
 // maxSealed bounds the input of Seal and Open, in bytes.
@@ -89,8 +87,8 @@ func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open decrypts what Seal returned for a run. The error matches [ErrTruncated],
-// [ErrUnknownKey], [ErrForeign] or [ErrForged], unless the state is longer than 16 MiB.
+// Open decrypts what Seal returned for a run. The error matches [ErrUnknownKey] or [ErrForged],
+// unless the state is longer than 16 MiB.
 func (k *Keys) Open(key run.Key, sealed string) ([]byte, error) {
 	state, err := k.open(key, sealed)
 	if err != nil {
@@ -198,7 +196,7 @@ func (k *runKeys) seal(secret, kind, at string, text []byte, seed string) []byte
 // bound is checked before the bytes behind it are read.
 func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 	if len(box) < 2 {
-		return nil, ErrTruncated
+		return nil, ErrForged
 	}
 	if box[0] != boxForm {
 		return nil, fmt.Errorf("%w: it has the form %d, and this program knows the form %d", ErrForged, box[0], boxForm)
@@ -206,7 +204,7 @@ func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 	name := 2 + int(box[1])
 	header := name + markSize + 4
 	if len(box) < header {
-		return nil, ErrTruncated
+		return nil, ErrForged
 	}
 	secret := string(box[2:name])
 	if k.secrets[secret] == nil {
@@ -214,12 +212,9 @@ func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 	}
 	keys := k.under(secret)
 	if !hmac.Equal(keys.mark, box[name:name+markSize]) {
-		return nil, ErrForeign
+		return nil, ErrForged
 	}
-	switch rest, size := uint64(len(box)-header), uint64(binary.BigEndian.Uint32(box[header-4:])); {
-	case rest < size:
-		return nil, ErrTruncated
-	case rest > size || size < nonceSize+tagSize:
+	if size := binary.BigEndian.Uint32(box[header-4:]); uint64(len(box)-header) != uint64(size) || size < nonceSize+tagSize {
 		return nil, ErrForged
 	}
 	nonce, text := box[header:header+nonceSize], box[header+nonceSize:]

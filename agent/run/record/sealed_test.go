@@ -84,8 +84,8 @@ func TestSealedState(t *testing.T) {
 		t.Error("got the run in the clear")
 	}
 	for n := range sealed {
-		if _, err := keys(t, "a").Open(key, sealed[:n]); !errors.Is(err, record.ErrTruncated) {
-			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, record.ErrTruncated)
+		if _, err := keys(t, "a").Open(key, sealed[:n]); !errors.Is(err, record.ErrForged) {
+			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, record.ErrForged)
 		}
 	}
 	for _, tt := range []struct {
@@ -96,9 +96,9 @@ func TestSealedState(t *testing.T) {
 		{"no base64", "acme", "run_1", "!" + sealed[1:], record.ErrForged},
 		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`, record.ErrForged},
 		{"another form", "acme", "run_1", "Ag" + sealed[2:], record.ErrForged},
-		{"another tenant", "other", "run_1", sealed, record.ErrForeign},
-		{"another run", "acme", "run_2", sealed, record.ErrForeign},
-		{"tenant and run with another border", "acmer", "un_1", sealed, record.ErrForeign},
+		{"another tenant", "other", "run_1", sealed, record.ErrForged},
+		{"another run", "acme", "run_2", sealed, record.ErrForged},
+		{"tenant and run with another border", "acmer", "un_1", sealed, record.ErrForged},
 	} {
 		if s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed); s != nil || !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, tt.want)
@@ -273,11 +273,11 @@ func TestTamperedStore(t *testing.T) {
 		{"a record twice", func(l *record.Log) { l.Records[3] = l.Records[2] }, record.ErrForged},
 		{"a record has another number", func(l *record.Log) { l.Records[3].Seq = 9 }, record.ErrCorrupt},
 		{"the last record is missing", func(l *record.Log) { l.Records = l.Records[:len(l.Records)-1] }, record.ErrCorrupt},
-		{"a record of another run", func(l *record.Log) { l.Records[2] = others["run"].Records[2] }, record.ErrForeign},
-		{"a record of another tenant", func(l *record.Log) { l.Records[2] = others["tenant"].Records[2] }, record.ErrForeign},
-		{"a record of a name with another border", func(l *record.Log) { l.Records[2] = others["border"].Records[2] }, record.ErrForeign},
+		{"a record of another run", func(l *record.Log) { l.Records[2] = others["run"].Records[2] }, record.ErrForged},
+		{"a record of another tenant", func(l *record.Log) { l.Records[2] = others["tenant"].Records[2] }, record.ErrForged},
+		{"a record of a name with another border", func(l *record.Log) { l.Records[2] = others["border"].Records[2] }, record.ErrForged},
 		{"a record that is not sealed", func(l *record.Log) { l.Records[2] = plain[2] }, record.ErrCorrupt},
-		{"an answer of another run", func(l *record.Log) { l.Replies[0] = others["run"].Replies[0] }, record.ErrForeign},
+		{"an answer of another run", func(l *record.Log) { l.Replies[0] = others["run"].Replies[0] }, record.ErrForged},
 		{"an answer to another question", func(l *record.Log) { l.Replies[0].Question = "ask_9" }, record.ErrForged},
 		{"an answer that is not sealed", func(l *record.Log) { l.Replies[0] = run.Reply{Question: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
 	} {

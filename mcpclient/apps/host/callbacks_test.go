@@ -47,10 +47,11 @@ func TestSlowCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, heights, logged := make(chan bool), []float64{}, 0
 		_, v := begun(t, &scripted{}, &host.Options{
-			OnReady: func() { <-release },
-			OnSize:  func(_, h *float64) { heights = append(heights, *h) },
-			OnLog:   func(*mcp.LogMessage) { logged++ },
+			OnSize: func(_, h *float64) { <-release; heights = append(heights, *h) },
+			OnLog:  func(*mcp.LogMessage) { logged++ },
 		}, `{}`)
+		v.notify("ui/notifications/size-changed", `{"height":-0}`)
+		synctest.Wait()
 		for i := range 1000 {
 			v.notify("ui/notifications/size-changed", fmt.Sprintf(`{"height":%d}`, i))
 			v.notify("notifications/message", `{"level":"info","data":1}`)
@@ -58,7 +59,7 @@ func TestSlowCallbacks(t *testing.T) {
 		v.silent("after notifications")
 		close(release)
 		synctest.Wait()
-		if diff := cmp.Diff(heights, []float64{999}); diff != "" || logged > 256 || logged < 200 {
+		if diff := cmp.Diff(heights, []float64{0, 999}); diff != "" || logged > 256 || logged < 200 {
 			t.Errorf("logged %d, heights got (-) want (+):\n%s", logged, diff)
 		}
 	})

@@ -36,7 +36,6 @@
 //	sending one message                30 s     Limits.Send
 //	wait for the answer to a teardown  5 s      Limits.Teardown
 //	URL to open                        8 KiB
-//	files of one download              16, with names of 128 bytes
 //	width and height of a view         100,000 pixels
 //	text of an error for the view       64 KiB
 //

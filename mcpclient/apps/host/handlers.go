@@ -49,7 +49,6 @@ var methods = map[string]method{
 	"resources/read":          {serve: (*handlers).readResource},
 	"ui/open-link":            {serve: (*handlers).openLink, single: true},
 	"ui/message":              {serve: (*handlers).message, single: true},
-	"ui/download-file":        {serve: (*handlers).download, single: true},
 	"ui/request-display-mode": {serve: (*handlers).requestDisplayMode, single: true},
 	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
 }

@@ -27,7 +27,7 @@ func (n *notifications) take(m jsonrpc.Message) {
 		return
 	}
 	if m.Method == "ui/notifications/initialized" {
-		n.begin(m.Method)
+		n.begin()
 		return
 	}
 	if _, begun := n.view.phase(); !begun {
@@ -52,14 +52,13 @@ func (n *notifications) take(m jsonrpc.Message) {
 }
 
 // begin ends the handshake: the host may now send to the view.
-func (n *notifications) begin(method string) {
+func (n *notifications) begin() {
 	if !n.view.begin() {
 		n.log.warn("ui/notifications/initialized out of order")
 		return
 	}
 	close(n.ready)
 	n.view.out.wakeUp()
-	n.calls.tell(method, true, n.opts.OnReady)
 }
 
 // maxPixels bounds a size that a view reports.

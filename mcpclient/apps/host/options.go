@@ -51,9 +51,6 @@ type Options struct {
 	// wrote it.
 	Message func(ctx context.Context, content []mcp.Content) error
 
-	// Download lets a person save files of the view, after the person has agreed.
-	Download func(ctx context.Context, files []File) error
-
 	// DisplayMode shows the view in another mode and returns the resulting mode. It is only
 	// called with modes that host and view have declared.
 	DisplayMode func(ctx context.Context, mode DisplayMode) (DisplayMode, error)
@@ -66,9 +63,8 @@ type Options struct {
 	// [Session.ModelContext] returns the latest. An error refuses it.
 	OnModelContext func(*ModelContext) error
 
-	// OnReady is called when the view has begun, OnSize with its size in pixels (nil: unknown),
-	// OnLog with what it logs, and OnCloseRequest when it asks to be closed.
-	OnReady        func()
+	// OnSize is called with the view's size in pixels (nil: unknown), OnLog with what it logs, and
+	// OnCloseRequest when it asks to be closed.
 	OnSize         func(width, height *float64)
 	OnLog          func(*mcp.LogMessage)
 	OnCloseRequest func()
@@ -136,9 +132,6 @@ func (o *Options) capabilities() map[string]any {
 	all := map[string]any{"serverTools": changes, "serverResources": changes, "logging": none, "sandbox": o.Sandbox}
 	if o.OpenLink != nil {
 		all["openLinks"] = none
-	}
-	if o.Download != nil {
-		all["downloadFile"] = none
 	}
 	if o.Message != nil {
 		all["message"] = content

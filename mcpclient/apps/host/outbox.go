@@ -28,7 +28,6 @@ type outbox struct {
 	waiting int // bytes in queue
 
 	open      bool   // the view has begun and was not asked to end: it gets the following
-	partial   []byte // ui/notifications/tool-input-partial
 	input     []byte // ui/notifications/tool-input
 	outcome   []byte // ui/notifications/tool-result or tool-cancelled
 	tool      toolPhase
@@ -136,8 +135,6 @@ func (o *outbox) next() []byte {
 // takeLocked returns the next notification. Input comes before its outcome.
 func (o *outbox) takeLocked() (message []byte) {
 	switch {
-	case o.partial != nil:
-		message, o.partial = o.partial, nil
 	case o.input != nil:
 		message, o.input = o.input, nil
 	case o.outcome != nil:

@@ -3,23 +3,14 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"path"
-	"regexp"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Bounds of what a person is asked.
-const (
-	maxURL   = 8 << 10
-	maxFiles = 16
-	maxName  = 128
-)
+// maxURL bounds a URL that a person is asked to open.
+const maxURL = 8 << 10
 
 func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OpenLink == nil {
@@ -130,67 +121,4 @@ func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessag
 		}
 	}
 	return map[string]DisplayMode{"mode": h.view.mode()}, nil
-}
-
-// File is a file that a view offers: its contents, or the URI of a resource with the contents.
-type File struct {
-	Name     string // without folders; never empty, hidden, or a device name
-	MIMEType string
-	Data     []byte
-	URI      string // "" if there is Data
-}
-
-func (h *handlers) download(ctx context.Context, params json.RawMessage) (any, error) {
-	if h.opts.Download == nil {
-		return nil, notOffered("ui/download-file")
-	}
-	content, err := blocks(jsonrpc.Lookup(params, "contents"))
-	if err != nil || len(content) == 0 || len(content) > maxFiles {
-		return nil, refuse(mcp.CodeInvalidParams, "Invalid content: want 1 to %d resources", maxFiles)
-	}
-	var files []File
-	for _, block := range content {
-		switch c := block.(type) {
-		case *mcp.EmbeddedResource:
-			data := c.Resource.Blob
-			if data == nil {
-				data = []byte(c.Resource.Text)
-			}
-			files = append(files, File{Name: fileName(c.Resource.URI), MIMEType: c.Resource.MIMEType, Data: data})
-		case *mcp.ResourceLink:
-			files = append(files, File{Name: fileName(c.URI), MIMEType: c.MIMEType, URI: c.URI})
-		default:
-			return nil, refuse(mcp.CodeInvalidParams, "Invalid content: want resources")
-		}
-	}
-	return struct{}{}, h.opts.Download(ctx, files)
-}
-
-// device matches the names of devices on Windows, with any extension.
-var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
-
-// fileName returns the last part of a URI's path as a name for a file: in no other folder, not
-// hidden, no device, and at most maxName bytes. It is "download" if nothing else is left.
-func fileName(uri string) string {
-	uri, _, _ = strings.Cut(uri, "?")
-	uri, _, _ = strings.Cut(uri, "#")
-	name := path.Base(strings.ReplaceAll(uri, `\`, "/"))
-	name = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(`/\:*?"<>|%`, r) {
-			return '_'
-		}
-		return r
-	}, name)
-	name = strings.Trim(name, " .")
-	if device.MatchString(name) {
-		name = "_" + name
-	}
-	for len(name) > maxName {
-		_, size := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-size]
-	}
-	if strings.Trim(name, "_") == "" {
-		return "download"
-	}
-	return name
 }

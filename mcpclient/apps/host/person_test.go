@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -177,47 +175,5 @@ func TestSetContext(t *testing.T) {
 		v.silent("without a change")
 		check.NoError(t, s.SetContext(host.Context{Theme: "light", Platform: "web"}))
 		v.want(`ui/notifications/host-context-changed {"platform":"web","theme":"light"}`)
-	})
-}
-
-func TestDownload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []host.File
-		_, v := begun(t, &scripted{}, &host.Options{Download: func(_ context.Context, files []host.File) error { got = files; return nil }}, `{}`)
-		said := v.ask("1", "ui/download-file", `{"contents":[
-			{"type":"resource","resource":{"uri":"file:///a/export.json","mimeType":"application/json","text":"{}"}},
-			{"type":"resource","resource":{"uri":"file:///x.png","blob":"eA=="}},
-			{"type":"resource_link","uri":"https://example.com/q4.pdf?x=1","name":"Q4","mimeType":"application/pdf"}]}`)
-		want := []host.File{
-			{Name: "export.json", MIMEType: "application/json", Data: []byte("{}")}, {Name: "x.png", Data: []byte("x")},
-			{Name: "q4.pdf", MIMEType: "application/pdf", URI: "https://example.com/q4.pdf?x=1"},
-		}
-		if diff := cmp.Diff(got, want); diff != "" || said != "{}" {
-			t.Errorf("said %s, got (-) want (+):\n%s", said, diff)
-		}
-		link := `{"type":"resource_link","uri":"x://y","name":"y"}`
-		for _, params := range []string{`{}`, `{"contents":[]}`, `{"contents":[{"type":"text","text":"x"}]}`, `{"contents":[` + link + strings.Repeat(","+link, 16) + `]}`, `{"contents":7}`} {
-			if said := v.ask("1", "ui/download-file", params); !strings.HasPrefix(said, "error -32602") {
-				t.Errorf("%.60s: got %s, want it refused", params, said)
-			}
-		}
-	})
-}
-
-// "Host SHOULD sanitize filenames to prevent path traversal."
-func TestFileNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got string
-		_, v := begun(t, &scripted{}, &host.Options{Download: func(_ context.Context, files []host.File) error { got = files[0].Name; return nil }}, `{}`)
-		for uri, want := range map[string]string{
-			"file:///a/b.txt": "b.txt", "../../etc/passwd": "passwd", `a\\..\\b.exe`: "b.exe", "x://": "x_", "..": "download", "x:///..": "download", "...": "download", "file:///.bashrc": "bashrc",
-			"x:///a%2fb": "a_2fb", `x:///a\u0000\u001b[2J`: "a__[2J", `x:///exe\u202etxt.b`: "exe_txt.b", "x:///a?b=/c": "a", "x:///a#/b": "a", "x:///CON:1": "CON_1",
-			"x:///CON": "_CON", "x:///con.txt": "_con.txt", "x:///Aux .tar.gz": "_Aux .tar.gz", "x:///lpt³.x": "_lpt³.x", "x:///CONOUT$": "_CONOUT$", "x:///COM10": "COM10", "x:///console": "console",
-			"x:///" + strings.Repeat("ä", 100): strings.Repeat("ä", 64), "x:///a. ": "a",
-		} {
-			if said := v.ask("1", "ui/download-file", `{"contents":[{"type":"resource","resource":{"uri":"`+uri+`","text":"x"}}]}`); said != "{}" || got != want {
-				t.Errorf("%s: got %q and %s, want %q", uri, got, said, want)
-			}
-		}
 	})
 }

@@ -25,23 +25,27 @@ const (
 type callMessage string
 
 const (
-	partialInput callMessage = "ui/notifications/tool-input-partial"
-	fullInput    callMessage = "ui/notifications/tool-input"
-	callResult   callMessage = "ui/notifications/tool-result"
-	cancelled    callMessage = "ui/notifications/tool-cancelled"
+	fullInput  callMessage = "ui/notifications/tool-input"
+	callResult callMessage = "ui/notifications/tool-result"
+	cancelled  callMessage = "ui/notifications/tool-cancelled"
 )
-
-// ToolInputPartial sends the view the arguments as far as the model has written them, a JSON object
-// with open brackets closed. A slow view gets the latest. After ToolInput it does nothing. It
-// returns an error if the arguments are not a JSON object, or exceed Limits.Outgoing.
-func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
-	return s.input(partialInput, arguments)
-}
 
 // ToolInput sends the view the arguments of the call for which it is shown, once; empty
 // arguments are {}. It does not wait for the view. It returns an error for a second call, and
 // for arguments that are not a JSON object or exceed Limits.Outgoing.
-func (s *Session) ToolInput(arguments json.RawMessage) error { return s.input(fullInput, arguments) }
+func (s *Session) ToolInput(arguments json.RawMessage) error {
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	compact, err := jsonrpc.Compact(arguments)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", fullInput, err)
+	case !jsonrpc.IsObject(compact):
+		return fmt.Errorf("%s: arguments are not an object", fullInput)
+	}
+	return s.tell(fullInput, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
+}
 
 // ToolResult sends the view the result of the call, once and after ToolInput. It returns an
 // error in another order, and for a result that exceeds Limits.Outgoing.
@@ -63,21 +67,6 @@ func (s *Session) ToolCancelled(reason string) error {
 	return s.tell(cancelled, params)
 }
 
-// input sends arguments, which have to be an object.
-func (s *Session) input(kind callMessage, arguments json.RawMessage) error {
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
-	}
-	compact, err := jsonrpc.Compact(arguments)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", kind, err)
-	case !jsonrpc.IsObject(compact):
-		return fmt.Errorf("%s: arguments are not an object", kind)
-	}
-	return s.tell(kind, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
-}
-
 // tell sends a message about the call, if it is within Limits.Outgoing.
 func (s *Session) tell(kind callMessage, params []byte) error {
 	if len(params) > s.opts.Limits.Outgoing {
@@ -86,18 +75,11 @@ func (s *Session) tell(kind callMessage, params []byte) error {
 	return s.out.tell(kind, jsonrpc.AppendNotification(nil, string(kind), params))
 }
 
-// tell queues a message about the call. It drops partial input that comes too late, and returns
-// errOrder for another message out of order.
+// tell queues a message about the call. It returns errOrder for one out of order.
 func (o *outbox) tell(kind callMessage, message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case kind == partialInput:
-		if o.tool == toldNothing {
-			o.partial = message
-			o.wakeUp()
-		}
-		return nil
 	case kind == fullInput && o.tool == toldNothing:
 		o.tool, o.input = toldInput, message
 	case kind == callResult && o.tool == toldInput, kind == cancelled && o.tool != toldOutcome: // which may lack its input
@@ -105,7 +87,6 @@ func (o *outbox) tell(kind callMessage, message []byte) error {
 	default:
 		return errOrder
 	}
-	o.partial = nil
 	o.wakeUp()
 	return nil
 }

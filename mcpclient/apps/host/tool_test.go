@@ -10,19 +10,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
-// The arguments come once, partial ones before them only, and the result after them.
+// The arguments come once, and the result after them.
 func TestToolInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, nil, `{}`)
 		<-s.Ready()
 		check.Fails(t, s.ToolResult(result("early")), "a result before the arguments")
-		for _, partial := range []string{`{"a":"x"}`, `{"a":"xy"}`} {
-			check.NoError(t, s.ToolInputPartial(json.RawMessage(partial)))
-			v.want(`ui/notifications/tool-input-partial {"arguments":` + partial + `}`)
-		}
 		check.NoError(t, s.ToolInput(nil))
 		v.want(`ui/notifications/tool-input {"arguments":{}}`)
-		check.NoError(t, s.ToolInputPartial(json.RawMessage(`{"late":1}`)))
 		check.Fails(t, s.ToolInput(nil), "arguments again")
 		check.NoError(t, s.ToolResult(result("hi")))
 		v.want("ui/notifications/tool-result " + wireResult)
@@ -36,7 +31,6 @@ func TestToolInput(t *testing.T) {
 func TestToolCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, nil)
-		check.NoError(t, s.ToolInputPartial(json.RawMessage(`{"a":1}`)))
 		check.NoError(t, s.ToolCancelled("the user stopped it"))
 		v.greet(`{}`)
 		v.want(`ui/notifications/tool-cancelled {"reason":"the user stopped it"}`)
@@ -51,7 +45,7 @@ func TestToolInputRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := begun(t, &scripted{}, &host.Options{Limits: host.Limits{Outgoing: 100}}, `{}`)
 		for _, arguments := range []string{`[]`, `{`, `null`, `{"a":"` + strings.Repeat("x", 100) + `"}`} {
-			if s.ToolInput(json.RawMessage(arguments)) == nil || s.ToolInputPartial(json.RawMessage(arguments)) == nil {
+			if s.ToolInput(json.RawMessage(arguments)) == nil {
 				t.Errorf("%.20s: got no error", arguments)
 			}
 		}
@@ -68,7 +62,6 @@ func TestSlowViewGetsTheLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, nil)
 		for i := range 1000 {
-			check.Must(t, s.ToolInputPartial(json.RawMessage(`{"n":`+strings.Repeat("1", 1+i%9)+`}`)))
 			check.Must(t, s.SetContext(host.Context{Locale: strings.Repeat("x", 1+i%7)}))
 			s.ServerResourcesChanged()
 		}
@@ -79,7 +72,7 @@ func TestSlowViewGetsTheLatest(t *testing.T) {
 			s.ServerResourcesChanged()
 		}
 		v.notify("ui/notifications/initialized", `{}`)
-		v.want(`ui/notifications/tool-input-partial {"arguments":{"n":1}}`, `ui/notifications/host-context-changed {"locale":"yyyyyy"}`,
+		v.want(`ui/notifications/host-context-changed {"locale":"yyyyyy"}`,
 			"notifications/tools/list_changed ", "notifications/resources/list_changed ")
 		v.silent("after the latest")
 	})

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -139,8 +141,8 @@ func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStat
 		}
 		usable++
 		logger.Info("a server can be used", "server", s.Name, "tools", len(s.Tools))
-		for _, t := range s.Skipped {
-			logger.Warn("a tool cannot be used", "server", s.Name, "tool", t.Name, "reason", t.Err)
+		for _, tool := range slices.Sorted(maps.Keys(s.Skipped)) {
+			logger.Warn("a tool cannot be used", "server", s.Name, "tool", tool, "reason", s.Skipped[tool])
 		}
 		for _, name := range s.Unmatched {
 			logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)

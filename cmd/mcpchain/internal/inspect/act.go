@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -138,12 +140,18 @@ func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 		}
 		names = append(names, t.Definition().Name)
 	}
-	for _, t := range s.Skipped {
-		if t.Name == name {
-			return nil, fmt.Errorf("tool %q cannot be used: %w", name, t.Err)
-		}
+	if err := s.Skipped[name]; err != nil {
+		return nil, fmt.Errorf("tool %q cannot be used: %w", name, err)
 	}
 	return nil, fmt.Errorf("there is no tool %q to use%s; there are %s", name, spelling.Hint(name, names), quoted(names))
+}
+
+// skippedOf returns the tools that cannot be used, by name.
+func skippedOf(skipped map[string]error) (out []skippedTool) {
+	for _, name := range slices.Sorted(maps.Keys(skipped)) {
+		out = append(out, skippedTool{name, skipped[name].Error()})
+	}
+	return out
 }
 
 // failed returns the error of a tool that ran and failed, with the flag that helps if the tool

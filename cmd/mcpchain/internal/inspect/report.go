@@ -184,9 +184,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	}
 	s.Tokens = tokensOf(s.Tools)
 	s.fillViews(ctx, status)
-	for _, t := range status.Skipped {
-		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
-	}
+	s.Skipped = skippedOf(status.Skipped)
 	s.Unmatched = status.Unmatched
 	if server.Capabilities.Prompts != nil {
 		s.Prompts = listed(s, "prompts", status.Client.Prompts(ctx), func(p *mcp.Prompt) *mcp.Prompt { return p })

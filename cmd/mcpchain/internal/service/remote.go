@@ -41,7 +41,7 @@ func newRemote(service client.Client, a *agent.Agent, store record.Store, o *opt
 // forWorker returns the options of a worker.
 func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	return &temporal.WorkerOptions{
-		Queue: o.queue, Steps: o.parallel, Tenant: temporal.TenantLimits{Steps: o.running}, Logger: logger,
+		Queue: o.queue, Steps: o.parallel, TenantSteps: o.running, Logger: logger,
 		Context: func(ctx context.Context, key run.Key) context.Context { return hosting.WithUser(ctx, key.Tenant) },
 	}
 }

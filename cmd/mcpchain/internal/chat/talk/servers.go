@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -219,8 +220,8 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 		}
 		reached++
 		con.Note(screen.Faint, "server %s: %s, %s", server.Name, screen.Plural(len(server.Tools), "tool"), revisionOf(server))
-		for _, tool := range server.Skipped {
-			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool.Name, 100), server.Name, tool.Err)
+		for _, tool := range slices.Sorted(maps.Keys(server.Skipped)) {
+			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool, 100), server.Name, server.Skipped[tool])
 		}
 		for _, name := range server.Unmatched {
 			err := fmt.Errorf("has no tool %q, which the file allows or leaves out", name)
