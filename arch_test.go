@@ -105,7 +105,8 @@ var layers = []struct {
 	{"agent/anthropicmodel", []string{"adapter/profile", "agent/internal/convert", "agent/internal/hostfail", "github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
 	{"agent/openaimodel", []string{"adapter/profile", "agent/internal/convert", "agent/internal/hostfail", "sampling", "internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
-	{"agent/feed", []string{"agent"}},
+	{"internal/eventfeed", []string{"agent"}},
+	{"agent/feed", []string{"agent", "internal/eventfeed"}},
 	{"internal/tryout", []string{"", "github.com"}},
 	{"internal/models", []string{"agent", "hosttext", "internal/cost", "price", "sampling", "github.com/sashabaranov/go-openai"}},
 	{"internal/testenv/peer", []string{"internal", "mcpclient", "github.com"}},

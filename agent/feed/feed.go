@@ -14,24 +14,19 @@
 // and should read the state of the run again. This event also comes when the process stops working
 // on the run, because the run has ended, has failed or waits.
 //
-// The program examples/page shows a run on a page, and docs/service.md describes the streams of a
-// service.
+// The latest 256 KiB of each run stay in memory, and at most [Options].TotalBytes of all. The program
+// examples/page shows a run on a page, and docs/service.md describes the streams of a service.
 package feed
 
 import (
-	"cmp"
-	"container/list"
 	"context"
-	"encoding/json"
-	"errors"
 	"iter"
-	"math"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
 // Options configure a [Feed]. Nil and the zero value are valid. A negative bound means no limit.
@@ -39,10 +34,6 @@ type Options struct {
 	// Replay yields the events of a run after a position that have a record, as
 	// [agent.Agent.Replay] does. Default: events that are not in memory are lost.
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
-
-	// Items is used instead of Replay by a program that gives its readers items of its own with
-	// [Feed.Put], not the events of the agent. Default: the events of Replay.
-	Items func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error]
 
 	// Head returns the head of a run. With it, Replay is called only if there are records that
 	// the reader has not seen, and a reader that has read all of a run that has ended gets one
@@ -56,10 +47,10 @@ type Options struct {
 	// runs.
 	Poll time.Duration
 
-	// RunBytes bounds the events of one run in memory, and TotalBytes those of all runs; the
-	// oldest are dropped. What readers have read but not yet returned takes up to TotalBytes
-	// more, or 16 KiB per reader if that is more. Default 256 KiB and 64 MiB.
-	RunBytes, TotalBytes int
+	// TotalBytes bounds the events of all runs in memory; the oldest are dropped. What readers have
+	// read but not yet sent takes up to TotalBytes more, or 16 KiB per reader if that is more.
+	// Default 64 MiB.
+	TotalBytes int
 
 	// Readers bounds the number of concurrent readers. Default 4096.
 	Readers int
@@ -70,298 +61,40 @@ type Options struct {
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// maxReplays bounds the number of concurrent replays.
-const maxReplays = 16
-
-func (o *Options) withDefaults() Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
-	out.RunBytes, out.TotalBytes = cmp.Or(out.RunBytes, 256<<10), cmp.Or(out.TotalBytes, 64<<20)
-	out.Readers = cmp.Or(out.Readers, 4096)
-	for _, bound := range []*int{&out.RunBytes, &out.TotalBytes, &out.Readers} {
-		if *bound < 0 {
-			*bound = math.MaxInt
-		}
-	}
-	if out.Fail == nil {
-		out.Fail = fail
-	}
-	if out.Items == nil && out.Replay != nil {
-		out.Items = out.replayed
-	}
-	return out
-}
-
-// replayed yields the events of Replay as items.
-func (o *Options) replayed(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error] {
-	replay := o.Replay
-	return func(yield func(Item, error) bool) {
-		for e, err := range replay(ctx, key, after) {
-			i := Item{}
-			if err == nil {
-				i.At = e.Position()
-				i.Data, err = agent.MarshalEvent(e)
-			}
-			if !yield(i, err) || err != nil {
-				return
-			}
-		}
-	}
-}
+// ErrReaders means that [Options.Readers] is reached.
+var ErrReaders = eventfeed.ErrReaders
 
 // Feed has the latest events of runs. Its methods may be called concurrently. It owns no goroutine
 // and needs no Close.
-type Feed struct {
-	opts    Options
-	replays chan struct{} // bounds concurrent replays
-
-	mu      sync.Mutex // guards the following fields and the streams
-	streams map[run.Key]*stream
-	recent  *list.List // of *stream with events, most recently published first
-	size    int        // of all events
-	held    int        // size of what readers have read and may not have returned yet
-	readers int
-}
+type Feed struct{ events *eventfeed.Feed }
 
 // New returns a feed without events.
 func New(o *Options) *Feed {
-	opts := o.withDefaults()
-	return &Feed{opts: opts, replays: make(chan struct{}, maxReplays), streams: map[run.Key]*stream{}, recent: list.New()}
+	if o == nil {
+		o = &Options{}
+	}
+	return &Feed{eventfeed.New(&eventfeed.Options{
+		Replay: o.Replay, Head: o.Head, Poll: o.Poll, TotalBytes: o.TotalBytes, Readers: o.Readers, Fail: o.Fail,
+	})}
 }
-
-// Event is one event of a stream.
-type Event struct {
-	ID   string // the position in the run, empty without a record
-	Data []byte // JSON from [agent.MarshalEvent]; shared, do not modify it
-}
-
-// Item is an event of a record in a form of the program's own.
-type Item struct {
-	At   agent.Position
-	Data []byte // for [Event.Data]; nil: readers do not get the item
-}
-
-// stream has the latest events of a run, without gaps.
-type stream struct {
-	key    run.Key
-	events []published
-	first  uint64         // number of events[0] since the stream began
-	floor  agent.Position // all events after it are in memory
-	last   agent.Position // of the last event
-	begun  bool           // floor and last are known
-	left   bool           // another process may have continued the run
-	visits int            // number of hints that the store may have more
-	leaves int            // number of times that this process stopped working on the run
-	size   int
-	place  *list.Element // in Feed.recent, nil without events
-
-	readers int
-	news    chan struct{} // closed at the next change, nil if no reader waits
-}
-
-// published is an event with its position.
-type published struct {
-	Event
-	at agent.Position
-}
-
-// overhead is the approximate memory of an event beyond its bytes.
-const overhead = 128
-
-func (e *published) size() int { return len(e.ID) + len(e.Data) + overhead }
 
 // Publish gives an event to the readers of a run. Events of one run must be published in order, not
 // concurrently. Publish can be the OnEvent of [agent.RecoverOptions].
-func (f *Feed) Publish(key run.Key, e agent.Event) {
-	data, err := agent.MarshalEvent(e)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, at := f.streamLocked(key), e.Position()
-	fresh := f.freshLocked(s, at)
-	p := published{Event{Data: data}, at}
-	if hasRecord(e) && (fresh || s.last.Before(at)) {
-		p.ID = at.String()
-	}
-	f.addLocked(s, p)
-	if err != nil {
-		f.dropLocked(s, len(s.events)) // readers get the event from the store
-	}
-}
-
-// Put gives an item to the readers of a run, as Publish does with an event, unless a later one was
-// published.
-func (f *Feed) Put(key run.Key, i Item) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.streamLocked(key)
-	switch fresh := f.freshLocked(s, i.At); {
-	case !fresh && !s.last.Before(i.At):
-	case i.Data == nil:
-		s.last = i.At
-	default:
-		f.addLocked(s, published{Event{i.At.String(), i.Data}, i.At})
-	}
-}
-
-// freshLocked reports whether an event is the first since this process began to work on the run. If
-// so, it restarts the stream.
-func (f *Feed) freshLocked(s *stream, at agent.Position) bool {
-	fresh := s.left || !s.begun
-	if fresh {
-		f.restartLocked(s, at)
-	}
-	return fresh
-}
-
-// hasRecord reports whether Replay yields an event again.
-func hasRecord(e agent.Event) bool {
-	switch e.(type) {
-	case *agent.ModelStart, *agent.ModelEnd, *agent.ToolStart, *agent.ToolEnd, *agent.Asked, *agent.Replied,
-		*agent.Compacted, *agent.TurnEnd, *agent.Suspended, *agent.Output:
-		return true
-	}
-	return false
-}
-
-// Leave tells the readers that this process has stopped working on a run, for whatever reason. Call
-// it from OnEnd of [agent.RecoverOptions].
-func (f *Feed) Leave(key run.Key) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.streams[key]
-	switch {
-	case s == nil:
-	case s.begun:
-		f.addLocked(s, published{refresh(key), s.last})
-		s.left = true
-		s.leaves++
-	default:
-		s.visits++
-		s.wakeLocked()
-	}
-}
+func (f *Feed) Publish(key run.Key, e agent.Event) { f.events.Publish(key, e) }
 
 // Expect makes readers look in the store for events soon, because another process may continue the
 // run, for example after a reply.
-func (f *Feed) Expect(key run.Key) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s := f.streams[key]; s != nil {
-		s.visits++
-		s.wakeLocked()
-	}
-}
+func (f *Feed) Expect(key run.Key) { f.events.Expect(key) }
 
-// refresh returns the event that tells a reader to read the state of the run.
-func refresh(key run.Key) Event {
-	data, _ := json.Marshal(struct {
-		Type string `json:"type"`
-		Run  string `json:"run"`
-	}{"refresh", key.ID})
-	return Event{Data: data}
-}
+// Leave tells the readers that this process has stopped working on a run, for whatever reason. Call it
+// from OnEnd of [agent.RecoverOptions].
+func (f *Feed) Leave(key run.Key) { f.events.Leave(key) }
 
-// streamLocked returns the stream of a run, a new one if there is none.
-func (f *Feed) streamLocked(key run.Key) *stream {
-	s := f.streams[key]
-	if s == nil {
-		s = &stream{key: key}
-		f.streams[key] = s
-	}
-	return s
+// Serve writes the events of a run as server-sent events until the request ends. The caller must
+// have checked that the user may read the run. The stream begins after the event that the header
+// Last-Event-ID or else the URL parameter "after" names. Events have no SSE name, so that a page
+// gets all of them by onmessage; their data has the type, see [agent.MarshalEvent]. A client that does
+// not read for 30 s loses its stream.
+func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
+	f.events.Serve(w, r, key)
 }
-
-// restartLocked drops the events, because others may lie between them and the next one.
-func (f *Feed) restartLocked(s *stream, at agent.Position) {
-	f.dropLocked(s, len(s.events))
-	s.first++ // readers that wait for the next event look in the store
-	s.floor = at
-	if f.opts.Items == nil && !s.begun {
-		s.floor = agent.Position{}
-	}
-	s.last, s.begun, s.left = s.floor, true, false
-}
-
-// addLocked adds an event and wakes the readers.
-func (f *Feed) addLocked(s *stream, e published) {
-	f.streams[s.key] = s
-	s.events, s.last = append(s.events, e), e.at
-	s.size += e.size()
-	f.size += e.size()
-	if s.place == nil {
-		s.place = f.recent.PushFront(s)
-	} else {
-		f.recent.MoveToFront(s.place)
-	}
-	for s.size > f.opts.RunBytes && len(s.events) > 0 {
-		f.dropLocked(s, 1)
-	}
-	for f.size > f.opts.TotalBytes {
-		oldest := f.recent.Back().Value.(*stream)
-		f.dropLocked(oldest, len(oldest.events))
-	}
-	s.wakeLocked()
-}
-
-// wakeLocked wakes waiting readers.
-func (s *stream) wakeLocked() {
-	if s.news != nil {
-		close(s.news)
-		s.news = nil
-	}
-}
-
-// newsLocked returns a channel that is closed at the next change.
-func (s *stream) newsLocked() <-chan struct{} {
-	if s.news == nil {
-		s.news = make(chan struct{})
-	}
-	return s.news
-}
-
-// dropLocked drops the first n events.
-func (f *Feed) dropLocked(s *stream, n int) {
-	for i := range n {
-		s.size -= s.events[i].size()
-		f.size -= s.events[i].size()
-		s.floor = s.events[i].at
-		s.events[i] = published{}
-	}
-	s.first += uint64(n)
-	s.events = s.events[n:]
-	if len(s.events) > 0 {
-		return
-	}
-	s.events = nil
-	if s.place != nil {
-		f.recent.Remove(s.place)
-		s.place = nil
-	}
-	f.forgetLocked(s)
-}
-
-// forgetLocked drops a stream without events and readers.
-func (f *Feed) forgetLocked(s *stream) {
-	if s.readers == 0 && len(s.events) == 0 && f.streams[s.key] == s {
-		delete(f.streams, s.key)
-	}
-}
-
-// Usage says what a feed has in memory.
-type Usage struct {
-	Readers int
-	Bytes   int // size of the events
-	Held    int // size of what readers have read and may not have returned yet
-}
-
-// Usage returns what the feed has in memory.
-func (f *Feed) Usage() Usage {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return Usage{Readers: f.readers, Bytes: f.size, Held: f.held}
-}
-
-// ErrReaders means that [Options.Readers] is reached.
-var ErrReaders = errors.New("feed: too many readers")

@@ -8,11 +8,11 @@ import (
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -262,7 +262,7 @@ var codes = []struct {
 	{run.ErrUnfit, http.StatusUnprocessableEntity, ""}, // it names the field
 	{record.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},
 	{agent.ErrPosition, http.StatusBadRequest, "the run has no such event"},
-	{feed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
+	{eventfeed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
 }
 
 // fail answers with the error of a request. Details that the user must not see are only logged.

@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
 // local drives the runs in this process.
 type local struct {
 	agent           *agent.Agent
 	store           sqlstore.Store
-	feed            *feed.Feed
+	feed            *eventfeed.Feed
 	parallel, share int           // concurrent runs, in all and of one user
 	grace           time.Duration // for current calls when the process stops
 	logger          *slog.Logger

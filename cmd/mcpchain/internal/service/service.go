@@ -15,7 +15,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
@@ -25,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
 // service has the parts of a process.
@@ -32,7 +32,7 @@ type service struct {
 	agent   *agent.Agent
 	store   sqlstore.Store
 	db      *database.DB
-	feed    *feed.Feed
+	feed    *eventfeed.Feed
 	engine  engine
 	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
 	watch   *hosting.Watch                // of these servers
@@ -118,7 +118,7 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	}
 	s.closing, s.silence = context.WithCancel(context.Background())
 	s.ends = append(s.ends, s.silence)
-	s.feed = feed.New(&feed.Options{
+	s.feed = eventfeed.New(&eventfeed.Options{
 		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.connections, TotalBytes: o.memory, Fail: s.fail,
 	})
 	if o.temporal == "" { // this process drives runs, together with others that share the database

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -23,11 +23,11 @@ func (s *Service) history(ctx context.Context, key run.Key, after agent.Position
 }
 
 // items is history for the feed.
-func (s *Service) items(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[feed.Item, error] {
-	return func(yield func(feed.Item, error) bool) {
+func (s *Service) items(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[eventfeed.Item, error] {
+	return func(yield func(eventfeed.Item, error) bool) {
 		entries, err := s.history(ctx, key, after)
 		if err != nil {
-			yield(feed.Item{}, err)
+			yield(eventfeed.Item{}, err)
 			return
 		}
 		for _, e := range entries {

@@ -18,11 +18,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -79,7 +79,7 @@ type Service struct {
 	agent *agent.Agent  // of conversations, without the tools of a user
 	opts  agent.Options // of agent
 	calls *agent.Agent  // makes the calls of views
-	feed  *feed.Feed
+	feed  *eventfeed.Feed
 
 	ctx     context.Context // of the work; ends with Close
 	stop    context.CancelFunc
@@ -113,7 +113,7 @@ func New(o Options) (*Service, error) {
 		o: o, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
-	s.feed = feed.New(&feed.Options{Items: s.items, RunBytes: maxRecent})
+	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})
 	s.opts = agent.Options{
 		Name: agentName, System: o.System, Tools: o.Tools, Model: agent.ModelSettings{Prices: o.Prices}, Limits: o.Limits,
 		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, AskInDoubt: true}, Person: agent.Person{Approve: agent.AskPerson, Reply: s.replyAtWindow},

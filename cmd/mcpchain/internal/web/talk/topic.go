@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -105,15 +105,15 @@ func (s *Service) append(t *topic, e entry) bool {
 }
 
 // item converts an entry for the feed: its kind, and its view on the next line.
-func (e entry) item() feed.Item {
+func (e entry) item() eventfeed.Item {
 	if e.kind == "" {
-		return feed.Item{At: e.at}
+		return eventfeed.Item{At: e.at}
 	}
-	return feed.Item{At: e.at, Data: append([]byte(e.kind+"\n"), encode(e.view)...)}
+	return eventfeed.Item{At: e.at, Data: append([]byte(e.kind+"\n"), encode(e.view)...)}
 }
 
 // eventOf converts an event of the feed: it reverses [entry.item].
-func eventOf(e feed.Event) Event {
+func eventOf(e eventfeed.Event) Event {
 	kind, data, _ := bytes.Cut(e.Data, []byte("\n"))
 	return Event{Type: string(kind), ID: e.ID, Data: data}
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
 
 const (
@@ -68,7 +68,7 @@ type spent struct {
 // window is a user's window on a conversation, with what it has already.
 type window struct {
 	topic      *topic
-	reader     *feed.Reader
+	reader     *eventfeed.Reader
 	generation int                       // of the draft
 	blocks     int                       // of the draft
 	live       string                    // JSON of the last event

@@ -1,4 +1,4 @@
-package feed
+package eventfeed
 
 // Size is how many runs are in memory, and how large their events are.
 func (f *Feed) Size() (streams, size int) {

@@ -1,4 +1,4 @@
-package feed_test
+package eventfeed_test
 
 import (
 	"bufio"
@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-func handler(f *feed.Feed) http.Handler {
+func handler(f *eventfeed.Feed) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.Serve(w, r, run.Key{Tenant: "acme", ID: strings.TrimPrefix(r.URL.Path, "/")})
 	})
@@ -55,7 +55,7 @@ func lines(t *testing.T, s *bufio.Scanner, n int) (out []string) {
 
 func TestServe(t *testing.T) {
 	k := new(kept)
-	f := feed.New(&feed.Options{Replay: k.Replay})
+	f := eventfeed.New(&eventfeed.Options{Replay: k.Replay})
 	server := httptest.NewServer(handler(f))
 	t.Cleanup(server.Close)
 	_, events := stream(t, server.Client(), server.URL+"/r", "")
@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 
 func TestServeRefuses(t *testing.T) {
 	k := new(kept)
-	f := feed.New(&feed.Options{Replay: k.Replay, Readers: 1})
+	f := eventfeed.New(&eventfeed.Options{Replay: k.Replay, Readers: 1})
 	server := httptest.NewServer(handler(f))
 	t.Cleanup(server.Close)
 	for _, test := range []struct {
@@ -100,7 +100,7 @@ func TestServeRefuses(t *testing.T) {
 
 func TestStreamIsKeptAliveAndEndsWithTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New(&feed.Options{Readers: 1})
+		f := eventfeed.New(&eventfeed.Options{Readers: 1})
 		server := memhttp.New(handler(f))
 		t.Cleanup(server.Close)
 		resp, events := stream(t, server.Client(), server.URL()+"/r", "")
@@ -126,7 +126,7 @@ func TestStreamIsKeptAliveAndEndsWithTheRequest(t *testing.T) {
 // A client that does not read loses its stream. Its connection has no buffer.
 func TestClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New(&feed.Options{Readers: 1})
+		f := eventfeed.New(&eventfeed.Options{Readers: 1})
 		server := memhttp.New(handler(f))
 		t.Cleanup(server.Close)
 		_, events := stream(t, server.Client(), server.URL()+"/r", "")

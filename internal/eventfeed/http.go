@@ -1,4 +1,4 @@
-package feed
+package eventfeed
 
 import (
 	"context"
@@ -12,11 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Serve writes the events of a run as server-sent events until the request ends. The caller must
-// have checked that the user may read the run. The stream begins after the event that the header
-// Last-Event-ID or else the URL parameter "after" names. Events have no SSE name, so that a page
-// gets all of them by onmessage; their data has the type. A client that does not read for 30 s loses
-// its stream.
+// Serve writes the events of a run as server-sent events until the request ends, from the position
+// that the header Last-Event-ID or else the URL parameter "after" names.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
