@@ -48,7 +48,7 @@ func (s *directory) blobDir(key run.Key) string {
 
 // PutBlob implements [record.BlobStore].
 func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
-	err := s.changeAs(ctx, lease, func(File, tip) error { return s.putBlob(lease.Key, name, data) })
+	err := s.changeAs(ctx, lease, func(file, tip) error { return s.putBlob(lease.Key, name, data) })
 	return subject.Wrap(err, "keep blob %.100q of run %q", name, lease.Key.ID)
 }
 
@@ -78,7 +78,7 @@ func (s *directory) writeChecked(path string, data []byte) error {
 	if err := makeDirs(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return s.replace(path, func(f File) error {
+	return s.replace(path, func(f file) error {
 		head := fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))
 		if _, err := f.WriteAt(head, 0); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
 // readChecked reads a file of writeChecked. The error matches [record.ErrNoBlob] if there is none, and
 // [record.ErrCorrupt] if its checksum is wrong.
 func (s *directory) readChecked(path string) ([]byte, error) {
-	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
+	f, err := s.files.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, record.ErrNoBlob
 	}
@@ -151,7 +151,7 @@ func (s *directory) blobEntries(dir string) ([]fs.DirEntry, error) {
 		}
 		return nil, err
 	}
-	entries, err := s.opts.FS.ReadDir(dir)
+	entries, err := s.files.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
 		return nil, nil
 	}
@@ -230,7 +230,7 @@ func (s *directory) removeBlobs(key run.Key) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := s.opts.FS.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.files.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

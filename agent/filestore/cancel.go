@@ -26,7 +26,7 @@ type cancelRequest struct {
 
 // RequestCancel implements [record.Store].
 func (s *directory) RequestCancel(ctx context.Context, key run.Key) error {
-	return wrap("request to cancel", key, s.change(ctx, key, func(_ File, t tip) error {
+	return wrap("request to cancel", key, s.change(ctx, key, func(_ file, t tip) error {
 		if t.head.Status.Ended() {
 			return nil
 		}
@@ -72,7 +72,7 @@ func (s *directory) readCancel(ctx context.Context, name string) (*cancelRequest
 	h, err := s.runHead(ctx, name)
 	if errors.Is(err, record.ErrNotFound) || err == nil && (h.Status.Ended() || !h.Created.Equal(c.Created)) {
 		// By now the file may have a newer request, for a new run with that key. CancelRun repeats it.
-		_ = s.opts.FS.Remove(path)
+		_ = s.files.Remove(path)
 		return nil, nil
 	}
 	return c, err

@@ -30,5 +30,19 @@ func SetClock(s Store, now func() time.Time) { s.(*directory).now = now }
 
 // OpenAt opens a store on a file system with that name.
 func OpenAt(network, dir string, opts *Options) (Store, error) {
-	return open(dir, opts, func(string) string { return network })
+	return open(dir, opts, osFS{}, func(string) string { return network })
+}
+
+// FS is the file system of a store, and File an open file of it.
+type (
+	FS   = fileSystem
+	File = file
+)
+
+// OS returns the file system of the operating system.
+func OS() FS { return osFS{} }
+
+// OpenOn opens a store on a file system.
+func OpenOn(files FS, dir string, opts *Options) (Store, error) {
+	return open(dir, opts, files, networkOf)
 }

@@ -77,10 +77,6 @@ type Options struct {
 	// Network allows a directory on a network file system. The host vouches that file locks
 	// exclude all processes there, and that a sync reaches the disk of the server.
 	Network bool
-
-	// FS is for tests that count syncs or lose writes. Nil is [OS]. Locks and the check of the
-	// directory do not use it.
-	FS FS
 }
 
 func (o *Options) withDefaults() Options {
@@ -99,9 +95,6 @@ func (o *Options) withDefaults() Options {
 			*bound.value = math.MaxInt64
 		}
 	}
-	if out.FS == nil {
-		out.FS = osFS{}
-	}
 	return out
 }
 
@@ -118,6 +111,7 @@ type Store interface {
 type directory struct {
 	dir   string
 	opts  Options
+	files fileSystem
 	locks [stripes]chan struct{} // within this process
 	now   func() time.Time       // for leases
 
@@ -129,10 +123,10 @@ type directory struct {
 
 // Open returns the store in a directory, and creates it if it is missing. It refuses a
 // directory that others can write to, see the package comment.
-func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, networkOf) }
+func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, osFS{}, networkOf) }
 
-func open(dir string, opts *Options, networkOf func(string) string) (Store, error) {
-	s := &directory{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now, tenants: map[string]counted{}}
+func open(dir string, opts *Options, files fileSystem, networkOf func(string) string) (Store, error) {
+	s := &directory{dir: filepath.Clean(dir), opts: opts.withDefaults(), files: files, now: time.Now, tenants: map[string]counted{}}
 	s.marking.turn = make(chan struct{}, 1)
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)

@@ -27,6 +27,14 @@ func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
 	return s
 }
 
+// openOn is open on another file system.
+func openOn(t testing.TB, files filestore.FS, dir string, opts *filestore.Options) filestore.Store {
+	t.Helper()
+	s, err := filestore.OpenOn(files, dir, opts)
+	check.Must(t, err)
+	return s
+}
+
 // pair is two stores that share a directory, as in two processes.
 type pair struct {
 	record.Store

@@ -11,17 +11,18 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// FS is the file system of a store. Its methods are called concurrently.
-type FS interface {
-	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+// fileSystem is the file system of a store; tests count its syncs and lose its writes. Locks and the
+// check of the directory do not use it. Its methods are called concurrently.
+type fileSystem interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (file, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	SyncDir(name string) error // makes renames and removals durable
 }
 
-// File is an open file of an [FS].
-type File interface {
+// file is an open file.
+type file interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
@@ -30,12 +31,10 @@ type File interface {
 	Sync() error
 }
 
-// OS returns the file system of the operating system, for an [FS] that wraps it.
-func OS() FS { return osFS{} }
-
+// osFS is the file system of the operating system.
 type osFS struct{}
 
-func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (file, error) {
 	f, err := os.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err

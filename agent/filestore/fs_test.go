@@ -195,7 +195,7 @@ func (d *disk) put(path string, data []byte) {
 
 // on opens a store on a disk. Its locks are in a directory.
 func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) filestore.Store {
-	return open(t, dir, &filestore.Options{FS: d, Sync: sync})
+	return openOn(t, d, dir, &filestore.Options{Sync: sync})
 }
 
 // file returns the only run on a disk.

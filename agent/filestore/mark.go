@@ -102,7 +102,7 @@ func parseMark(shelf, file string) (mark, bool) {
 func (s *directory) put(m mark) error {
 	dir := s.path(m.dir())
 	for try := 0; ; try++ {
-		f, err := s.opts.FS.OpenFile(filepath.Join(dir, m.file()), os.O_WRONLY|os.O_CREATE, 0o600)
+		f, err := s.files.OpenFile(filepath.Join(dir, m.file()), os.O_WRONLY|os.O_CREATE, 0o600)
 		if err == nil {
 			return f.Close()
 		}
@@ -122,9 +122,9 @@ const maxPuts = 100
 // take removes a mark, and its directories if they are empty. If that fails, it is dropped later.
 func (s *directory) take(m mark) {
 	dir := s.path(m.dir())
-	_ = s.opts.FS.Remove(filepath.Join(dir, m.file()))
-	if m.at > 0 && s.opts.FS.Remove(dir) == nil {
-		_ = s.opts.FS.Remove(filepath.Dir(dir))
+	_ = s.files.Remove(filepath.Join(dir, m.file()))
+	if m.at > 0 && s.files.Remove(dir) == nil {
+		_ = s.files.Remove(filepath.Dir(dir))
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *directory) walkDir(shelf, dir string, upTo int64, visit func(mark) (mor
 
 // dirNames returns the sorted names in a directory of the store, none if it is absent.
 func (s *directory) dirNames(dir string) (names []string, err error) {
-	entries, err := s.opts.FS.ReadDir(s.path(dir))
+	entries, err := s.files.ReadDir(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -175,7 +175,7 @@ func TestListsOpenFew(t *testing.T) {
 // process would find the run.
 func TestMarkRefused(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, &filestore.Options{FS: noMarks{filestore.OS()}})
+	s := openOn(t, noMarks{filestore.OS()}, dir, nil)
 	check.Is(t, check.Err(begin(s, key)), syscall.ENOSPC)
 	check.Equal(t, "", content(t, s, key), "")
 	check.Must(t, check.Err(begin(open(t, dir, nil), key)))

@@ -16,8 +16,8 @@ import (
 
 // open opens the file of a run for reading or for both. The error matches [record.ErrNotFound] if
 // there is none.
-func (s *directory) open(name string, flag int) (File, error) {
-	f, err := s.opts.FS.OpenFile(s.path(name), flag, 0)
+func (s *directory) open(name string, flag int) (file, error) {
+	f, err := s.files.OpenFile(s.path(name), flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, record.ErrNotFound
 	}
@@ -26,7 +26,7 @@ func (s *directory) open(name string, flag int) (File, error) {
 
 // readEnd reads the last line of a file, and all of it after a crash. If that fails, the tip may
 // have the head of an earlier line.
-func (s *directory) readEnd(f File, name string) (tip, error) {
+func (s *directory) readEnd(f file, name string) (tip, error) {
 	size, err := f.Size()
 	if err != nil {
 		return tip{}, err
@@ -55,11 +55,11 @@ type content struct {
 }
 
 // read reads a complete file.
-func (s *directory) read(f File, name string) (*content, error) { return s.readFrom(f, name, 0) }
+func (s *directory) read(f file, name string) (*content, error) { return s.readFrom(f, name, 0) }
 
 // readFrom reads a file from the line that begins at an offset. With an error the content may be
 // nil, or that of the lines that could be read.
-func (s *directory) readFrom(f File, name string, at int64) (*content, error) {
+func (s *directory) readFrom(f file, name string, at int64) (*content, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *directory) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, 
 
 // readCurrent reads a file from its last snapshot on, or all of it if the offset is unknown, or if a
 // reply to an open question stands before the snapshot.
-func (s *directory) readCurrent(f File, name string) (*content, error) {
+func (s *directory) readCurrent(f file, name string) (*content, error) {
 	t, err := s.readEnd(f, name)
 	if err != nil || t.head.Current == 0 {
 		return s.read(f, name)
@@ -148,7 +148,7 @@ func (s *directory) readCurrent(f File, name string) (*content, error) {
 
 // readFor reads what is needed to check replies: from the last snapshot on if all questions are
 // open.
-func (s *directory) readFor(f File, name string, h head, replies []run.Reply) (*content, error) {
+func (s *directory) readFor(f file, name string, h head, replies []run.Reply) (*content, error) {
 	closed := func(a run.Reply) bool { return !slices.Contains(h.Questions, a.Question) }
 	if slices.ContainsFunc(replies, closed) {
 		return s.read(f, name)
@@ -156,10 +156,10 @@ func (s *directory) readFor(f File, name string, h head, replies []run.Reply) (*
 	return s.readCurrent(f, name)
 }
 
-func (s *directory) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*record.Log, error) {
+func (s *directory) load(ctx context.Context, key run.Key, read func(file, string) (*content, error)) (*record.Log, error) {
 	var c *content
 	name := nameOf(key)
-	err := s.readWhole(ctx, name, func(f File) (whole bool, err error) {
+	err := s.readWhole(ctx, name, func(f file) (whole bool, err error) {
 		if c, err = read(f, name); err != nil {
 			return false, err
 		}
@@ -184,7 +184,7 @@ func (c *content) pending() (replies []run.Reply) {
 // readWhole calls read with a file. If that fails or the content is incomplete, another process may
 // be writing, so it calls read once more, under the lock: what is incomplete then was left by a
 // crash. read has to forget what it has read before.
-func (s *directory) readWhole(ctx context.Context, name string, read func(File) (whole bool, err error)) error {
+func (s *directory) readWhole(ctx context.Context, name string, read func(file) (whole bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *directory) readWhole(ctx context.Context, name string, read func(File) 
 }
 
 // withFile calls read with the file of a run.
-func (s *directory) withFile(name string, read func(File) (bool, error)) (bool, error) {
+func (s *directory) withFile(name string, read func(file) (bool, error)) (bool, error) {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
 		return false, err
@@ -225,7 +225,7 @@ func (s *directory) runNames(dir string) ([]string, error) {
 // runHead returns the head of the run in a file. With an error it has at most the key, from lines
 // that could be read.
 func (s *directory) runHead(ctx context.Context, name string) (h run.Head, err error) {
-	err = s.readWhole(ctx, name, func(f File) (whole bool, err error) {
+	err = s.readWhole(ctx, name, func(f file) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
 		h = t.head.Head
 		if err != nil {

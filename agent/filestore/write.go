@@ -43,7 +43,7 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	now := s.now()
 	first.Epoch, first.Held, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
-	if err := s.replace(s.path(name), func(f File) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) }); err != nil {
+	if err := s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) }); err != nil {
 		return record.Lease{}, err
 	}
 	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
@@ -51,25 +51,25 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 
 // replace has write fill a file under another name, and renames it to path, so that the file at path
 // is complete, or as it was before. It makes the name durable; write does that for the content.
-func (s *directory) replace(path string, write func(File) error) error {
+func (s *directory) replace(path string, write func(file) error) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
-	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := s.files.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	err = write(f)
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = s.opts.FS.Rename(unfinished, path)
+		err = s.files.Rename(unfinished, path)
 	}
 	if err != nil {
-		return errors.Join(err, s.opts.FS.Remove(unfinished))
+		return errors.Join(err, s.files.Remove(unfinished))
 	}
 	return s.syncDir(filepath.Dir(path))
 }
 
 // sync makes the content of a file durable, unless Options say never.
-func (s *directory) sync(f File) error {
+func (s *directory) sync(f file) error {
 	if s.opts.Sync == SyncNever {
 		return nil
 	}
@@ -80,13 +80,13 @@ func (s *directory) syncDir(dir string) error {
 	if s.opts.Sync == SyncNever {
 		return nil
 	}
-	return s.opts.FS.SyncDir(dir)
+	return s.files.SyncDir(dir)
 }
 
 // Append implements [record.Store]. It reads the last line of the file, and with replies as much as
 // Reply does.
 func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply) error {
-	err := s.changeAs(ctx, lease, func(f File, t tip) error {
+	err := s.changeAs(ctx, lease, func(f file, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *directory) syncs(records []run.Record) bool {
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it
 // for replies to closed questions.
 func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	return wrap("answer", key, s.change(ctx, key, func(f File, t tip) error {
+	return wrap("answer", key, s.change(ctx, key, func(f file, t tip) error {
 		log, err := s.readFor(f, nameOf(key), t.head, replies)
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply)
 
 // Acquire implements [record.Store].
 func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
-	err = s.change(ctx, key, func(f File, t tip) error {
+	err = s.change(ctx, key, func(f file, t tip) error {
 		now := s.now()
 		if t.head.HeldAt(now) {
 			return &record.HeldError{Holder: t.head.Holder, Until: t.head.Held}
@@ -177,7 +177,7 @@ func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 
 // hold sets the end of a lease, and writes nothing if it is that already.
 func (s *directory) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
-	return s.changeAs(ctx, lease, func(f File, t tip) error {
+	return s.changeAs(ctx, lease, func(f file, t tip) error {
 		if t.head.Held.Equal(until) {
 			return nil
 		}
@@ -198,7 +198,7 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
 		return wrap("delete", key, err)
 	}
-	err = s.opts.FS.Remove(s.path(name))
+	err = s.files.Remove(s.path(name))
 	for i := 0; i < maxTicks && err == nil && record.FirstEpoch(time.Now()) <= last.Epoch; i++ {
 		time.Sleep(time.Millisecond)
 	}
@@ -217,7 +217,7 @@ const maxTicks = 20
 
 // lastHead returns the head of a run, whose lock the caller holds. With an error it is zero.
 func (s *directory) lastHead(name string) (h run.Head, err error) {
-	_, err = s.withFile(name, func(f File) (bool, error) {
+	_, err = s.withFile(name, func(f file) (bool, error) {
 		t, err := s.readEnd(f, name)
 		if err == nil {
 			h = t.head.Head
@@ -228,7 +228,7 @@ func (s *directory) lastHead(name string) (h run.Head, err error) {
 }
 
 // change calls do with the file and the last line of a run, under its lock.
-func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) error) error {
+func (s *directory) change(ctx context.Context, key run.Key, do func(file, tip) error) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -248,8 +248,8 @@ func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) 
 
 // changeAs is change for the holder of a run. The error matches [record.ErrConflict] if the lease
 // is not the latest, or the run was deleted.
-func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(File, tip) error) error {
-	err := s.change(ctx, lease.Key, func(f File, t tip) error {
+func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(file, tip) error) error {
+	err := s.change(ctx, lease.Key, func(f file, t tip) error {
 		if t.head.Epoch != lease.Epoch {
 			return record.ErrConflict
 		}
@@ -265,7 +265,7 @@ func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(Fi
 // marks that the line needs are made first, and those that it makes obsolete removed last. If the
 // write fails, the old end is restored as far as the disk allows: what stays behind it is cut
 // by the next change, or is the whole line.
-func (s *directory) write(f File, t tip, l *line, sync bool) error {
+func (s *directory) write(f file, t tip, l *line, sync bool) error {
 	if err := s.repair(f, t); err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (s *directory) write(f File, t tip, l *line, sync bool) error {
 }
 
 // writeAt writes data at an offset, and makes the file durable if sync is true.
-func writeAt(f File, data []byte, at int64, sync bool) error {
+func writeAt(f file, data []byte, at int64, sync bool) error {
 	if _, err := f.WriteAt(data, at); err != nil || !sync {
 		return err
 	}
@@ -319,7 +319,7 @@ const (
 
 // repair completes the last line of a file if a crash has left it without its line break, and
 // cuts what a crash has left after it, before something shorter replaces that.
-func (s *directory) repair(f File, t tip) error {
+func (s *directory) repair(f file, t tip) error {
 	if t.bare {
 		if _, err := f.WriteAt([]byte{'\n'}, t.end-1); err != nil {
 			return err

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
@@ -54,9 +54,9 @@ func failOnce(ctx context.Context, store record.Store, n int, fail func() error)
 // openFailing opens a store of files or in SQLite. fill fills its disk, or makes room again.
 func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
 	if o.Kind == "file" {
-		d := &disk{FS: filestore.OS()}
-		store, err := filestore.Open(filepath.Join(o.Dir, "runs"), &filestore.Options{FS: d})
-		return store, func(full bool) error { d.full.Store(full); return nil }, err
+		files, err := filestore.Open(filepath.Join(o.Dir, "runs"), nil)
+		store := &fullStore{Store: files}
+		return store, func(full bool) error { store.full.Store(full); return nil }, err
 	}
 	db, err := sql.Open("sqlite", filepath.Join(o.Dir, "runs.db"))
 	if err != nil {
@@ -74,37 +74,39 @@ func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 	}, err
 }
 
-// disk is a file system that can be full. It then creates no file, and writes half of the bytes.
-type disk struct {
-	filestore.FS
-	full atomic.Bool
+// fullStore is a store of files whose disk can be full. It then makes every second change, and says
+// that it failed: after such an error nobody may rely on either.
+type fullStore struct {
+	filestore.Store
+	full    atomic.Bool
+	changes atomic.Int64
 }
 
-func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {
-	if flag&os.O_CREATE != 0 && d.full.Load() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
+// change makes a change, unless the disk is full.
+func (s *fullStore) change(do func() error) error {
+	if !s.full.Load() {
+		return do()
 	}
-	f, err := d.FS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
+	if s.changes.Add(1)%2 == 0 {
+		if err := do(); err != nil {
+			return err
+		}
 	}
-	return &file{f, name, d}, nil
+	return &fs.PathError{Op: "write", Path: "runs", Err: syscall.ENOSPC}
 }
 
-// file is an open file of a disk.
-type file struct {
-	filestore.File
-	name string
-	disk *disk
+func (s *fullStore) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+	return s.change(func() error { return s.Store.Append(ctx, l, head, records, replies...) })
 }
 
-func (f *file) WriteAt(b []byte, at int64) (int, error) {
-	if !f.disk.full.Load() {
-		return f.File.WriteAt(b, at)
-	}
-	n, err := f.File.WriteAt(b[:len(b)/2], at)
-	if err == nil {
-		err = &fs.PathError{Op: "write", Path: f.name, Err: syscall.ENOSPC}
-	}
-	return n, err
+func (s *fullStore) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
+	return s.change(func() error { return s.Store.Renew(ctx, l, ttl) })
+}
+
+func (s *fullStore) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
+	return s.change(func() error { return s.Store.Reply(ctx, key, replies) })
+}
+
+func (s *fullStore) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
+	return s.change(func() error { return s.Store.PutBlob(ctx, l, name, data) })
 }
