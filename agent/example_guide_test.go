@@ -288,7 +288,7 @@ func ExampleOptions_compact() {
 
 	a := must(agent.New(model, &agent.Options{
 		Tools:   []adapter.Source{payment()},
-		Compact: compact.Summarize(compact.ByModel(cheapModel, nil), &compact.Options{Window: 32_000}),
+		Compact: compact.Summarize(cheapModel, &compact.Options{Window: 32_000}),
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay what is left.")))
 	fmt.Println(result.Output)

@@ -29,9 +29,11 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Compactor returns what shortens a history, nil if it is short enough. The history is at the
@@ -82,6 +84,13 @@ type Options struct {
 
 	// MaxResult bounds the text of a result in older turns, in bytes. Default 1,024, at least 256.
 	MaxResult int
+
+	// Prompt is the system prompt of [Summarize]. The default asks for wishes, decisions, facts,
+	// names, what was done and what is open.
+	Prompt string
+
+	// Prices determine the cost of the calls of [Summarize]. Default: unknown.
+	Prices *price.Table
 }
 
 const (
@@ -111,6 +120,7 @@ func (o *Options) withDefaults() Options {
 		c.MaxResult = defaultResult
 	}
 	c.MaxResult = max(c.MaxResult, minResult)
+	c.Prompt = cmp.Or(c.Prompt, summaryPrompt)
 	return c
 }
 

@@ -131,7 +131,7 @@ func TestInvariants(t *testing.T) {
 		summaries := seed%2 == 1
 		c := compact.Trim(o)
 		if summaries {
-			c = compact.Summarize(func(_ context.Context, old []run.Message) (string, run.Spent, error) {
+			c = compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Spent, error) {
 				return fmt.Sprintf("summary of %d", len(old)), run.Spent{Total: 7}, nil
 			}, o)
 		}
@@ -394,7 +394,7 @@ func TestMediaAreDropped(t *testing.T) {
 // TestSummarize follows a run through two summaries.
 func TestSummarize(t *testing.T) {
 	var seen []string
-	c := compact.Summarize(func(_ context.Context, old []run.Message) (string, run.Spent, error) {
+	c := compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Spent, error) {
 		var b strings.Builder
 		for _, m := range old {
 			b.WriteString(m.Text() + "/")
@@ -433,7 +433,7 @@ func TestSummarizerFails(t *testing.T) {
 		err  error
 		want string
 	}{{"", down, "down"}, {" \n", nil, "the summary is empty"}} {
-		c := compact.Summarize(func(context.Context, []run.Message) (string, run.Spent, error) {
+		c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Spent, error) {
 			return test.text, run.Spent{Total: 5}, test.err
 		}, &compact.Options{Window: 1000})
 		got, err := c(t.Context(), turns(60, 250), compact.Budget{})
@@ -448,7 +448,7 @@ func TestSummarizerFails(t *testing.T) {
 
 // TestLongSummary bounds what a summarizer returns.
 func TestLongSummary(t *testing.T) {
-	c := compact.Summarize(func(context.Context, []run.Message) (string, run.Spent, error) {
+	c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Spent, error) {
 		return strings.Repeat("x", 1<<20), run.Spent{}, nil
 	}, &compact.Options{Window: 1000})
 	got, err := c(t.Context(), turns(60, 250), compact.Budget{})
@@ -556,7 +556,7 @@ func TestByModel(t *testing.T) {
 		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "1", Name: "read", Text: strings.Repeat("x", 5000)}}},
 		{Role: run.RoleUser, Parts: []run.Part{picture()}},
 	}
-	text, used, err := compact.ByModel(m, &compact.ModelOptions{Prices: prices})(t.Context(), old)
+	text, used, err := compact.ByModel(m, &compact.Options{Prices: prices})(t.Context(), old)
 	if err != nil || text != "They compared logs." {
 		t.Fatalf("got %q, %v", text, err)
 	}
@@ -573,7 +573,7 @@ func TestByModel(t *testing.T) {
 
 func TestByModelOptions(t *testing.T) {
 	m := plays("ok", nil)
-	_, used, err := compact.ByModel(m, &compact.ModelOptions{Prompt: "Be brief."})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})
+	_, used, err := compact.ByModel(m, &compact.Options{Prompt: "Be brief."})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})
 	if err != nil || used.Cost != nil {
 		t.Errorf("got %+v, %v, want no cost without prices", used, err)
 	}

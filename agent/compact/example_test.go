@@ -43,8 +43,8 @@ func ExampleSummarize() {
 		history = append(history, run.Text(run.RoleAssistant, fmt.Sprintf("Step %d: %s", i, strings.Repeat("I look at the next part. ", 20))))
 	}
 	// This model always gives the same answer.
-	summarizer := compact.ByModel(agenttest.PlayRepeating(agenttest.Say("All parts up to here are sound.")), nil)
-	c, err := compact.Summarize(summarizer, &compact.Options{Window: 8000})(context.Background(), history, compact.Budget{})
+	m := agenttest.PlayRepeating(agenttest.Say("All parts up to here are sound."))
+	c, err := compact.Summarize(m, &compact.Options{Window: 8000})(context.Background(), history, compact.Budget{})
 	if err != nil {
 		panic(err)
 	}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Summarizer returns a summary of messages and its own usage, also with an error. The messages
+// summarizer returns a summary of messages and its own usage, also with an error. The messages
 // may include earlier summaries, which the new one replaces. It may be called concurrently, and
 // does not modify the messages.
-type Summarizer func(ctx context.Context, messages []run.Message) (string, run.Spent, error)
+type summarizer func(ctx context.Context, messages []run.Message) (string, run.Spent, error)
 
 const (
 	summaryTokens = 1500     // expected length of a summary
@@ -23,10 +24,17 @@ const (
 const summaryHead = "[Summary of older messages]\n"
 
 // Summarize returns a compactor that shortens results as [Trim] does, and if that is not enough
-// replaces the oldest turns and earlier summaries by a summary. A summary longer than 16 KiB is
-// cut.
-func Summarize(s Summarizer, o *Options) Compactor {
+// replaces the oldest turns and earlier summaries by a summary of a model, in one call without
+// tools. The model gets the conversation as one text of at most 200,000 bytes, about 50,000 tokens:
+// long results are shortened, media and reasoning are left out, and a longer text is cut in the
+// middle. A summary longer than 16 KiB is cut.
+func Summarize(m model.Model, o *Options) Compactor {
 	opts := o.withDefaults()
+	return summarize(byModel(m, opts), opts)
+}
+
+// summarize is [Summarize] with the summaries of any function.
+func summarize(s summarizer, opts Options) Compactor {
 	return func(ctx context.Context, messages []run.Message, b Budget) (*Result, error) {
 		p := newPlan(messages, b, opts)
 		if p == nil {
