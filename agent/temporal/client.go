@@ -232,20 +232,6 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	return result, nil
 }
 
-// State queries the workflow of a run, also one that has ended, for as long as Temporal keeps it. A
-// worker has to be running.
-func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
-	value, err := c.service.QueryWorkflow(ctx, WorkflowID(key), "", stateQuery)
-	if err != nil {
-		return State{}, fmt.Errorf("query run %q: %w", key.ID, err)
-	}
-	var s State
-	if err := value.Get(&s); err != nil {
-		return State{}, fmt.Errorf("query run %q: %w", key.ID, err)
-	}
-	return s, nil
-}
-
 // Cancel requests the cancellation of a run and its tool calls. Result waits for it. A run that
 // has ended stays as it is.
 func (c *Client) Cancel(ctx context.Context, key run.Key) error {

@@ -2,3 +2,9 @@ package temporal
 
 // Patience is how long a worker waits before it asks for a held run again.
 var Patience = patience
+
+// State is the result of the query of a workflow, and Outcome its result.
+type (
+	State   = state
+	Outcome = outcome
+)

@@ -50,9 +50,9 @@ type progress struct {
 	Wake   time.Time  `json:"wake,omitzero"`
 }
 
-// State is what a workflow knows about its run. It contains no secrets and no text of a model
+// state is what a workflow knows about its run, the result of its query. It contains no secrets and no text of a model
 // or person; those are in the store.
-type State struct {
+type state struct {
 	Agent     string     `json:"agent"`
 	Status    run.Status `json:"status"`
 	Questions []string   `json:"asks,omitempty"` // ids of the open questions
@@ -60,8 +60,8 @@ type State struct {
 	Steps     int        `json:"steps"`
 }
 
-// Outcome is the result of a workflow. The result of the run is in the store.
-type Outcome struct {
+// outcome is the result of a workflow. The result of the run is in the store.
+type outcome struct {
 	Status run.Status `json:"status"`
 }
 
@@ -78,7 +78,7 @@ type workflows struct {
 type driver struct {
 	*workflows
 	job      job
-	state    State
+	state    state
 	stepping bool // a step is under way
 	news     int  // how often the store has accepted replies
 	wake     workflow.ReceiveChannel
@@ -86,22 +86,22 @@ type driver struct {
 
 // run drives a run until it has ended. It continues as new after j.After steps, and sooner if Temporal
 // suggests that. If the workflow is cancelled, it cancels the run.
-func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
+func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 	d := &driver{workflows: w, job: j, wake: workflow.GetSignalChannel(ctx, wakeSignal)}
-	d.state = State{Agent: j.Target.Agent, Status: run.StatusRunning, Steps: j.Steps}
+	d.state = state{Agent: j.Target.Agent, Status: run.StatusRunning, Steps: j.Steps}
 	if err := d.serve(ctx); err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	if len(j.Begin) > 0 {
 		if err := d.begin(ctx); err != nil {
-			return Outcome{}, err
+			return outcome{}, err
 		}
 	}
 	for n := 0; ; n++ {
 		if n >= max(j.After, 1) || n > 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			if err := d.settled(ctx); err == nil {
 				d.drain()
-				return Outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.successor())
+				return outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.successor())
 			}
 		}
 		if ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 		case err != nil && ctx.Err() != nil:
 			return d.cancel(ctx)
 		case err != nil:
-			return Outcome{}, err
+			return outcome{}, err
 		case d.state.Status == run.StatusWaiting:
 			_ = d.wait(ctx, news) // its error is that of the context
 		case d.state.Status.Ended() && d.over(ctx, news):
@@ -125,7 +125,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 
 // serve registers the handlers of updates and queries.
 func (d *driver) serve(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (State, error) { return d.state, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (state, error) { return d.state, nil }); err != nil {
 		return err
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, replyUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkReplies})
@@ -197,30 +197,30 @@ func (d *driver) successor() job {
 }
 
 // cancel cancels the run unless it has ended.
-func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
+func (d *driver) cancel(ctx workflow.Context) (outcome, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	var status run.Status
 	ctx = workflow.WithActivityOptions(ctx, d.quick)
 	if err := workflow.ExecuteActivity(ctx, cancelActivity, d.job.Target).Get(ctx, &status); err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	d.state.Questions, d.state.Wake = nil, time.Time{}
 	if err := errors.Join(d.become(ctx, status), d.settled(ctx)); err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	return d.outcome()
 }
 
 // outcome returns the result of the workflow, an error if the run has failed or was cancelled.
-func (d *driver) outcome() (Outcome, error) {
+func (d *driver) outcome() (outcome, error) {
 	switch d.state.Status {
 	case run.StatusFailed:
-		return Outcome{}, temporalsdk.NewNonRetryableApplicationError("the run has failed; the store has the reason", runFailed, nil)
+		return outcome{}, temporalsdk.NewNonRetryableApplicationError("the run has failed; the store has the reason", runFailed, nil)
 	case run.StatusCancelled:
-		return Outcome{}, temporalsdk.NewCanceledError()
+		return outcome{}, temporalsdk.NewCanceledError()
 	}
-	return Outcome{d.state.Status}, nil
+	return outcome{d.state.Status}, nil
 }
 
 // took records that questions have replies. Of the questions it keeps the last maxTaken.

@@ -162,7 +162,11 @@ func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) 
 func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 	t.Helper()
 	for range 600 {
-		if state, err := s.runs.State(t.Context(), key); err == nil && state.Status == run.StatusWaiting {
+		var state struct {
+			Status run.Status `json:"status"`
+		}
+		value, err := s.client.QueryWorkflow(t.Context(), temporal.WorkflowID(key), "", "state")
+		if err == nil && value.Get(&state) == nil && state.Status == run.StatusWaiting {
 			log, err := s.store.Load(t.Context(), key)
 			check.Must(t, err)
 			r, err := ledger.StateOf(log.Records)
