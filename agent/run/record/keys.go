@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -23,11 +24,8 @@ type Secret struct {
 	Key []byte `json:"-"`
 }
 
-// String returns the name of the key, not the key.
-func (s Secret) String() string { return "secret " + s.ID }
-
-// GoString returns the name of the key, not the key.
-func (s Secret) GoString() string { return s.String() }
+// Format writes the name of the key, not the key, whatever the verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "secret "+s.ID) }
 
 // Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the
 // secret, so one secret is good for any number of runs with up to 2^32 records each. Keys may
@@ -59,11 +57,8 @@ func NewKeys(current Secret, older ...Secret) (*Keys, error) {
 	return k, nil
 }
 
-// String returns the name of the current secret.
-func (k *Keys) String() string { return "keys " + k.current }
-
-// GoString returns the name of the current secret.
-func (k *Keys) GoString() string { return k.String() }
+// Format writes the name of the current secret, whatever the verb.
+func (k *Keys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "keys "+k.current) }
 
 // The errors of decryption.
 var (

@@ -61,7 +61,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	s, k := secret("a"), keys(t, "a")
 	data, err := json.Marshal(s)
 	check(t, err)
-	text := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", s, s, s, k, k, k, data)
+	text := fmt.Sprintf("%v %+v %#v %d %v %+v %#v %d %s", s, s, s, s, k, k, k, k, data)
 	for _, form := range []string{fmt.Sprint(s.Key), string(s.Key), fmt.Sprintf("%x", s.Key), fmt.Sprintf("%#v", s.Key), base64.StdEncoding.EncodeToString(s.Key)} {
 		if strings.Contains(text, strings.Trim(form, "[]")) {
 			t.Errorf("the key is in %s", text)
