@@ -32,7 +32,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 		cfg := openai.DefaultConfig("key-1")
 		cfg.HTTPClient = server.Client()
 		for _, effort := range append([]string{""}, fakehost.OpenAIEfforts(name)...) {
-			sampler, err := sampling.New(cfg, name, &sampling.Options{ReasoningEffort: effort})
+			sampler, err := sampling.New(cfg, name, &sampling.Options{Effort: effort})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -64,10 +64,10 @@ type Options struct {
 	// accept it only for stored completions: set "store": true in Extra. Default: none.
 	Metadata []string
 
-	// ReasoningEffort is for reasoning models: "none", "minimal", "low", …. Reasoning
+	// Effort is how hard a reasoning model thinks: "none", "minimal", "low", …. Reasoning
 	// counts as output, so a server's small maxTokens may leave nothing for the text
 	// of the reply. Default: the model's own.
-	ReasoningEffort string
+	Effort string
 
 	// OnText gets the pieces of a completion's text as they arrive, to show progress; the server
 	// gets only the whole text. It is called for the pieces of one completion in order, and for

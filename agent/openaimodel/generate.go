@@ -106,7 +106,7 @@ const formatName = "final_answer"
 func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Request, error) {
 	q := &chat.Request{
 		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: cmp.Or(r.Temperature, m.options.Temperature),
-		ReasoningEffort: cmp.Or(r.Effort, m.options.ReasoningEffort), Stop: r.Stop, Recorded: true,
+		ReasoningEffort: cmp.Or(r.Effort, m.options.Effort), Stop: r.Stop, Recorded: true,
 		Endpoint: r.Endpoint, CacheKey: r.CacheKey,
 	}
 	if r.Format != nil {

@@ -39,8 +39,9 @@ type Options struct {
 	// MaxTokens bounds a reply if the request sets no bound. Default 0: the host's own limit.
 	MaxTokens int
 
-	// ReasoningEffort for reasoning models: "none", "minimal", "low", …. Default: the model's.
-	ReasoningEffort string
+	// Effort is how hard a reasoning model thinks: "none", "minimal", "low", …. Default: the
+	// model's own.
+	Effort string
 
 	// Host names the kind of API behind the base URL: openai, azure, ollama,
 	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,

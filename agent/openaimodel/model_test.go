@@ -143,7 +143,7 @@ func TestRequest(t *testing.T) {
 			llms.WithPresencePenalty(0.25), llms.WithFrequencyPenalty(-0.5), llms.WithJSONMode(), llms.WithMetadata(map[string]any{"a": 1})},
 			want: `{"temperature":0.2,"max_completion_tokens":7,"stop":["END"],"seed":3,"top_p":0.5,"presence_penalty":0.25,"frequency_penalty":-0.5,"response_format":{"type":"json_object"}}`},
 		{name: "zero, and a choice without tools", options: []llms.CallOption{llms.WithTemperature(0), llms.WithToolChoice("auto")}, want: `{}`},
-		{name: "options of the model", model: &Options{Temperature: &zero, MaxTokens: 9, ReasoningEffort: "low", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}},
+		{name: "options of the model", model: &Options{Temperature: &zero, MaxTokens: 9, Effort: "low", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}},
 			want: `{"temperature":0,"max_completion_tokens":9,"reasoning_effort":"low","top_k":4}`},
 		{name: "the call wins", model: &Options{Temperature: &zero}, options: []llms.CallOption{llms.WithTemperature(1), llms.WithResponseMIMEType("application/json")},
 			want: `{"temperature":1,"response_format":{"type":"json_object"}}`},

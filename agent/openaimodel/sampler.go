@@ -7,7 +7,7 @@ import (
 )
 
 // Sampler returns a sampler that answers the sampling requests of MCP servers by this model at the same host. These options
-// of the model apply where opts leave them zero: API, Host, ReasoningEffort, Extra, Retries, Timeout and IdleTimeout. opts may
+// of the model apply where opts leave them zero: API, Host, Effort, Extra, Retries, Timeout and IdleTimeout. opts may
 // be nil.
 func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	var o sampling.Options
@@ -16,7 +16,7 @@ func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	}
 	own := &m.options
 	o.API, o.Host = cmp.Or(o.API, own.API), cmp.Or(o.Host, own.Host)
-	o.ReasoningEffort = cmp.Or(o.ReasoningEffort, own.ReasoningEffort)
+	o.Effort = cmp.Or(o.Effort, own.Effort)
 	o.Retries = cmp.Or(o.Retries, own.Retries)
 	o.Timeout, o.IdleTimeout = cmp.Or(o.Timeout, own.Timeout), cmp.Or(o.IdleTimeout, own.IdleTimeout)
 	if o.Extra == nil {

@@ -98,14 +98,14 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 		})
 	}
 	return openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
-		API:             m.API,
-		Host:            m.Host,
-		ReasoningEffort: m.Effort,
-		MaxTokens:       m.MaxTokens,
-		Extra:           m.Extra,
-		Window:          m.Window,
-		Retries:         m.Retries,
-		Retrying:        retrying,
+		API:       m.API,
+		Host:      m.Host,
+		Effort:    m.Effort,
+		MaxTokens: m.MaxTokens,
+		Extra:     m.Extra,
+		Window:    m.Window,
+		Retries:   m.Retries,
+		Retrying:  retrying,
 	})
 }
 
@@ -115,7 +115,7 @@ func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 	if m.API == Messages {
 		return nil, errors.New("servers cannot borrow a model of the API messages")
 	}
-	o.API, o.Host, o.ReasoningEffort, o.Extra = m.API, m.Host, m.Effort, m.Extra
+	o.API, o.Host, o.Effort, o.Extra = m.API, m.Host, m.Effort, m.Extra
 	return sampling.New(m.Config(), m.Name, &o)
 }
 
