@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -64,8 +65,8 @@ func (a *answerer) elicitParams(raw json.RawMessage) (*mcp.ElicitParams, error) 
 		}
 	case params.Mode == mcp.ElicitURL && offered.URL:
 		if !inquiry.Visitable(params.URL) {
-			a.log.Warn("refused to send a person to a URL that is not a web address")
-			return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…")
+			a.log.Warn("refused to send a person to a URL that is not a plain web address")
+			return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…, without user info and invisible characters")
 		}
 	default:
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
@@ -78,6 +79,8 @@ func (a *answerer) elicitParams(raw json.RawMessage) (*mcp.ElicitParams, error) 
 type misfit struct{ err error }
 
 func (e *misfit) Error() string { return "elicitation answer: " + e.err.Error() }
+
+func (e *misfit) Unwrap() error { return e.err }
 
 // RPCError returns the error for the server.
 func (e *misfit) RPCError() *mcp.RPCError {
@@ -95,11 +98,14 @@ func (a *answerer) formCheck(params *mcp.ElicitParams) (func(map[string]any) err
 	}
 	return func(content map[string]any) error {
 		raw, err := jsonrpc.Marshal(content)
-		if err != nil {
+		if err == nil {
+			err = check(raw)
+		}
+		if _, bad := errors.AsType[*SchemaViolation](err); bad {
 			return &misfit{err}
 		}
-		if err := check(raw); err != nil {
-			return &misfit{err}
+		if err != nil {
+			return fmt.Errorf("elicitation answer: %w", err)
 		}
 		return nil
 	}, nil

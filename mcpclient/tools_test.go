@@ -429,13 +429,14 @@ func TestValidatorOfForms(t *testing.T) {
 		validator mcpclient.Validator
 		action    string
 		asked     bool
-		code      int // of the answer; 0 for a result
+		refusal   string // "" for a result
 	}{
-		"none":             {nil, mcp.ElicitAccept, true, 0},
-		"content":          {moody{}, mcp.ElicitAccept, true, 0},
-		"strict":           {new(strict), mcp.ElicitAccept, true, mcp.CodeInternalError},
-		"strict, declined": {new(strict), mcp.ElicitDecline, true, 0},
-		"no compiler":      {moody{compile: errors.New("no")}, mcp.ElicitAccept, false, mcp.CodeInvalidParams},
+		"none":             {nil, mcp.ElicitAccept, true, ""},
+		"content":          {moody{}, mcp.ElicitAccept, true, ""},
+		"strict":           {new(strict), mcp.ElicitAccept, true, "the answer does not fit the form"},
+		"cannot tell":      {moody{check: errors.New("no")}, mcp.ElicitAccept, true, "internal error"},
+		"strict, declined": {new(strict), mcp.ElicitDecline, true, ""},
+		"no compiler":      {moody{compile: errors.New("no")}, mcp.ElicitAccept, false, "elicitation: requested schema: no"},
 	} {
 		opts := legacy()
 		opts.Schemas.Validator = test.validator
@@ -447,12 +448,12 @@ func TestValidatorOfForms(t *testing.T) {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(form)
 			m := p.next()
-			code := 0
+			refusal := ""
 			if m.Error != nil {
-				code = m.Error.Code
+				refusal = m.Error.Message
 			}
-			if asked != test.asked || code != test.code {
-				t.Errorf("%s: got asked %t and code %d, want %t and %d", name, asked, code, test.asked, test.code)
+			if asked != test.asked || refusal != test.refusal {
+				t.Errorf("%s: got asked %t and %q, want %t and %q", name, asked, refusal, test.asked, test.refusal)
 			}
 			check.Equal(t, name, c.Validator(), test.validator)
 		})
