@@ -133,6 +133,8 @@ func TestParseOfNothing(t *testing.T) {
 	}
 }
 
+type measure float32
+
 func TestCheck(t *testing.T) {
 	number, integer := Field{Kind: KindNumber}, Field{Kind: KindInteger}
 	choices := Field{Kind: KindChoices, Options: colors, MinItems: new(1)}
@@ -148,7 +150,7 @@ func TestCheck(t *testing.T) {
 		{Field{Kind: KindString, Required: true, Default: "d"}, nil, true},
 		{number, 0.1, true}, {number, float32(0.1), true}, {number, 5, true}, {number, uint8(5), true}, {number, json.Number("1e3"), true},
 		{number, math.NaN(), false}, {number, math.Inf(1), false}, {number, json.Number(""), false}, {number, json.Number("x"), false},
-		{number, "5", false}, {number, true, false}, {number, int64(1<<53 + 1), false}, {number, time.Second, true},
+		{number, "5", false}, {number, true, false}, {number, int64(1<<53 + 1), false}, {number, time.Second, true}, {number, measure(0.1), true},
 		{integer, int64(math.MinInt64), true}, {integer, 3.0, true}, {integer, 3.5, false}, {integer, 1e19, false},
 		{integer, uint64(math.MaxUint64), false}, {integer, json.Number("3.0"), true},
 		{Field{Kind: KindBoolean}, true, true}, {Field{Kind: KindBoolean}, "true", false},
@@ -162,6 +164,15 @@ func TestCheck(t *testing.T) {
 	} {
 		if err := tt.field.Check(tt.value); (err == nil) != tt.ok {
 			t.Errorf("%s %#v: got %v, want ok %v", tt.field.Kind, tt.value, err, tt.ok)
+		}
+	}
+}
+
+func TestNumbersOfTooManyDigits(t *testing.T) {
+	for text, kind := range map[string]Kind{"9007199254740993": KindNumber, "0.12345678901234567890": KindNumber, "9223372036854775808": KindInteger} {
+		_, err := (&Field{Kind: kind}).Parse(text)
+		if err == nil || !strings.HasSuffix(err.Error(), "number: this one has too many digits") {
+			t.Errorf("%s %s: got %v", kind, text, err)
 		}
 	}
 }

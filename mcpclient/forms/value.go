@@ -28,9 +28,7 @@ func (f *Field) value(v any) (any, error) {
 			return s, nil
 		}
 	case KindNumber, KindInteger:
-		if n, ok := f.number(v); ok {
-			return n, nil
-		}
+		return f.number(v)
 	case KindBoolean:
 		if b, ok := v.(bool); ok {
 			return b, nil
@@ -101,39 +99,35 @@ func notInURI(r rune) bool {
 
 // number returns the value of a number within the field's bounds, without
 // rounding: an int64, or a float64 that is written with the same digits.
-func (f *Field) number(v any) (any, bool) {
-	text, ok := numberText(v)
-	if !ok {
-		return nil, false
+func (f *Field) number(v any) (any, error) {
+	n, ok := exact(numberText(v))
+	if !ok || !f.inRange(n) || f.Kind == KindInteger && !n.IsInt() {
+		return nil, f.want()
 	}
-	n, ok := exact(text)
-	if !ok || !f.inRange(n) {
-		return nil, false
-	}
-	if f.Kind == KindInteger {
-		return n.Num().Int64(), n.IsInt() && n.Num().IsInt64()
+	if f.Kind == KindInteger && n.Num().IsInt64() {
+		return n.Num().Int64(), nil
 	}
 	x, _ := n.Float64()
-	written := ratOf(&x)
-	return x, written != nil && written.Cmp(n) == 0
+	if written := ratOf(&x); f.Kind == KindNumber && written != nil && written.Cmp(n) == 0 {
+		return x, nil
+	}
+	return nil, &Error{"want " + f.expected() + ": this one has too many digits", f.Name}
 }
 
-func numberText(v any) (string, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		return string(v), true
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64), true
-	case float32:
-		return strconv.FormatFloat(float64(v), 'g', -1, 32), true
+// numberText returns a number in JSON's notation, "" for another value.
+func numberText(v any) string {
+	if v, ok := v.(json.Number); ok {
+		return string(v)
 	}
 	switch r := reflect.ValueOf(v); {
+	case r.CanFloat():
+		return strconv.FormatFloat(r.Float(), 'g', -1, r.Type().Bits())
 	case r.CanInt():
-		return strconv.FormatInt(r.Int(), 10), true
+		return strconv.FormatInt(r.Int(), 10)
 	case r.CanUint():
-		return strconv.FormatUint(r.Uint(), 10), true
+		return strconv.FormatUint(r.Uint(), 10)
 	}
-	return "", false
+	return ""
 }
 
 // exact reads a number in JSON's notation. It refuses those beyond a float64,
