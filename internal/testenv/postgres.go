@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 )
 
 // ErrNoPostgres is the error of StartPostgres on a machine without Postgres's programs.
@@ -113,6 +115,15 @@ func postgresPrograms() (string, error) {
 	if len(found) == 0 {
 		return "", fmt.Errorf("%w: %w", ErrNoPostgres, err)
 	}
-	slices.Sort(found)
-	return filepath.Dir(found[len(found)-1]), nil
+	return filepath.Dir(newest(found)), nil
+}
+
+// newest returns the path with the highest version, such as 9.6 or 16, as the folder above its last two elements.
+func newest(paths []string) string {
+	return slices.MaxFunc(paths, func(a, b string) int { return cmp.Compare(version(a), version(b)) })
+}
+
+func version(path string) float64 {
+	v, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64)
+	return v
 }
