@@ -229,6 +229,26 @@ func TestConnectionsAboutToClose(t *testing.T) {
 	}
 }
 
+// A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a response tells the protocol.
+func TestConnectionsWithoutTLSAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		s.Transport().Protocols = new(http.Protocols)
+		s.Transport().Protocols.SetUnencryptedHTTP2(true)
+		client := s.Client()
+		dialed := dials(client, 1024)
+		defer client.CloseIdleConnections()
+		c := connectedBy(t, s.URL(), client, modern())
+		for range 3 {
+			check.Must(t, check.Err(c.Call(t.Context(), "tools/call", nil)))
+			time.Sleep(time.Minute)
+		}
+		check.Equal(t, "connections", dialed.Load(), 1)
+	})
+}
+
 // A transport of the host may send a request whose body net/http cannot read again.
 func TestConnectionsAboutToCloseForBodiesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,9 @@ func New(h http.Handler) *Server {
 		done:   make(chan struct{}),
 		open:   map[net.Conn]net.Conn{},
 	}
-	s.server = &http.Server{Handler: h, ConnState: s.connState}
+	s.server = &http.Server{Handler: h, ConnState: s.connState, Protocols: new(http.Protocols)}
+	s.server.Protocols.SetHTTP1(true)
+	s.server.Protocols.SetUnencryptedHTTP2(true)
 	s.transport = &http.Transport{DialContext: s.dial, DialTLSContext: s.dial}
 	s.running.Go(func() { s.server.Serve(listener{s}) })
 	return s

@@ -23,10 +23,14 @@ const (
 
 // keepAlive is the time in nanoseconds after which the server closes an idle connection; 0 if it
 // did not say so.
-type keepAlive struct{ atomic.Int64 }
+type keepAlive struct {
+	atomic.Int64
+	plain2 atomic.Bool // the last response came over HTTP/2 without TLS
+}
 
-// learn reads the field Keep-Alive of a response, such as "timeout=5, max=100".
+// learn reads the protocol of a response, and its field Keep-Alive, such as "timeout=5, max=100".
 func (k *keepAlive) learn(resp *http.Response) {
+	k.plain2.Store(resp.ProtoMajor == 2 && resp.TLS == nil)
 	for _, field := range resp.Header["Keep-Alive"] {
 		for parameter := range strings.SplitSeq(field, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
@@ -44,7 +48,7 @@ func (k *keepAlive) avoid(ctx context.Context) (context.Context, *avoidance) {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
 			kept := cmp.Or(time.Duration(k.Load()), usualKeepAlive)
-			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !shared(got.Conn)
+			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !k.plain2.Load() && !shared(got.Conn)
 			a.closed.Store(stale)
 			if stale {
 				_ = got.Conn.Close() // net/http takes another one, as nothing was written
@@ -69,7 +73,8 @@ type avoidance struct {
 // which a RoundTripper of the host may not let it. a is nil for a request that avoids none.
 func (a *avoidance) failed() bool { return a != nil && a.closed.Load() && !a.written.Load() }
 
-// shared reports whether other requests may be using the connection, because it is one of HTTP/2.
+// shared reports whether other requests may be using the connection, because it is one of HTTP/2
+// with TLS.
 func shared(conn net.Conn) bool {
 	c, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
