@@ -21,10 +21,12 @@ var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 // Aliases returns an alias for the name of every property that Anthropic refuses. The result maps aliases to names;
-// it is nil if all names are accepted. An alias differs from the names that the schema mentions.
+// it is nil if all names are accepted. An alias differs from the names that the schema mentions, and matches no pattern
+// for names that its name does not match, if there is such an alias.
 func Aliases(root any) map[string]string {
-	mentioned, odd := map[string]bool{}, map[string]bool{}
+	mentioned, odd, patterns := map[string]bool{}, map[string]bool{}, map[string]any{}
 	for s := range tree.All(root) {
+		maps.Copy(patterns, tree.Object(s["patternProperties"]))
 		EachName(s, func(name string) { mentioned[name] = true })
 		for name := range tree.Object(s["properties"]) {
 			if !plainName.MatchString(name) {
@@ -33,20 +35,22 @@ func Aliases(root any) map[string]string {
 		}
 	}
 	var out map[string]string
+	doc := &tree.Document{Left: maxSteps}
 	for _, name := range slices.Sorted(maps.Keys(odd)) {
-		alias := oddRune.ReplaceAllString(name, "_")
-		if len(alias) > maxPropertyName {
-			alias = alias[:maxPropertyName]
-		}
 		taken := func(alias string) bool {
 			_, isAlias := out[alias]
-			return mentioned[alias] || isAlias || alias == ""
+			return mentioned[alias] || isAlias || alias == "" || matchesMore(doc, patterns, name, alias)
 		}
-		sum := sha256.Sum256([]byte(name))
-		for digits := 8; taken(alias) && digits <= 2*len(sum); digits += 8 {
-			suffix := "_" + hex.EncodeToString(sum[:])[:digits]
-			alias = alias[:min(len(alias), max(maxPropertyName-len(suffix), 0))] + suffix
-			alias = alias[:min(len(alias), maxPropertyName)]
+		hash := sha256.Sum256([]byte(name))
+		sum := hex.EncodeToString(hash[:])
+		alias := ""
+		for try := 0; taken(alias) && try < 12; try++ {
+			between, suffix := "_.-"[try/4:][:1], ""
+			if digits := try % 4 * 8; digits > 0 {
+				suffix = between + sum[:digits]
+			}
+			plain := oddRune.ReplaceAllString(name, between)
+			alias = plain[:min(len(plain), maxPropertyName-len(suffix))] + suffix
 		}
 		if out == nil {
 			out = map[string]string{}
@@ -54,6 +58,15 @@ func Aliases(root any) map[string]string {
 		out[alias] = name
 	}
 	return out
+}
+
+// matchesMore reports whether an alias matches one of the patterns that its name does not match.
+func matchesMore(doc *tree.Document, patterns map[string]any, name, alias string) bool {
+	return slices.ContainsFunc(tree.Keys(patterns), func(pattern string) bool {
+		byName, known := doc.Matches(pattern, name)
+		byAlias, _ := doc.Matches(pattern, alias)
+		return byAlias && known && !byName
+	})
 }
 
 // EachName visits the names of properties that the keywords of a subschema mention, those of its subschemas left out.
@@ -103,7 +116,11 @@ func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *Rep
 	if required := tree.List(out["required"]); required != nil {
 		out["required"] = a.list(required)
 	}
-	matched := slices.ContainsFunc(tree.Keys(tree.Object(out["patternProperties"])), func(pattern string) bool {
+	patterns := tree.Object(out["patternProperties"])
+	if slices.ContainsFunc(odd, func(name string) bool { return matchesMore(doc, patterns, name, a[name]) }) {
+		r.Note(at, "patternProperties", profile.Narrower, "a pattern also applies to a renamed property")
+	}
+	matched := slices.ContainsFunc(tree.Keys(patterns), func(pattern string) bool {
 		return slices.ContainsFunc(odd, func(name string) bool {
 			matches, known := doc.Matches(pattern, name)
 			return matches || !known
