@@ -19,10 +19,10 @@ func (g *ClientCredentials) flow() (flow, error) {
 	if len(g.Clients) == 0 {
 		return nil, errors.New("ClientCredentials.Clients is empty")
 	}
+	if err := checkAll(g.Clients); err != nil {
+		return nil, err
+	}
 	for _, c := range g.Clients {
-		if err := c.check(); err != nil {
-			return nil, err
-		}
 		if c.Secret == "" && c.Key == nil {
 			return nil, fmt.Errorf("client %q has neither a Secret nor a Key", c.ID)
 		}

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -42,9 +43,9 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && !t.dpop.has(old) {
 		return nil, nil // it belongs to another client or another key
 	}
-	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {s.resource}}
-	got, err := t.requestToken(ctx, &tokenRequest{
-		doing: "refresh the token", meta: s.meta, client: client, form: form, secret: []string{"refresh_token"},
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
+	tok, err := t.grant(ctx, s, old.Granted, &tokenRequest{
+		doing: "refresh the token", client: client, form: form, secret: []string{"refresh_token"},
 	})
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_grant" {
 		t.log.Debug("the refresh token is not valid any more", "issuer", safeURL(s.issuer()))
@@ -53,15 +54,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	if err != nil {
 		return nil, err
 	}
-	tok, err := t.token(got, s, client.ID, old.Requested)
-	if err != nil {
-		return nil, err
-	}
-	if got.Scope == nil {
-		tok.Granted = old.Granted
-	}
-	if tok.Refresh == "" { // not rotated
-		tok.Refresh = old.Refresh
-	}
+	tok.Requested = old.Requested
+	tok.Refresh = cmp.Or(tok.Refresh, old.Refresh) // which may not be rotated
 	return tok, nil
 }
