@@ -486,3 +486,50 @@ func TestTaskAnsweredAsTheEraChanges(t *testing.T) {
 		check.Must(t, <-waited)
 	})
 }
+
+// A modern server is told the log level with each request.
+func TestLogLevelOfAnUpdatedServer(t *testing.T) {
+	opts := mcpclient.Options{Protocol: mcpclient.Protocol{AllowUndeclared: true}}
+	withChangingServer(t, mcp.Revision20251125, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		var told string
+		a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
+			told = string(m.Params.Meta)
+			if r.Header.Get("Mcp-Protocol-Version") == mcp.Revision20260728 && m.Method == "logging/setLevel" {
+				a.answer(w, http.StatusNotFound, "%s", refusal(m, `-32601,"message":"no"`))
+				return true
+			}
+			return false
+		}
+		a.become(mcp.Revision20260728)
+		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogDebug))
+		callText(t, t.Context(), c, "a", "a")
+		wrong(t, !strings.Contains(told, `logLevel":"debug"`), "got _meta %s, want the level", told)
+	})
+}
+
+// A subscription ends with its era, also if the session of the other era cannot be prepared.
+func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{LogLevel: mcp.LogDebug}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		s := subscribed(t, t.Context(), c, onTools)
+		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
+			switch m.Method {
+			case "initialize":
+				a.mu.Lock()
+				a.session = "s"
+				a.mu.Unlock()
+				w.Header().Set("Mcp-Session-Id", "s")
+				a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
+			case "logging/setLevel":
+				w.WriteHeader(http.StatusForbidden)
+			default:
+				return false
+			}
+			return true
+		}
+		a.become(mcp.Revision20251125)
+		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
+		for change, err := range s.Changes(withTimeout(t, time.Minute)) {
+			wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
+		}
+	})
+}

@@ -99,7 +99,7 @@ func (e *eras) cross(r *request, err error) (again bool, _ error) {
 	switch {
 	case r.method == "subscriptions/listen", r.method == "resources/subscribe":
 		return false, errOtherEra
-	case r.session != nil || r.answers != nil || r.task:
+	case r.session != nil || r.answers != nil || r.task || r.method == "logging/setLevel":
 		return false, fmt.Errorf("%w (the server speaks %s now: %w)", err, now.name(), errCrossed)
 	case !repeatable(r.method) && !r.declined(err):
 		return false, fmt.Errorf("%w (the server speaks %s now; the request was not sent again, as it may have run)", err, now.name())
@@ -147,10 +147,10 @@ func (c *connector) adjust(ctx context.Context, before *eraBox) error {
 		c.standalone.end()
 		c.link.Load().loseSession()
 	}
+	c.subscriptions.endOthers(streams, errOtherEra)
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
-	c.subscriptions.endOthers(streams, errOtherEra)
 	defer c.tellAllChanged()
 	return c.restore(ctx)
 }

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -41,7 +42,11 @@ func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) erro
 	}
 	if level != "" || l.known() != "" {
 		params := []byte(`{"level":"` + string(told) + `"}`)
-		if err := l.call(ctx, by, &request{method: method, params: params}, nil, nil); err != nil {
+		err := l.call(ctx, by, &request{method: method, params: params}, nil, nil)
+		switch {
+		case errors.Is(err, errCrossed):
+			return l.set(ctx, by, level)
+		case err != nil:
 			return err
 		}
 		l.told.Store(&told)
