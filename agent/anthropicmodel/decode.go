@@ -123,7 +123,9 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 	case "content_block_delta":
 		return false, a.addPiece(e.Index, &e.Delta)
 	case "message_delta":
-		a.stop = short(e.Delta.Stop)
+		if e.Delta.Stop != "" { // a later one may only count
+			a.stop = short(e.Delta.Stop)
+		}
 	case "message_stop":
 		return true, nil
 	case "error":

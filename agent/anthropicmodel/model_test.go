@@ -331,6 +331,22 @@ func TestCountsOfAStream(t *testing.T) {
 	check.Same(t, "", reply.Usage, run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
 }
 
+// TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts: a call that was cut off
+// must not run.
+func TestReasonBeforeLaterEvents(t *testing.T) {
+	m := serve(t, fakehost.Streaming(
+		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"pay","input":{}}}`,
+		`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"}}`,
+		`data: {"type":"message_delta","delta":{},"usage":{"output_tokens":5}}`,
+		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+	check.Must(t, err)
+	if reply.Finish != model.FinishLength || len(reply.Message.Parts) > 0 {
+		t.Errorf("got the end %q of %+v, want %q and no call", reply.Finish, reply.Message.Parts, model.FinishLength)
+	}
+}
+
 // TestCountsThatCannotBeTrue takes a count of too few tokens for a text as missing.
 func TestCountsThatCannotBeTrue(t *testing.T) {
 	long := strings.Repeat("word ", 1000)
