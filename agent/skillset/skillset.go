@@ -27,7 +27,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -63,9 +63,7 @@ type entry struct {
 	server string
 	client *mcpclient.Client
 	skill  *skills.Skill
-
-	mu     sync.Mutex // guards loaded
-	loaded *skills.Loaded
+	loaded atomic.Pointer[skills.Loaded] // nil before the first call that succeeds
 }
 
 // Open lists the skills of servers, which are given by the host's labels. A set has at most 100
@@ -228,14 +226,12 @@ func (s *Set) find(name string) (*entry, error) {
 
 // load loads the skill the first time, and returns it. After an error it tries again.
 func (e *entry) load(ctx context.Context) (*skills.Loaded, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.loaded != nil {
-		return e.loaded, nil
+	if loaded := e.loaded.Load(); loaded != nil {
+		return loaded, nil
 	}
 	loaded, err := skills.Load(ctx, e.client, e.skill)
 	if err == nil {
-		e.loaded = loaded
+		e.loaded.Store(loaded)
 	}
 	return loaded, err
 }

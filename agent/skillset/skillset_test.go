@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -19,6 +22,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
+
+// unanswered is the text of a file that the server never sends.
+const unanswered = "…"
 
 // library is a server with one skill of some files, by their names.
 func library(t *testing.T, name string, files map[string]string) *mcpclient.Client {
@@ -56,6 +62,9 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 			case "skills/list":
 				answer = list
 			case "resources/read":
+				if files[strings.TrimPrefix(m.Params.URI, base)] == unanswered {
+					continue
+				}
 				answer = fmt.Sprintf(`{"contents":[{"uri":%q,"text":%q}]}`, m.Params.URI, files[strings.TrimPrefix(m.Params.URI, base)])
 			}
 			_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
@@ -100,6 +109,26 @@ func TestStepByStep(t *testing.T) {
 			t.Errorf("%s %s: got %q, want %q", tt.tool, tt.arguments, got, tt.want)
 		}
 	}
+}
+
+// Who waits for a skill stops waiting with its own context, also while another one reads the same skill.
+func TestWaitsForTheSameSkill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := opened(t, map[string]*mcpclient.Client{"office": library(t, "pdf", map[string]string{"SKILL.md": unanswered})}, nil)
+		load := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "load_skill", Arguments: `{"skill":"pdf"}`}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var first sync.WaitGroup
+		first.Go(func() { set.Catalog(profile.Plain).Call(ctx, load) })
+		synctest.Wait()
+		impatient, done := context.WithTimeout(t.Context(), time.Second)
+		defer done()
+		start := time.Now()
+		if got := set.Catalog(profile.Plain).Call(impatient, load); !got.IsError || time.Since(start) != time.Second {
+			t.Errorf("got %q after %v, want an error after 1 s", got.Text, time.Since(start))
+		}
+		cancel()
+		first.Wait()
+	})
 }
 
 // A text that is not what the list announced never reaches the model.
