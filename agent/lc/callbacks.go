@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/callbacks"
@@ -54,18 +56,19 @@ type reporter struct {
 func (t *reporter) tell(ctx context.Context, event agent.Event) {
 	switch e := event.(type) {
 	case *agent.ModelStart:
-		t.asked[path(&e.Meta)] = true
+		t.asked[key(e.Path)] = true
 		t.handler.HandleLLMGenerateContentStart(ctx, nil)
 	case *agent.TextDelta:
 		if len(e.Path) == 0 {
 			t.handler.HandleStreamingFunc(ctx, []byte(e.Text))
 		}
 	case *agent.ModelEnd:
-		delete(t.asked, path(&e.Meta))
+		delete(t.asked, key(e.Path))
 		t.replied(ctx, e)
 	case *agent.ToolStart:
 		t.handler.HandleToolStart(ctx, e.Arguments)
 	case *agent.ToolEnd:
+		t.over(append(slices.Clip(e.Path), e.Name))
 		if e.Part.IsError {
 			t.handler.HandleToolError(ctx, errors.New(e.Part.Text))
 		} else {
@@ -95,6 +98,12 @@ func (t *reporter) replied(ctx context.Context, e *agent.ModelEnd) {
 	}
 }
 
+// over ends the model calls of a sub-agent and of those below it, which have failed if they are under way.
+func (t *reporter) over(sub []string) {
+	prefix := key(sub)
+	maps.DeleteFunc(t.asked, func(asked string, _ bool) bool { return strings.HasPrefix(asked, prefix) })
+}
+
 // failed reports an error that ends a run.
 func (t *reporter) failed(ctx context.Context, err error) {
 	if len(t.asked) > 0 {
@@ -102,4 +111,5 @@ func (t *reporter) failed(ctx context.Context, err error) {
 	}
 }
 
-func path(m *agent.Meta) string { return strings.Join(m.Path, "\x00") }
+// key returns the key of an agent in reporter.asked. That of an agent above it is a prefix.
+func key(path []string) string { return strings.Join(path, "\x00") + "\x00" }

@@ -2,6 +2,7 @@ package lc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -80,6 +82,28 @@ func TestCallbacksOfFailures(t *testing.T) {
 	}
 	wantTypes := []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "model_start", "error"}
 	check.Same(t, "events", types, wantTypes)
+}
+
+// A model call of a sub-agent that failed is over, so a later error of the run is not one of a model.
+func TestCallbacksAfterASubAgentFailed(t *testing.T) {
+	h := &handler{}
+	events := func(yield func(agent.Event, error) bool) {
+		call := agent.Call{ID: "1", Name: "helper"}
+		for _, e := range []agent.Event{
+			&agent.ToolStart{Call: call},
+			&agent.ModelStart{Meta: agent.Meta{Path: []string{"helper"}}},
+			&agent.ModelStart{Meta: agent.Meta{Path: []string{"helper", "digger"}}},
+			&agent.ToolEnd{Call: call, Part: run.Part{Type: run.PartResult, IsError: true, Text: "no key"}},
+		} {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		yield(nil, errors.New("the hook says no"))
+	}
+	for range lc.Callbacks(t.Context(), h, events) {
+	}
+	check.Same(t, "handler", h.lines, []string{"tool start ", "model start", "model start", "tool error no key"})
 }
 
 func TestCallbacksOfSubAgents(t *testing.T) {

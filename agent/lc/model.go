@@ -21,7 +21,7 @@ import (
 
 // ModelOptions configure [Model]. Nil and the zero value are valid.
 type ModelOptions struct {
-	// CallOptions are added to every call. The agent overrides tools, format, streaming, the number of
+	// CallOptions are added to every call. The agent overrides tools, streaming, the number of
 	// candidates, and all that its own settings set. llms.WithModel names the model for prices and
 	// telemetry; so does a method ModelName() string of the model. Default: none.
 	CallOptions []llms.CallOption
