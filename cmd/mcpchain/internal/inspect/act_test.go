@@ -53,6 +53,23 @@ func TestAct(t *testing.T) {
 	}
 }
 
+// The arguments of a call are sent as they were written: a long number is not rounded.
+func TestLongNumber(t *testing.T) {
+	const arguments = `{"id":9007199254740993}`
+	o, err := parse([]string{"mcp.json", "-call", "add", arguments}, func(string) string { return "" }, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := json.Marshal(o.arguments); err != nil || string(raw) != arguments {
+		t.Errorf("got %s, %v, want %s", raw, err, arguments)
+	}
+	for _, wrong := range []string{`[1]`, `null`, `{"a":1`, ``} {
+		if _, err := parse([]string{"mcp.json", "-call", "add", wrong}, func(string) string { return "" }, io.Discard); err == nil {
+			t.Errorf("%q: got no error", wrong)
+		}
+	}
+}
+
 // As JSON, the answer is whole.
 func TestActJSON(t *testing.T) {
 	t.Parallel()

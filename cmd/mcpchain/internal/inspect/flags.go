@@ -32,7 +32,7 @@ type options struct {
 	tokens        string // the folder; "" means the user's
 
 	call, read, prompt string
-	arguments          map[string]any    // of the tool
+	arguments          json.RawMessage   // of the tool
 	blanks             map[string]string // of the prompt
 	answers            answers.Answers   // for forms
 }
@@ -137,8 +137,12 @@ func (o *options) readArguments(words []string) error {
 	case len(asked) > 1:
 		return errors.New("give one of -call, -read and -prompt")
 	case o.call != "" && len(words) <= 1:
-		o.arguments = map[string]any{}
-		if len(words) == 1 && (json.Unmarshal([]byte(words[0]), &o.arguments) != nil || o.arguments == nil) {
+		o.arguments = json.RawMessage("{}")
+		if len(words) == 1 {
+			o.arguments = json.RawMessage(words[0])
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(o.arguments, &object) != nil || object == nil {
 			return errors.New(`-call: want the arguments as one JSON object, such as '{"name":"value"}'`)
 		}
 		return nil
