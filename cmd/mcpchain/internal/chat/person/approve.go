@@ -134,7 +134,7 @@ func formatArguments(raw []byte) string {
 			fmt.Fprintf(&b, "  %s:\n%s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.Indent(hosttext.Block(text, screen.MaxShown)))
 			continue
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.JSON(string(value)))
+		fmt.Fprintf(&b, "  %s: %s\n", hosttext.Quote(fmt.Sprint(name)), strings.TrimSpace(hosttext.Block(hosttext.JSON(string(value)), screen.MaxShown)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

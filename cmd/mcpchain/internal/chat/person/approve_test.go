@@ -52,6 +52,27 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// Each argument is bounded, beside one of several lines, too.
+func TestArgumentsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, raw := range []string{`{"a":"` + long + `"}`, `{"a":"` + long + `","b":"1\n2"}`} {
+		if got := formatArguments([]byte(raw)); len(got) > 100<<10 || !strings.Contains(got, "xxx") {
+			t.Errorf("got %d bytes", len(got))
+		}
+	}
+}
+
+// Who sits at a terminal is not told that there is none.
+func TestLendOutsideOfATurn(t *testing.T) {
+	s := typist.New(t)
+	if err := newPerson(s).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}}); err == nil {
+		t.Error("got no error")
+	}
+	if got := s.Text(); !strings.Contains(got, "it asks outside of a turn") || strings.Contains(got, "no terminal") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // "Always" is remembered for later calls. If the definition changes, the person is told.
 func TestAlways(t *testing.T) {
 	add := &mcp.Tool{Name: "add", Description: "Adds."}

@@ -31,8 +31,15 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 		p.screen.Note(screen.Faint, "  %s asks the model: %s", source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
 	}
-	if !p.screen.Attended() || !duringTurn(ctx) {
-		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", source.Server, noTerminal)
+	why := ""
+	switch {
+	case !p.screen.Attended():
+		why = noTerminal
+	case !duringTurn(ctx):
+		why = "it asks outside of a turn, when you are not asked; start with -yes to allow it"
+	}
+	if why != "" {
+		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", source.Server, why)
 		return errRefused
 	}
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
