@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -60,8 +61,8 @@ type Session struct {
 	history           []run.Message
 	turnCount         int
 	results           results
-	kept              []approval.Kept // the last list of /permissions
-	listed            []run.Head      // the last list of /conversations; nil: none yet
+	kept              []approval.Kept            // the last list of /permissions
+	listed            atomic.Pointer[[]run.Head] // the last list of /conversations, which completions read; nil: none yet
 
 	turnCut  int              // calls of models in the last turn that did not end
 	totalCut int              // calls of models in this program that did not end

@@ -104,7 +104,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	s.listed = heads
+	s.listed.Store(&heads)
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := s.load(ctx, head.Key); err == nil {
@@ -154,8 +154,8 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 
 // numberedHeads returns the conversations whose numbers the person knows: the last list, or else the newest ones.
 func (s *Session) numberedHeads(ctx context.Context) ([]run.Head, error) {
-	if s.listed != nil {
-		return s.listed, nil
+	if heads := s.listed.Load(); heads != nil && *heads != nil {
+		return *heads, nil
 	}
 	return s.newestHeads(ctx, maxListed)
 }

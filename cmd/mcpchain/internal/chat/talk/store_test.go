@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +55,24 @@ func TestNewestOfTheFolder(t *testing.T) {
 				t.Errorf("%s: got %q, want %q in it", folder, screen.Text(), line)
 			}
 		}
+	}
+}
+
+// The numbers of conversations are completed while a command lists them again, which only the race detector can tell.
+func TestCompletionBesideAList(t *testing.T) {
+	store := record.NewMemory()
+	keep(t, store, "one", "", time.Now())
+	s := &Session{Config: Config{Screen: typist.New(t), Store: store}}
+	var completing sync.WaitGroup
+	for range 20 {
+		completing.Go(func() { s.complete(t.Context(), "/resume ") })
+		if err := s.conversations(t.Context(), ""); err != nil {
+			t.Error(err)
+		}
+	}
+	completing.Wait()
+	if c := s.complete(t.Context(), "/resume "); len(c.Items) != 1 || c.Items[0].Text != "1" {
+		t.Errorf("got %+v, want the conversation", c.Items)
 	}
 }
 
