@@ -44,7 +44,7 @@ func wrapped(name string, says map[string]any) map[string]any {
 // wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and
 // definitions of the document stay at the root.
 func wrapRoot(root map[string]any, name string) map[string]any {
-	inner := tree.Object(moved(root, &tree.Document{Root: root}, tree.Join("", "properties", name)))
+	inner := tree.Object(moved(root, &tree.Document{Root: root}, tree.Join("", "properties", name), false))
 	out := wrapped(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
@@ -100,23 +100,28 @@ func uncopyable(s map[string]any) bool {
 }
 
 // moved copies a subschema of a document whose root moves to the place to, and adapts its references to the document:
-// those without a URI, and those with the URI of the root. A subschema with an $id of its own is another document and
-// stays as it is.
-func moved(v any, doc *tree.Document, to string) any {
+// those with the URI of the root and, outside subschemas with an $id of their own, those without a URI. foreign says that
+// it is inside such a subschema.
+func moved(v any, doc *tree.Document, to string, foreign bool) any {
 	s, ok := v.(map[string]any)
-	if !ok || doc.MovesBase(s) {
+	if !ok {
 		return v
 	}
-	out := tree.Map(s, func(_ tree.Place, sub any) any { return moved(sub, doc, to) })
+	foreign = foreign || doc.MovesBase(s)
+	out := tree.Map(s, func(_ tree.Place, sub any) any { return moved(sub, doc, to, foreign) })
 	uri := strings.TrimSuffix(tree.Text(doc.Root["$id"]), "#")
 	for _, key := range []string{"$ref", "$dynamicRef"} {
 		ref := tree.Text(out[key])
-		switch local := strings.TrimPrefix(ref, uri); {
-		case ref == "":
+		local, base := strings.TrimPrefix(ref, uri), ""
+		if foreign {
+			base = uri
+		}
+		switch {
+		case ref == "", foreign && local == ref:
 		case local == "":
-			out[key] = movedReference("#", to)
+			out[key] = base + movedReference("#", to)
 		case local[0] == '#':
-			out[key] = movedReference(local, to)
+			out[key] = base + movedReference(local, to)
 		}
 	}
 	return out
