@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience bounds the time of a command.
-const patience = 3 * time.Minute
+// patience bounds the time of a command, which may compile the program on a busy machine.
+const patience = 8 * time.Minute
 
 // Command is a command of a guide.
 type Command struct {
