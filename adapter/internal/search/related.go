@@ -27,12 +27,13 @@ var related = sync.OnceValue(func() map[string]map[string]float64 {
 		}
 	}
 	add(thesaurus, relatedWeight)
-	add(verbs, verbWeight)
+	add(synonyms, synonymWeight)
 	return out
 })
 
-// verbs has a group of verbs with the same meaning on each line.
-const verbs = `
+// synonyms has a group of words with the same meaning on each line, or of forms that have no stem in
+// common.
+const synonyms = `
 get fetch retrieve obtain
 search find lookup discover locate query
 list show display view
@@ -45,6 +46,69 @@ read open load
 send post
 run execute
 check verify validate
+repair fix
+analyze analysis
+begin start
+buy purchase
+choose select
+convert conversion
+decide decision
+describe description
+divide division
+expand expansion
+explain explanation
+inquire inquiry query
+permit permission
+pay payment
+replace substitute
+sell sale
+submit submission
+subscribe subscription
+address location
+author writer
+bill invoice
+booking reservation
+book reserve
+chart graph plot
+city town
+color colour
+company corporation firm enterprise
+compress zip archive
+conference meeting
+configuration settings
+conversation chat
+cost price
+cryptocurrency crypto
+database db sql
+distance length
+doctor physician
+document doc
+documentation docs
+error problem issue bug
+film movie
+folder directory dir
+hotel accommodation lodging
+illness disease
+image picture photo photograph
+javascript js
+job position occupation
+mail email
+medicine drug medication
+participant attendee guest
+phone telephone mobile
+plane airplane flight
+repository repo
+shipping shipment delivery
+song track
+staff employee personnel
+statistics stats metrics
+stock share
+tag label
+train railway
+url link
+vehicle car automobile
+voice speech
+website site webpage
 `
 
 // thesaurus has a group of related words on each line. A word may be in several groups.
@@ -53,7 +117,6 @@ get fetch retrieve obtain read load
 search find lookup query discover locate seek
 list show display view enumerate
 create make generate add new build produce draft
-write save store
 open load read launch
 delete remove erase drop clear
 update edit modify change set
@@ -87,7 +150,6 @@ encrypt decrypt hash
 translate translation language
 image picture photo photograph icon
 screenshot capture snapshot
-folder directory dir
 file document
 document doc docx word
 report document article
@@ -114,7 +176,6 @@ nearby near around close surrounding
 route direction navigation path way
 distance length travel
 size length count number
-car vehicle
 train railway rail
 ticket booking reservation
 hotel accommodation lodging stay rental
@@ -162,7 +223,6 @@ trade stock
 league team sport score
 notify notification alert message
 remind reminder alarm
-inquire inquiry query
 calculate determine compute
 update modify change amend revise adjust
 cheap discount deal coupon bargain offer promotion sale
@@ -172,7 +232,6 @@ course class learn study education
 legal law court
 medical health doctor hospital
 disease symptom illness diagnosis
-drug medicine medication
 apartment house home property
 book novel
 phone telephone call mobile
@@ -202,3 +261,28 @@ restore recover undo revert
 login log sign
 topic subject theme
 `
+
+// actions has a group of verbs on each line. A tool for one of them does not do what those of another
+// line ask for.
+const actions = `
+get fetch retrieve obtain read view show check query search find look lookup list display browse inspect see discover locate inquire
+create make add insert new generate build book reserve register post place
+update edit modify change set rename reschedule
+delete remove erase clear drop cancel
+send
+stop kill terminate end close
+start run execute launch begin
+`
+
+// actionOf maps the stem of a verb to its line in actions.
+var actionOf = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	line := 0
+	for group := range strings.Lines(actions) {
+		line++
+		for word := range strings.FieldsSeq(group) {
+			out[stem(word)] = line
+		}
+	}
+	return out
+})

@@ -31,22 +31,26 @@ const (
 
 // Fields of a document.
 const (
-	fields = 5
-	inText = 3 // the first fields, whose word order is kept: name, title and description
+	fields        = 5
+	inName        = 0
+	inDescription = 2
+	inText        = 3 // the first fields, whose word order is kept: name, title and description
 )
 
 // Weights of a match, relative to the word of the query itself.
 const (
 	saturation    = 1.2 // k of BM25: how little a repeated word adds
 	relatedWeight = 0.3 // a related word of the thesaurus
-	verbWeight    = 0.7 // a verb of the same meaning
+	synonymWeight = 0.7 // a word of the same meaning
 	prefixWeight  = 0.6 // a word with the same beginning
 	pairWeight    = 0.5 // two words that are adjacent in both query and document
 	joinedWeight  = 0.7 // two words of the query that documents write as one
 	vagueWeight   = 0.3 // a word of vagueWords
+	numberWeight  = 0.5 // a number
 	nameWeight    = 0.2 // all words of a document's name
 
 	unaskedWeight = 0.12 // deducted for a word of a document's name that the query does not have
+	actionWeight  = 1    // deducted if a document is for another action than the query
 )
 
 // Words with the same beginning, and words written as one.
@@ -139,12 +143,8 @@ func (x *Index) Search(query string, limit int) []int {
 	asked, joined := x.read(query)
 	r := ranking{index: x, asked: asked, scores: make([]float64, len(x.lengths)), word: make([]float64, len(x.lengths))}
 	for i, stem := range asked {
-		share := 1.0
-		if vagueWords[stem] {
-			share = vagueWeight
-		}
 		if !slices.Contains(asked[:i], stem) {
-			r.add(stem, share)
+			r.add(stem, shareOf(stem))
 		}
 	}
 	for i, stem := range joined {
@@ -156,8 +156,20 @@ func (x *Index) Search(query string, limit int) []int {
 	best := r.found[:min(maxPairs, len(r.found))]
 	r.pairs(best)
 	r.names(joined, best)
+	r.actions(best)
 	r.sort(best)
 	return r.found[:min(max(limit, 0), len(r.found))]
+}
+
+// shareOf returns how much a word of a query counts.
+func shareOf(stem string) float64 {
+	switch {
+	case vagueWords[stem]:
+		return vagueWeight
+	case stem[0] >= '0' && stem[0] <= '9':
+		return numberWeight
+	}
+	return 1
 }
 
 // read returns the stems of a query in order, with typing mistakes corrected. joined are the stems
@@ -293,7 +305,7 @@ func (r *ranking) names(joined []string, docs []int) {
 		all := true
 		rarity, unasked := 0.0, 0.0
 		for _, p := range r.index.textOf(doc) {
-			if p.field != 0 {
+			if p.field != inName {
 				break
 			}
 			rarity += r.index.rarity(p.term)
@@ -308,6 +320,41 @@ func (r *ranking) names(joined []string, docs []int) {
 			r.scores[doc] += nameWeight * rarity
 		}
 		r.scores[doc] -= unaskedWeight * unasked
+	}
+}
+
+// actions deducts from documents whose verbs, in the name and at the beginning of the description,
+// are all for other actions than those of the query: "get the label" does not ask for delete_label.
+func (r *ranking) actions(docs []int) {
+	asked := map[int]bool{}
+	for _, stem := range r.asked {
+		if action := actionOf()[stem]; action > 0 {
+			asked[action] = true
+		}
+	}
+	if len(asked) == 0 {
+		return
+	}
+	known := map[uint32]int{}
+	for stem, action := range actionOf() {
+		if id, ok := r.index.terms[stem]; ok {
+			known[id] = action
+		}
+	}
+	for _, doc := range docs {
+		other, same := false, false
+		last := uint8(0) // field
+		for _, p := range r.index.textOf(doc) {
+			action := known[p.term]
+			if action > 0 && (p.field == inName || p.field == inDescription && p.field != last) {
+				same = same || asked[action]
+				other = other || !asked[action]
+			}
+			last = p.field
+		}
+		if other && !same {
+			r.scores[doc] -= actionWeight
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ func TestWords(t *testing.T) {
 		"The files that you are listing":          "fil list",
 		"Running runs of a runner; studies study": "run run run studi studi",
 		"the classes of buses process status":     "class bus process status",
+		"the news of the stations are new":        "news station new",
+		"availability, verifications":             "availabl verifi",
 		"使用必应搜索":                                  "search 使用 用必 必应 应搜 搜索",
 		"x":                                       "x",
 		strings.Repeat("a1", 30):                  strings.TrimSpace(strings.Repeat("1 ", 30)),
@@ -80,6 +82,20 @@ func TestRanking(t *testing.T) {
 			{Name: "clear_label", Description: "Clears labels."},
 			{Name: "delete_label", Description: "Deletes labels, and tells how many of them there were."},
 		}, map[string][]int{"remove the label": {1, 0}}},
+		"a word of the same meaning counts more than a related word": {[]Doc{
+			{Name: "icons", Description: "Holds icons."},
+			{Name: "pictures", Description: "Holds pictures, and tells how many of them there were."},
+		}, map[string][]int{"a photo": {1, 0}}},
+		"tools for another action count less": {[]Doc{
+			{Name: "label_delete", Description: "Removes a label of a group."},
+			{Name: "label", Description: "Cancels a label of a group."},
+			{Name: "label_by_id", Description: "Returns a label of the group with that identifier."},
+			{Name: "label_group", Description: "Shows and deletes the label of a group."},
+		}, map[string][]int{"get the label of a group": {3, 2, 1, 0}, "delete the label of a group": {0}}},
+		"a number counts less than a word": {[]Doc{
+			{Name: "a", Description: "Limits texts to 30."},
+			{Name: "b", Description: "Limits texts to minutes."},
+		}, map[string][]int{"30 minutes": {1, 0}}},
 		"a name counts more if the query has all its words": {[]Doc{
 			{Name: "photo_image", Description: "Returns a photo."},
 			{Name: "photo", Description: "Returns what the camera sees."},
@@ -106,7 +122,7 @@ func TestRanking(t *testing.T) {
 
 // TestRelated checks that each word of the thesaurus has relatives, and is not its own.
 func TestRelated(t *testing.T) {
-	for _, w := range strings.Fields(verbs + thesaurus) {
+	for _, w := range strings.Fields(synonyms + thesaurus) {
 		if stem := (stems{}).of(w); stem == "" || len(related()[stem]) == 0 || related()[stem][stem] != 0 {
 			t.Errorf("%q: got the relatives %v of %q", w, related()[stem], stem)
 		}

@@ -132,6 +132,10 @@ var vagueWords = func() map[string]bool {
 	return out
 }()
 
+// wholeWords are not what their stems would be: "news" is not "new", nor is "care" "car".
+var wholeWords = set(`news station statement state rating training parking building author factor department apartment letter
+	sector career care plane wine tape mission united`)
+
 func set(list string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(list) {
@@ -145,6 +149,11 @@ func set(list string) map[string]bool {
 func stem(w string) string {
 	if len(w) < 4 || w[0] > unicode.MaxASCII {
 		return w
+	}
+	if one := strings.TrimSuffix(w, "s"); wholeWords[w] {
+		return w
+	} else if wholeWords[one] {
+		return one
 	}
 	for _, e := range endings {
 		if base, ok := strings.CutSuffix(w, e.from); ok && len(base) >= e.least && hasVowel(base) {
@@ -168,6 +177,8 @@ var endings = []struct {
 	from, to string
 	least    int
 }{
+	{"ifications", "ify", 1}, {"ification", "ify", 1}, {"abilities", "able", 2}, {"ability", "able", 2},
+	{"ibilities", "ible", 2}, {"ibility", "ible", 2},
 	{"izations", "iz", 3}, {"ization", "iz", 3}, {"ations", "at", 3}, {"ation", "at", 3},
 	{"ings", "", 3}, {"ing", "", 3}, {"iest", "i", 2}, {"ies", "i", 2}, {"ied", "i", 2},
 	{"sses", "ss", 2}, {"xes", "x", 2}, {"ches", "ch", 2}, {"shes", "sh", 2}, {"ions", "", 4}, {"ion", "", 4},
