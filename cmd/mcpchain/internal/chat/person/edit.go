@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -25,11 +26,10 @@ func newDraft(a *approval.Request) *screen.Draft {
 
 // indentJSON returns JSON for a person to edit.
 func indentJSON(raw json.RawMessage) string {
-	var pretty bytes.Buffer
-	if json.Indent(&pretty, raw, "", "  ") != nil {
-		return hosttext.Exact(string(raw))
+	if indented, ok := excerpt.Indent(string(raw)); ok {
+		return hosttext.EscapeJSON(indented)
 	}
-	return hosttext.EscapeJSON(pretty.String())
+	return hosttext.Exact(string(raw))
 }
 
 // edit has the person edit the arguments. Nothing is decided if the person changes nothing or goes back; then the draft keeps

@@ -1,9 +1,7 @@
 package talk
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -57,12 +55,14 @@ func nextLine(text string) (line, rest string) {
 	return text[:end], text[end:]
 }
 
-// indentJSON indents JSON objects and arrays. It returns other texts unchanged.
+// indentJSON indents JSON objects and arrays. It returns other texts unchanged, and JSON that would be mostly indentation.
 func indentJSON(text string) string {
-	var b bytes.Buffer
 	trimmed := strings.TrimSpace(text)
-	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || json.Indent(&b, []byte(trimmed), "", "  ") != nil {
+	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 		return text
 	}
-	return b.String()
+	if indented, ok := excerpt.Indent(trimmed); ok {
+		return indented
+	}
+	return text
 }

@@ -1,8 +1,6 @@
 package talk
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Bounds of what a window shows, in bytes.
@@ -204,34 +203,14 @@ func cut(text string, most int, shown func(string) string) string {
 // shownJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is longer than most bytes, or would
 // be mostly indentation, is returned as by exactText.
 func shownJSON(text string, most int) string {
-	if len(text) > most || isNested(text) {
+	if len(text) > most {
 		return exactText(text, most)
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(text), "", "  "); err != nil || b.Len() > 4*most {
+	indented, ok := excerpt.Indent(text)
+	if !ok || len(indented) > 4*most {
 		return exactText(text, most)
 	}
-	return hosttext.EscapeJSON(b.String())
-}
-
-// isNested reports whether JSON is so deep that it would be mostly indentation.
-func isNested(text string) bool {
-	depth, deepest, quoted := 0, 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			depth++
-			deepest = max(deepest, depth)
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return deepest > 32
+	return hosttext.EscapeJSON(indented)
 }
 
 // ShownError returns the text of an error as the page shows it: on one line, cut to maxError characters.
