@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -531,5 +532,25 @@ func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
 		for change, err := range s.Changes(withTimeout(t, time.Minute)) {
 			wrong(t, !errors.Is(err, mcpclient.ErrSubscriptionEnded), "got %v, %v, want the end of the subscription", change, err)
 		}
+	})
+}
+
+// A caller need not wait for a probe.
+func TestCallThatGivesUpDuringAProbe(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		probed := make(chan struct{})
+		a.before = func(_ http.ResponseWriter, _ *http.Request, m message) bool {
+			if m.Method == "initialize" {
+				<-probed
+			}
+			return false
+		}
+		a.become(mcp.Revision20251125)
+		noticed := background(func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
+		synctest.Wait()
+		gaveUp := background(func() error { return check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)) })
+		check.Is(t, <-gaveUp, context.DeadlineExceeded)
+		close(probed)
+		check.Must(t, <-noticed)
 	})
 }

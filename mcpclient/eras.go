@@ -37,7 +37,7 @@ type eras struct {
 // resend is called for a request that failed with err. It reports whether to send the request
 // again, because the server now speaks another era, and otherwise returns the error of the call.
 func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.crossed || e.forced || e.link.Load().exchange == nil {
+	if r.spoken == nil || r.crossed || e.forced || e.link.Load().exchange == nil { // without spoken it was not sent
 		return false, err
 	}
 	if r.spoken == e.era.Load() {
