@@ -19,15 +19,19 @@ type notifications struct {
 	rate     rate
 }
 
-// take handles a notification. It leaves out one before the view is initialized, except that about
-// it, and one above the rate.
+// take handles a notification. It leaves out those above the rate, and those before the view is
+// initialized that are not about this or a request.
 func (n *notifications) take(m jsonrpc.Message) {
 	if within, _ := n.rate.take(10 * n.opts.Limits.Rate); !within {
 		n.log.warn("more notifications in a minute than ten times Limits.Rate")
 		return
 	}
-	if m.Method == "ui/notifications/initialized" {
+	switch m.Method {
+	case "ui/notifications/initialized":
 		n.begin()
+		return
+	case "notifications/cancelled":
+		n.requests.cancel(jsonrpc.Lookup(m.Params, "requestId"))
 		return
 	}
 	if _, begun := n.view.phase(); !begun {
@@ -44,8 +48,6 @@ func (n *notifications) take(m jsonrpc.Message) {
 		if json.Unmarshal(m.Params, said) == nil && said.Level.Known() && n.opts.OnLog != nil {
 			n.calls.tell(m.Method, false, func() { n.opts.OnLog(said) })
 		}
-	case "notifications/cancelled":
-		n.requests.cancel(jsonrpc.Lookup(m.Params, "requestId"))
 	default:
 		n.opts.Logger.Debug("unknown notification of the view", "method", excerpt.Cut(m.Method))
 	}
@@ -59,6 +61,7 @@ func (n *notifications) begin() {
 	}
 	close(n.ready)
 	n.view.out.wakeUp()
+	n.requests.begin()
 }
 
 // maxPixels bounds a size that a view reports.

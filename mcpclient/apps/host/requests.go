@@ -1,12 +1,14 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -33,16 +35,50 @@ type requests struct {
 	calls    *callbacks
 	handlers *handlers
 	running  sync.WaitGroup // concurrent requests
-	rate     rate           // used by the inbox only
+
+	// Only the inbox uses these.
+	rate       rate
+	early      []jsonrpc.Message // requests that came before the view had begun
+	earlyBytes int               // of their params
 
 	mu      sync.Mutex
 	serving map[string]context.CancelFunc // current requests by id
 	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// take serves a request of the view, at once, on the goroutine of the host's functions or on one of
-// its own. A request that is not admitted is answered with an error.
+// take serves a request of the view. A request that comes before the view has begun waits until
+// then, since some views call a tool while they shake hands: as many wait as may be served at once,
+// with params of at most Limits.Incoming together.
 func (r *requests) take(m jsonrpc.Message) {
+	greeted, begun := r.view.phase()
+	within, _ := r.rate.take(r.opts.Limits.Rate)
+	switch {
+	case !within:
+		r.refused(m, refuse(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate))
+	case m.Method == "ui/initialize" && greeted:
+		r.refused(m, refuse(mcp.CodeInvalidRequest, "the view is initialized already"))
+	case begun || m.Method == "ui/initialize" || m.Method == "ping":
+		r.start(m)
+	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes+len(m.Params) > r.opts.Limits.Incoming:
+		r.refused(m, refuse(mcp.CodeInvalidRequest, "too many requests before the view is initialized"))
+	default:
+		r.early = append(r.early, m)
+		r.earlyBytes += len(m.Params)
+	}
+}
+
+// begin serves the requests that came before the view had begun.
+func (r *requests) begin() {
+	early := r.early
+	r.early, r.earlyBytes = nil, 0
+	for _, m := range early {
+		r.start(m)
+	}
+}
+
+// start serves a request, at once, on the goroutine of the host's functions or on one of its own. A
+// request that is not admitted is answered with an error.
+func (r *requests) start(m jsonrpc.Message) {
 	params := m.Params
 	if params == nil {
 		params = json.RawMessage("{}")
@@ -101,20 +137,9 @@ func CallID(ctx context.Context) string {
 
 // admit returns the context for a request. finish must be called before the answer is sent.
 func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, finish func(), err error) {
-	greeted, begun := r.view.phase()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := string(m.ID)
-	within, _ := r.rate.take(r.opts.Limits.Rate)
-	switch {
-	case !within:
-		return nil, nil, refuse(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate)
-	case m.Method == "ping":
-	case m.Method == "ui/initialize" && greeted:
-		return nil, nil, refuse(mcp.CodeInvalidRequest, "the view is initialized already")
-	case m.Method != "ui/initialize" && !begun:
-		return nil, nil, refuse(mcp.CodeInvalidRequest, "the view is not initialized")
-	}
 	switch {
 	case method.serve == nil:
 		return nil, nil, refuse(mcp.CodeMethodNotFound, "no such method: %s", excerpt.CutAt(m.Method, 100))
@@ -166,6 +191,7 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 
 // cancel ends a request that the view has cancelled.
 func (r *requests) cancel(id json.RawMessage) {
+	r.early = slices.DeleteFunc(r.early, func(m jsonrpc.Message) bool { return bytes.Equal(m.ID, id) })
 	r.mu.Lock()
 	cancel := r.serving[string(id)]
 	r.mu.Unlock()

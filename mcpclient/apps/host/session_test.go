@@ -104,33 +104,63 @@ func TestInitializeRefused(t *testing.T) {
 	}
 }
 
-// A view that has not begun reaches nothing.
+// A view that has not begun reaches nothing. Its requests are served when it has begun: some views
+// call a tool without regard to the handshake.
 func TestRequestsBeforeInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		called := func() { t.Error("the host was called") }
-		server := &scripted{
-			call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) { called(); return nil, nil },
-			read: func(context.Context, string) (*mcp.ReadResourceResult, error) { called(); return nil, nil },
+		begun := false
+		called := func(what string) {
+			if !begun {
+				t.Errorf("%s: the host was called", what)
+			}
 		}
+		server := &scripted{
+			call: func(_ context.Context, name string, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				called(name)
+				return result("hi"), nil
+			},
+			read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+				t.Error("a cancelled request was served")
+				return nil, nil
+			},
+		}
+		never := func(what string) { t.Errorf("the host heard %s", what) }
 		_, v := open(t, server, &host.Options{
-			OpenLink: func(context.Context, string) error { called(); return nil },
-			Message:  func(context.Context, []mcp.Content) error { called(); return nil },
-			OnSize:   func(_, _ *float64) { called() }, OnLog: func(*mcp.LogMessage) { called() }, OnCloseRequest: called,
+			OpenLink: func(context.Context, string) error { called("open-link"); return nil },
+			OnSize:   func(_, _ *float64) { never("size") }, OnLog: func(*mcp.LogMessage) { never("log") }, OnCloseRequest: func() { never("teardown") },
+			Limits: host.Limits{Requests: 4, Incoming: 1000},
 		})
-		refused := func() {
-			t.Helper()
+		early := func() {
 			v.notify("ui/notifications/size-changed", `{"height":1}`)
 			v.notify("ui/notifications/request-teardown", `{}`)
 			v.notify("notifications/message", `{"level":"info","data":1}`)
-			for _, r := range [][2]string{{"tools/call", `{"name":"plain"}`}, {"tools/list", `{}`}, {"resources/read", `{"uri":"x"}`}, {"ui/open-link", `{"url":"https://example.com"}`},
-				{"ui/message", `{"role":"user","content":[{"type":"text","text":"x"}]}`}, {"ui/update-model-context", `{}`}, {"x", `{}`}} {
-				check.Equal(t, r[0], v.ask("1", r[0], r[1]), "error -32600 the view is not initialized")
-			}
 		}
 		v.notify("ui/notifications/initialized", `{}`) // too early, it counts for nothing
-		refused()
+		early()
+		v.request("1", "tools/call", `{"name":"plain","arguments":{"x":"`+strings.Repeat("x", 500)+`"}}`)
+		v.request("2", "resources/read", `{"uri":"x"}`)
+		check.Equal(t, "too much", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 990)+`"}`), "error -32000 a message over 1000 bytes")
+		check.Equal(t, "too much together", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 500)+`"}`), "error -32600 too many requests before the view is initialized")
 		v.ask("0", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
-		refused()
+		early()
+		v.request("3", "ui/open-link", `{"url":"https://example.com"}`)
+		v.request("4", "x", `{}`)
+		check.Equal(t, "too many", v.ask("5", "tools/call", `{"name":"plain"}`), "error -32600 too many requests before the view is initialized")
+		v.notify("notifications/cancelled", `{"requestId":2}`)
+		check.Equal(t, "ping", v.ask("6", "ping", `{}`), "{}")
+		begun = true
+		v.notify("ui/notifications/initialized", `{}`)
+		answers := map[string]bool{}
+		for range 3 {
+			m := v.next()
+			answers[fmt.Sprintf("%s %s%s", m.ID, m.Result, m.Error)] = true
+		}
+		for _, want := range []string{`1 ` + wireResult, `3 {}`, `4 {"code":-32601,"message":"no such method: x"}`} {
+			if !answers[want] {
+				t.Errorf("got %v, want %s", answers, want)
+			}
+		}
+		v.silent("after the requests that were not cancelled")
 	})
 }
 
