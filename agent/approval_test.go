@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -290,7 +290,7 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "weather", Transport: weather()}}, nil)
 	check(t, err)
 	defer toolset.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	started, open := make(chan struct{}), make(chan struct{})
 	now := adapter.Func("now", "Tells the time.", func(context.Context, struct{}) (string, error) {

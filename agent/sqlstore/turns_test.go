@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestRenewalsHaveAConnection lets more work wait for a row than there are connections. Leases
@@ -52,7 +53,7 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	if lost, err := store.RenewAll(ctx, []record.Lease{free}, time.Minute); err != nil || len(lost) > 0 {
 		t.Errorf("got %v, %v, want the lease renewed", lost, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 const secret = "the secret of the model"
@@ -193,7 +194,7 @@ func TestCancel(t *testing.T) {
 	}
 	select {
 	case <-w.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Error("the call continues")
 	}
 	if s := w.state(t); s.Status != run.StatusCancelled {

@@ -9,11 +9,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -58,7 +58,7 @@ func serveFaulty() int {
 // TestServerDies: if the server's process ends, all calls fail at once, and their errors describe the end.
 func TestServerDies(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, roleCommand(t, "faulty"), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}})
 	check.Must(t, err)

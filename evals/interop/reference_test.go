@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
@@ -42,7 +43,7 @@ func (r *reference) call(t *testing.T, name string, args any) (*mcp.CallToolResu
 	if tool == nil || tool.OutputSchema == nil {
 		t.Fatalf("got %+v, want a tool %s with an output schema", tool, name)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	res, err := r.CallTool(ctx, name, args, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 	if err != nil {
@@ -138,7 +139,7 @@ func TestMemory(t *testing.T) {
 	if len(got.Entities) != 2 {
 		t.Errorf("got %+v, want both entities", got)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	for change, err := range sub.Changes(ctx) {
 		if want := (mcp.Change{Kind: mcp.ResourceUpdated, URI: resource}); err != nil || change != want {

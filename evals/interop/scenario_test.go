@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -45,7 +45,7 @@ const (
 // scenario uses all features of the server of [goServer]. force is the forced
 // revision, "" to probe; want is the expected revision.
 func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
 		Protocol:    mcpclient.Protocol{Revision: force},
@@ -217,7 +217,7 @@ func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	hear := func(want string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, testenv.Patience)
 		defer cancel()
 		if res, err := c.CallTool(ctx, "heard", nil); err != nil || res.Text() != want {
 			t.Fatalf("the tool that waits: got %+v, %v, want it %s", res, err, want)

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -60,7 +60,7 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 	cfg.BaseURL = b.url
 	s, err := sampling.New(cfg, "gpt-4.1", opts)
 	check.Must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: b.revision}, Sampling: s.For("the server")})
 	check.Must(t, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // Patience bounds waits for what takes a moment, also on a busy machine.
-const Patience = 30 * time.Second
+const Patience = 2 * time.Minute
 
 const roleVariable = "MCPCHAIN_TEST_ROLE"
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // stores are both stores.
@@ -267,7 +268,7 @@ func otherProcess(dir, server string) error {
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	if err := callAs(ctx, auth, "POST", server); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // A descendant outside the group that holds the standard error open delays neither Done nor Stop.
 func TestDescendantHoldsStderr(t *testing.T) {
 	for _, stderr := range []io.Writer{nil, io.Discard} {
-		p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sh -c 'echo $$; exec sleep 100 >/dev/null' &"}, Stderr: stderr})
+		p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' &"}, Stderr: stderr})
 		check.Must(t, err)
 		line, err := bufio.NewReader(p.Stdout()).ReadString('\n')
 		pid, bad := strconv.Atoi(strings.TrimSpace(line))
@@ -28,7 +28,7 @@ func TestDescendantHoldsStderr(t *testing.T) {
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		select {
 		case <-p.Done():
-		case <-time.After(20 * time.Second):
+		case <-time.After(testenv.Patience):
 			t.Fatal("Done waits for the descendant")
 		}
 		check.NoError(t, p.Stop())
