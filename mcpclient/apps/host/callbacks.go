@@ -86,12 +86,12 @@ func (c *callbacks) run(ctx context.Context) {
 			}
 			continue
 		}
-		_ = guarded(c.logger, next.method, func() error { next.run(); return nil })
+		_ = callHost(c.logger, next.method, func() error { next.run(); return nil })
 	}
 }
 
-// guarded calls code of the host. A panic is logged with its stack.
-func guarded(logger *slog.Logger, method string, f func() error) error {
+// callHost calls a function of the host. A panic is logged with its stack.
+func callHost(logger *slog.Logger, method string, f func() error) error {
 	err := bound.Run(method, f)
 	if p, ok := errors.AsType[*bound.PanicError](err); ok {
 		logger.Error(p.Error(), "stack", string(p.Stack))

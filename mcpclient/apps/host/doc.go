@@ -26,12 +26,12 @@
 //	id and progress token              1 KiB
 //	message to the view                16 MiB   Limits.Outgoing
 //	messages that wait for the view    256, and twice Limits.Outgoing
-//	requests of the view at once       16       Limits.Requests
-//	requests before the view has begun 16 Limits.Requests, and Limits.Incoming
+//	concurrent requests of the view    16       Limits.Requests
+//	requests before the view is ready 16 Limits.Requests, and Limits.Incoming
 //	requests of the view in a minute   600      Limits.Rate
 //	notifications in a minute          6,000    ten times Limits.Rate
 //	log lines about breaches, a minute 60
-//	questions to the person at once    1 of each kind
+//	concurrent questions to the person 1 of each kind
 //	wait for ui/notifications/initialized  1 min  Limits.Initialize
 //	one request of the view            10 min   Limits.Request
 //	sending one message                30 s     Limits.Send

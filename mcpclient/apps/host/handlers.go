@@ -63,7 +63,7 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 		} `json:"appCapabilities"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.ProtocolVersion == "" {
-		return nil, refuse(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
+		return nil, errorf(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
 	}
 	app := mcp.Implementation{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version)}
 	return map[string]any{
@@ -102,22 +102,22 @@ func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, e
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "want a name and arguments")
+		return nil, errorf(mcp.CodeInvalidParams, "want a name and arguments")
 	}
 	if len(p.Arguments) == 0 {
 		p.Arguments = json.RawMessage("{}")
 	}
 	if !jsonrpc.IsObject(p.Arguments) {
-		return nil, refuse(mcp.CodeInvalidParams, "the arguments are not an object")
+		return nil, errorf(mcp.CodeInvalidParams, "the arguments are not an object")
 	}
 	known := slices.ContainsFunc(h.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forApps(tool) })
 	if !known {
-		return nil, refuse(mcp.CodeInvalidParams, "no such tool for views: %s", excerpt.CutAt(p.Name, 200))
+		return nil, errorf(mcp.CodeInvalidParams, "no such tool for views: %s", excerpt.CutAt(p.Name, 200))
 	}
 	var opts []mcpclient.CallOption
 	if token := p.Meta.ProgressToken; len(token) > 0 && string(token) != "null" {
 		if len(token) > maxID || !isID(token) {
-			return nil, refuse(mcp.CodeInvalidParams, "the progress token is not a string or number, or is over %d bytes", maxID)
+			return nil, errorf(mcp.CodeInvalidParams, "the progress token is not a string or number, or is over %d bytes", maxID)
 		}
 		opts = append(opts, mcpclient.WithProgress(func(p mcp.Progress) { h.progress(token, p) }))
 	}
@@ -148,7 +148,7 @@ func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (an
 		URI string `json:"uri"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.URI == "" {
-		return nil, refuse(mcp.CodeInvalidParams, "want a uri")
+		return nil, errorf(mcp.CodeInvalidParams, "want a uri")
 	}
 	res, err := h.server.ReadResource(ctx, p.URI)
 	if err != nil {
@@ -175,14 +175,14 @@ func (h *handlers) createMessage(ctx context.Context, params json.RawMessage) (a
 	}
 	var p mcp.CreateMessageParams
 	if err := json.Unmarshal(params, &p); err != nil || len(p.Messages) == 0 {
-		return nil, refuse(mcp.CodeInvalidParams, "want messages and maxTokens")
+		return nil, errorf(mcp.CodeInvalidParams, "want messages and maxTokens")
 	}
 	if len(p.Tools) > 0 && !inquiry.SamplingCapabilityOf(h.opts.Sampling).Tools {
-		return nil, refuse(mcp.CodeInvalidParams, "the host does not sample with tools")
+		return nil, errorf(mcp.CodeInvalidParams, "the host does not sample with tools")
 	}
 	return h.opts.Sampling.CreateMessage(ctx, &p)
 }
 
 func notOffered(method string) error {
-	return refuse(mcp.CodeMethodNotFound, "the host does not offer %s", method)
+	return errorf(mcp.CodeMethodNotFound, "the host does not offer %s", method)
 }

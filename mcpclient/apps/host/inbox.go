@@ -18,7 +18,7 @@ type inbox struct {
 	conn          mcpclient.Conn
 	limits        Limits
 	log           *eventLog
-	farewell      *farewell
+	teardown      *teardown
 	requests      *requests
 	notifications *notifications
 }
@@ -40,11 +40,11 @@ func (i *inbox) receive() error {
 	case m.IsRequest() && len(m.ID) > maxID:
 		i.log.warn("a request with an id that is too long", "method", excerpt.Cut(m.Method), "bytes", len(m.ID))
 	case m.IsRequest() && len(raw) > i.limits.Incoming:
-		i.requests.refused(m, refuse(codeRefused, "a message over %d bytes", i.limits.Incoming))
+		i.requests.reject(m, errorf(codeRefused, "a message over %d bytes", i.limits.Incoming))
 	case m.IsRequest():
 		i.requests.take(m)
 	case m.IsResponse():
-		if !i.farewell.answer(m) {
+		if !i.teardown.onResponse(m) {
 			i.log.warn("an answer to no request")
 		}
 	case len(raw) > maxNotification:

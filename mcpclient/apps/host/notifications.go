@@ -28,19 +28,19 @@ func (n *notifications) take(m jsonrpc.Message) {
 	}
 	switch m.Method {
 	case "ui/notifications/initialized":
-		n.begin()
+		n.onInitialized()
 		return
 	case "notifications/cancelled":
 		n.requests.cancel(jsonrpc.Lookup(m.Params, "requestId"))
 		return
 	}
-	if _, begun := n.view.phase(); !begun {
+	if _, ready := n.view.phase(); !ready {
 		n.log.warn("a notification before the view is initialized", "method", excerpt.Cut(m.Method))
 		return
 	}
 	switch m.Method {
 	case "ui/notifications/size-changed":
-		n.resized(m.Method, m.Params)
+		n.onSizeChanged(m.Method, m.Params)
 	case "ui/notifications/request-teardown":
 		n.calls.tell(m.Method, true, n.opts.OnCloseRequest)
 	case "notifications/message":
@@ -53,22 +53,22 @@ func (n *notifications) take(m jsonrpc.Message) {
 	}
 }
 
-// begin ends the handshake: the host may now send to the view.
-func (n *notifications) begin() {
-	if !n.view.begin() {
+// onInitialized ends the handshake: the host may now send to the view.
+func (n *notifications) onInitialized() {
+	if !n.view.setReady() {
 		n.log.warn("ui/notifications/initialized out of order")
 		return
 	}
 	close(n.ready)
 	n.view.out.wakeUp()
-	n.requests.begin()
+	n.requests.serveEarly()
 }
 
 // maxPixels bounds a size that a view reports.
 const maxPixels = 100_000
 
-// resized passes a size on, unless it is out of bounds.
-func (n *notifications) resized(method string, params json.RawMessage) {
+// onSizeChanged passes a size on, unless it is out of bounds.
+func (n *notifications) onSizeChanged(method string, params json.RawMessage) {
 	var size struct{ Width, Height *float64 }
 	if json.Unmarshal(params, &size) != nil {
 		n.log.warn("a size that cannot be read")

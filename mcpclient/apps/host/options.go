@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"time"
@@ -15,8 +16,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Server gives a view access to the server that it came from, and to no other. Errors of
-// package apps say what the view learns. adapter.Toolset.ViewAccess returns one.
+// Server gives a view access to the server that it came from, and to no other. The view learns the
+// text of an error of package apps; of any other error, only that its request failed.
+// adapter.Toolset.ViewAccess returns one.
 type Server interface {
 	// Tools returns the tools that views may call.
 	Tools() []*mcp.Tool
@@ -29,17 +31,17 @@ type Server interface {
 }
 
 // Options configure a session. Nil and the zero value are valid: the view may then call tools,
-// read resources and log. An error of a function refuses the view's request; errors of package
-// apps say what the view learns. The context of a function ends with the request.
+// read resources and log. An error of a function refuses the view's request, as errors of [Server]
+// do. The context that a function gets ends with the request that caused the call.
 type Options struct {
 	// Host is the name and version of the program. Default: name "mcpchain" and the version of
 	// this module.
 	Host mcp.Implementation
 
-	// Context is what the view initially learns about the host.
+	// Context describes the host to the view, in the handshake.
 	Context Context
 
-	// Sandbox is what the sandbox allows the view. The view is told.
+	// Sandbox lists what the sandbox of the view allows. The view gets the list in the handshake.
 	Sandbox Grants
 
 	// OpenLink opens a URL outside of the view, after a person has seen the whole URL and
@@ -59,14 +61,17 @@ type Options struct {
 	// a server's requests.
 	Sampling mcp.SamplingHandler
 
-	// OnModelContext is called with what the view wants models to know in future turns;
-	// [Session.ModelContext] returns the latest. An error refuses it.
+	// OnModelContext is called with context that the view wants future model calls to have;
+	// [Session.ModelContext] returns the latest. If it returns an error, the update is refused.
 	OnModelContext func(*ModelContext) error
 
-	// OnSize is called with the view's size in pixels (nil: unknown), OnLog with what it logs, and
-	// OnCloseRequest when it asks to be closed.
-	OnSize         func(width, height *float64)
-	OnLog          func(*mcp.LogMessage)
+	// OnSize is called with the view's size in pixels. An unknown width or height is nil.
+	OnSize func(width, height *float64)
+
+	// OnLog is called with the view's log messages.
+	OnLog func(*mcp.LogMessage)
+
+	// OnCloseRequest is called when the view asks to be closed.
 	OnCloseRequest func()
 
 	Limits Limits
@@ -82,14 +87,14 @@ type Grants struct {
 	Permissions apps.Permissions `json:"permissions"`
 }
 
-// Limits bound what a view can do. Zero or a negative number means the default.
+// Limits bound what a view can do. Zero means the default; a negative number is an error of [Open].
 type Limits struct {
 	Incoming int // bytes of one message from the view; default 4 MiB
 	Outgoing int // bytes of one message to the view; default 16 MiB
 	Requests int // concurrent requests of the view; default 16
-	Rate     int // requests of the view per minute, and a tenth of the notifications; default 600
+	Rate     int // requests of the view per minute, and ten times as many notifications; default 600
 
-	Initialize time.Duration // until the view has begun; default 1 min
+	Initialize time.Duration // from Open until the view is ready; default 1 min
 	Request    time.Duration // one request of the view; default 10 min
 	Send       time.Duration // one message to the view; default 30 s
 	Teardown   time.Duration // the view's answer to the end of the session; default 5 s
@@ -97,15 +102,22 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Incoming:   cmp.Or(max(l.Incoming, 0), 4<<20),
-		Outgoing:   cmp.Or(max(l.Outgoing, 0), 16<<20),
-		Requests:   cmp.Or(max(l.Requests, 0), 16),
-		Rate:       cmp.Or(max(l.Rate, 0), 600),
-		Initialize: cmp.Or(max(l.Initialize, 0), time.Minute),
-		Request:    cmp.Or(max(l.Request, 0), 10*time.Minute),
-		Send:       cmp.Or(max(l.Send, 0), 30*time.Second),
-		Teardown:   cmp.Or(max(l.Teardown, 0), 5*time.Second),
+		Incoming:   cmp.Or(l.Incoming, 4<<20),
+		Outgoing:   cmp.Or(l.Outgoing, 16<<20),
+		Requests:   cmp.Or(l.Requests, 16),
+		Rate:       cmp.Or(l.Rate, 600),
+		Initialize: cmp.Or(l.Initialize, time.Minute),
+		Request:    cmp.Or(l.Request, 10*time.Minute),
+		Send:       cmp.Or(l.Send, 30*time.Second),
+		Teardown:   cmp.Or(l.Teardown, 5*time.Second),
 	}
+}
+
+func (l Limits) check() error {
+	if min(l.Incoming, l.Outgoing, l.Requests, l.Rate) < 0 || min(l.Initialize, l.Request, l.Send, l.Teardown) < 0 {
+		return fmt.Errorf("host: a limit of Options.Limits is negative: %+v", l)
+	}
+	return nil
 }
 
 func (o *Options) withDefaults() *Options {
@@ -123,8 +135,8 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
-// capabilities returns what the host declares: what it does for every view, and the features for
-// which it has a function.
+// capabilities returns the capabilities to declare: those of every host, and those for which a
+// function is set.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}

@@ -15,8 +15,8 @@ import (
 // messages are no longer read, as with twice Limits.Outgoing bytes.
 const maxWaiting = 256
 
-// outbox has the messages to send: answers and requests in order, and then the latest of each
-// notification, so that a view that does not read takes bounded memory.
+// outbox holds the messages to send: answers and requests in order, and then the latest of each
+// notification, so that a view that does not read uses bounded memory.
 type outbox struct {
 	limit int           // Limits.Outgoing, in bytes
 	wake  chan struct{} // there may be something to send
@@ -27,7 +27,7 @@ type outbox struct {
 	queue   [][]byte
 	waiting int // bytes in queue
 
-	open      bool   // the view has begun and was not asked to end: it gets the following
+	open      bool   // the view is ready and was not asked to end: the notifications below may be sent
 	input     []byte // ui/notifications/tool-input
 	outcome   []byte // ui/notifications/tool-result or tool-cancelled
 	tool      toolPhase
@@ -75,8 +75,8 @@ func (o *outbox) wakeUp() {
 	}
 }
 
-// begin allows notifications to the view, from the writer's next wake-up.
-func (o *outbox) begin() {
+// allowNotifications allows notifications to the view, from the writer's next wake-up.
+func (o *outbox) allowNotifications() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open = true
@@ -89,7 +89,7 @@ func (o *outbox) finish() bool {
 	defer o.mu.Unlock()
 	was := o.open
 	for was {
-		message := o.takeLocked()
+		message := o.nextNotificationLocked()
 		if message == nil {
 			break
 		}
@@ -129,11 +129,11 @@ func (o *outbox) next() []byte {
 	if !o.open {
 		return nil
 	}
-	return o.takeLocked()
+	return o.nextNotificationLocked()
 }
 
-// takeLocked returns the next notification. Input comes before its outcome.
-func (o *outbox) takeLocked() (message []byte) {
+// nextNotificationLocked returns the next notification. Input comes before its outcome.
+func (o *outbox) nextNotificationLocked() (message []byte) {
 	switch {
 	case o.input != nil:
 		message, o.input = o.input, nil

@@ -20,7 +20,7 @@ func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, e
 		URL string `json:"url"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || len(p.URL) > maxURL || !inquiry.Visitable(p.URL) {
-		return nil, refuse(mcp.CodeInvalidParams, "Invalid URL")
+		return nil, errorf(mcp.CodeInvalidParams, "Invalid URL")
 	}
 	return struct{}{}, h.opts.OpenLink(ctx, p.URL)
 }
@@ -34,11 +34,11 @@ func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, er
 		Content json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.Role != "user" {
-		return nil, refuse(mcp.CodeInvalidParams, "Invalid message format: want the role user")
+		return nil, errorf(mcp.CodeInvalidParams, "Invalid message format: want the role user")
 	}
 	content, err := blocks(p.Content)
 	if err != nil || len(content) == 0 {
-		return nil, refuse(mcp.CodeInvalidParams, "Invalid message format")
+		return nil, errorf(mcp.CodeInvalidParams, "Invalid message format")
 	}
 	return struct{}{}, h.opts.Message(ctx, content)
 }
@@ -58,7 +58,7 @@ func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 		switch block.(type) {
 		case *mcp.TextContent, *mcp.ImageContent, *mcp.AudioContent, *mcp.ResourceLink, *mcp.EmbeddedResource:
 		default:
-			return nil, refuse(mcp.CodeInvalidParams, "a block of another type")
+			return nil, errorf(mcp.CodeInvalidParams, "a block of another type")
 		}
 	}
 	return message.Content, nil
@@ -88,7 +88,7 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 		now.StructuredContent = p.StructuredContent
 	}
 	if err != nil || now.StructuredContent != nil && !jsonrpc.IsObject(now.StructuredContent) {
-		return nil, refuse(mcp.CodeInvalidParams, "Invalid content format")
+		return nil, errorf(mcp.CodeInvalidParams, "Invalid content format")
 	}
 	if err := h.opts.OnModelContext(now); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessag
 		Mode DisplayMode `json:"mode"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.Mode == "" {
-		return nil, refuse(mcp.CodeInvalidParams, "want a mode")
+		return nil, errorf(mcp.CodeInvalidParams, "want a mode")
 	}
 	h.view.mu.Lock()
 	was, offered := h.view.context.DisplayMode, h.view.offersLocked(p.Mode)

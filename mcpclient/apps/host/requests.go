@@ -21,7 +21,7 @@ import (
 // codeRefused is the code for requests that the host refuses.
 const codeRefused = -32000
 
-func refuse(code int, format string, args ...any) *mcp.RPCError {
+func errorf(code int, format string, args ...any) *mcp.RPCError {
 	return &mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -38,7 +38,7 @@ type requests struct {
 
 	// Only the inbox uses these.
 	rate       rate
-	early      []jsonrpc.Message // requests that came before the view had begun
+	early      []jsonrpc.Message // requests that came before the view was ready
 	earlyBytes int               // of their params
 
 	mu      sync.Mutex
@@ -46,29 +46,29 @@ type requests struct {
 	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// take serves a request of the view. A request that comes before the view has begun waits until
+// take serves a request of the view. A request that comes before the view is ready waits until
 // then, since some views call a tool while they shake hands: as many wait as may be served at once,
 // with params of at most Limits.Incoming together.
 func (r *requests) take(m jsonrpc.Message) {
-	greeted, begun := r.view.phase()
+	greeted, ready := r.view.phase()
 	within, _ := r.rate.take(r.opts.Limits.Rate)
 	switch {
 	case !within:
-		r.refused(m, refuse(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate))
+		r.reject(m, errorf(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate))
 	case m.Method == "ui/initialize" && greeted:
-		r.refused(m, refuse(mcp.CodeInvalidRequest, "the view is initialized already"))
-	case begun || m.Method == "ui/initialize" || m.Method == "ping":
+		r.reject(m, errorf(mcp.CodeInvalidRequest, "the view is initialized already"))
+	case ready || m.Method == "ui/initialize" || m.Method == "ping":
 		r.start(m)
 	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes+len(m.Params) > r.opts.Limits.Incoming:
-		r.refused(m, refuse(mcp.CodeInvalidRequest, "too many requests before the view is initialized"))
+		r.reject(m, errorf(mcp.CodeInvalidRequest, "too many requests before the view is initialized"))
 	default:
 		r.early = append(r.early, m)
 		r.earlyBytes += len(m.Params)
 	}
 }
 
-// begin serves the requests that came before the view had begun.
-func (r *requests) begin() {
+// serveEarly serves the requests that came before the view was ready.
+func (r *requests) serveEarly() {
 	early := r.early
 	r.early, r.earlyBytes = nil, 0
 	for _, m := range early {
@@ -86,7 +86,7 @@ func (r *requests) start(m jsonrpc.Message) {
 	method := methods[m.Method]
 	ctx, finish, err := r.admit(m, method)
 	if err != nil {
-		r.refused(m, err)
+		r.reject(m, err)
 		return
 	}
 	run := func() {
@@ -114,12 +114,12 @@ func (r *requests) start(m jsonrpc.Message) {
 // serve has a handler serve a request with valid params. A panic of the host's code is an error.
 func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
 	if !jsonrpc.IsObject(params) {
-		return nil, refuse(mcp.CodeInvalidParams, "the params are not an object")
+		return nil, errorf(mcp.CodeInvalidParams, "the params are not an object")
 	}
 	if err := jsonrpc.LimitArrays(params, jsonrpc.MaxElements); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "%v", err)
+		return nil, errorf(mcp.CodeInvalidParams, "%v", err)
 	}
-	err = guarded(r.opts.Logger, method, func() (err error) {
+	err = callHost(r.opts.Logger, method, func() (err error) {
 		result, err = serve(r.handlers, ctx, params)
 		return err
 	})
@@ -142,15 +142,15 @@ func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, f
 	id := string(m.ID)
 	switch {
 	case method.serve == nil:
-		return nil, nil, refuse(mcp.CodeMethodNotFound, "no such method: %s", excerpt.CutAt(m.Method, 100))
+		return nil, nil, errorf(mcp.CodeMethodNotFound, "no such method: %s", excerpt.CutAt(m.Method, 100))
 	case r.serving[id] != nil:
-		return nil, nil, refuse(mcp.CodeInvalidRequest, "another request has this id")
+		return nil, nil, errorf(mcp.CodeInvalidRequest, "another request has this id")
 	case r.busy[m.Method]:
-		return nil, nil, refuse(codeRefused, "one request of this kind at a time")
+		return nil, nil, errorf(codeRefused, "one request of this kind at a time")
 	case len(r.serving) >= r.opts.Limits.Requests:
-		return nil, nil, refuse(codeRefused, "more than %d requests at once", r.opts.Limits.Requests)
+		return nil, nil, errorf(codeRefused, "more than %d requests at once", r.opts.Limits.Requests)
 	case r.life.Err() != nil:
-		return nil, nil, refuse(codeRefused, "the session has ended")
+		return nil, nil, errorf(codeRefused, "the session has ended")
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.life, callIDKey{}, id), r.opts.Limits.Request)
 	r.serving[id] = cancel
@@ -164,8 +164,8 @@ func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, f
 	}, nil
 }
 
-// refused answers a request that is not served.
-func (r *requests) refused(m jsonrpc.Message, err error) {
+// reject answers a request that is not served.
+func (r *requests) reject(m jsonrpc.Message, err error) {
 	r.log.log(slog.LevelInfo, "a request of a view is refused", "method", excerpt.Cut(m.Method), "error", err)
 	r.out.send(jsonrpc.AppendError(nil, m.ID, r.encodeError(err)))
 }
@@ -176,7 +176,7 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 	var encoded []byte
 	if err == nil {
 		if encoded, err = jsonrpc.Marshal(result); err == nil && len(encoded) > r.opts.Limits.Outgoing {
-			err = refuse(codeRefused, "the result is over %d bytes", r.opts.Limits.Outgoing)
+			err = errorf(codeRefused, "the result is over %d bytes", r.opts.Limits.Outgoing)
 		}
 	}
 	r.opts.Logger.Info("request of a view", "method", excerpt.Cut(method), "error", err)
@@ -184,7 +184,7 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 		if r.out.sendWithin(jsonrpc.AppendResult(nil, id, encoded), 2*r.opts.Limits.Outgoing, math.MaxInt) {
 			return
 		}
-		err = refuse(codeRefused, "too much waits for the view to read it")
+		err = errorf(codeRefused, "too much waits for the view to read it")
 	}
 	r.out.send(jsonrpc.AppendError(nil, id, r.encodeError(err)))
 }
@@ -215,15 +215,15 @@ func failure(err error) *mcp.RPCError {
 	_, panicked := errors.AsType[*bound.PanicError](err)
 	switch {
 	case panicked:
-		return refuse(mcp.CodeInternalError, "the host could not do this")
+		return errorf(mcp.CodeInternalError, "the host could not do this")
 	case isAnswer:
 		return answered
 	case errors.Is(err, apps.ErrDenied), errors.Is(err, mcp.ErrRejected):
-		return refuse(codeRefused, "denied by the user")
+		return errorf(codeRefused, "denied by the user")
 	case errors.Is(err, apps.ErrInvalid):
-		return refuse(mcp.CodeInvalidParams, "%s", excerpt.Cut(err.Error()))
+		return errorf(mcp.CodeInvalidParams, "%s", excerpt.Cut(err.Error()))
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(codeRefused, "it took too long")
+		return errorf(codeRefused, "it took too long")
 	}
-	return refuse(codeRefused, "the host could not do this")
+	return errorf(codeRefused, "the host could not do this")
 }

@@ -28,14 +28,14 @@ type Session struct {
 
 	view     *view
 	out      *outbox
-	farewell *farewell
+	teardown *teardown
 }
 
 // ErrClosed is the error of a session that was closed.
 var ErrClosed = errors.New("host: the session with the view is closed")
 
 // Open begins a session over a connection to a view. The session closes the connection, even if
-// Open fails. Open returns at once; [Session.Ready] reports when the view has begun.
+// Open fails. Open returns immediately; [Session.Ready] reports when the view is ready.
 //
 // Functions of the host and calls of the view get the values of ctx, for example the user,
 // their approvals and the trace. The session outlives ctx.
@@ -49,27 +49,30 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 		}
 	}()
 	o := opts.withDefaults()
+	if err := o.Limits.check(); err != nil {
+		return nil, err
+	}
 	out := newOutbox(o.Limits.Outgoing)
-	known, err := newView(o.Context, out)
+	v, err := newView(o.Context, out)
 	if err != nil {
 		return nil, err
 	}
 	o.Logger.Info("session with a view", "csp", o.Sandbox.CSP, "permissions", o.Sandbox.Permissions)
-	s := &Session{opts: o, ready: make(chan struct{}), done: make(chan struct{}), view: known, out: out}
+	s := &Session{opts: o, ready: make(chan struct{}), done: make(chan struct{}), view: v, out: out}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	s.farewell = &farewell{out: out, answered: make(chan struct{})}
+	s.teardown = &teardown{out: out, answered: make(chan struct{})}
 	calls := &callbacks{logger: o.Logger, called: make(chan struct{}, 1)}
 	log := &eventLog{logger: o.Logger}
 	requests := &requests{
-		life: s.life, opts: o, log: log, view: known, out: out, calls: calls,
-		handlers: &handlers{server: server, opts: o, view: known, out: out},
+		life: s.life, opts: o, log: log, view: v, out: out, calls: calls,
+		handlers: &handlers{server: server, opts: o, view: v, out: out},
 		serving:  map[string]context.CancelFunc{}, busy: map[string]bool{},
 	}
-	notifications := &notifications{opts: o, log: log, view: known, calls: calls, requests: requests, ready: s.ready}
-	in := &inbox{conn: conn, limits: o.Limits, log: log, farewell: s.farewell, requests: requests, notifications: notifications}
+	notifications := &notifications{opts: o, log: log, view: v, calls: calls, requests: requests, ready: s.ready}
+	in := &inbox{conn: conn, limits: o.Limits, log: log, teardown: s.teardown, requests: requests, notifications: notifications}
 
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
-	late := time.AfterFunc(o.Limits.Initialize, s.checkBegun)
+	late := time.AfterFunc(o.Limits.Initialize, s.checkReady)
 	s.ours.Go(func() {
 		if err := out.write(s.life, conn, o.Limits.Send); err != nil {
 			s.end(fmt.Errorf("send to the view: %w", err))
@@ -94,14 +97,14 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 	return s, nil
 }
 
-// checkBegun ends a session whose view has not begun in time.
-func (s *Session) checkBegun() {
-	if _, begun := s.view.phase(); !begun {
-		s.end(fmt.Errorf("the view has not begun within %v (Limits.Initialize)", s.opts.Limits.Initialize))
+// checkReady ends a session whose view is not ready in time.
+func (s *Session) checkReady() {
+	if _, ready := s.view.phase(); !ready {
+		s.end(fmt.Errorf("the view was not ready within %v (Limits.Initialize)", s.opts.Limits.Initialize))
 	}
 }
 
-// Ready returns a channel that is closed when the view has begun: it has sent
+// Ready returns a channel that is closed when the view is ready: it has sent
 // ui/notifications/initialized.
 func (s *Session) Ready() <-chan struct{} { return s.ready }
 
@@ -117,7 +120,7 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 func (s *Session) Err() error { return context.Cause(s.life) }
 
 // App returns the view's name and version, each cut to 1 KiB, and the display modes that it
-// supports, none if it does not say. Before the view has begun all are empty.
+// supports, none if it does not say. Before the view is ready all are empty.
 func (s *Session) App() (mcp.Implementation, []DisplayMode) {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
@@ -131,7 +134,7 @@ func (s *Session) ModelContext() *ModelContext {
 	return s.view.model
 }
 
-// SetContext updates the context of the host. A view that has begun is told the members that
+// SetContext updates the context of the host. A view that is ready is told the members that
 // have changed. Members that are not set keep their values, and so cannot be removed. It is an
 // error if the view cannot be shown in the mode.
 func (s *Session) SetContext(c Context) error { return s.view.setContext(c) }
@@ -145,7 +148,7 @@ func (s *Session) ServerToolsChanged() { s.view.listChanged(&s.out.tools) }
 // ServerResourcesChanged tells the view that its server's resources have changed.
 func (s *Session) ServerResourcesChanged() { s.view.listChanged(&s.out.resources) }
 
-// Close ends the session. A view that has begun is asked to end (ui/resource-teardown), for at
+// Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at
 // most Limits.Teardown or until ctx ends; then its requests and the connection are ended. Close
 // does not wait for functions of the host, see [Session.Done]. It may be called more than once:
 // each call waits for the answer, or for its own ctx. The error means that the view did not
@@ -156,14 +159,14 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.Teardown)
 	defer cancel()
 	var err error
-	_, begun := s.view.phase()
-	switch first := begun && s.out.finish(); {
+	_, ready := s.view.phase()
+	switch first := ready && s.out.finish(); {
 	case s.Err() != nil:
 	case first:
-		if err = s.farewell.ask(ctx, s.life, reason); errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
+		if err = s.teardown.ask(ctx, s.life, reason); errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
 			err = nil
 		}
-	case begun: // another call of Close has asked
+	case ready: // another call of Close has asked
 		select {
 		case <-s.life.Done():
 		case <-ctx.Done():

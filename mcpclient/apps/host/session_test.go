@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -325,6 +326,21 @@ func TestSandboxIsLogged(t *testing.T) {
 	for _, want := range []string{`"csp":{"connectDomains":["https://api.example.com"]}`, `"permissions":{"camera":{}}`} {
 		if !strings.Contains(logged.String(), want) {
 			t.Errorf("got the log %s, want it with %s", &logged, want)
+		}
+	}
+}
+
+// A negative limit is a mistake, and ends the connection as every error of Open.
+func TestNegativeLimits(t *testing.T) {
+	for _, limits := range []host.Limits{{Rate: -1}, {Incoming: -1}, {Request: -time.Second}} {
+		transport, conn := mcpclient.Pipe()
+		view, err := transport.Dial(t.Context())
+		check.Must(t, err)
+		if _, err := host.Open(t.Context(), conn, &scripted{}, &host.Options{Limits: limits}); err == nil || !strings.Contains(err.Error(), "negative") {
+			t.Errorf("got %v, want an error that a limit is negative", err)
+		}
+		if _, err := view.Recv(); err == nil {
+			t.Error("the connection is still open")
 		}
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// errOrder is the error of a message about a tool call in the wrong order.
-var errOrder = errors.New("the view was told the arguments already, or not yet")
+// errOutOfOrder is the error of a message about a tool call in the wrong order.
+var errOutOfOrder = errors.New("the view was told the arguments already, or not yet")
 
-// toolPhase is what a view has been told about its call.
+// toolPhase says which messages about the call were queued for the view.
 type toolPhase int
 
 const (
-	toldNothing toolPhase = iota
-	toldInput
-	toldOutcome
+	nothingTold toolPhase = iota
+	inputTold
+	outcomeTold
 )
 
 // callMessage is a message about the call for which a view is shown.
@@ -75,17 +75,17 @@ func (s *Session) tell(kind callMessage, params []byte) error {
 	return s.out.tell(kind, jsonrpc.AppendNotification(nil, string(kind), params))
 }
 
-// tell queues a message about the call. It returns errOrder for one out of order.
+// tell queues a message about the call. It returns errOutOfOrder for one out of order.
 func (o *outbox) tell(kind callMessage, message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case kind == fullInput && o.tool == toldNothing:
-		o.tool, o.input = toldInput, message
-	case kind == callResult && o.tool == toldInput, kind == cancelled && o.tool != toldOutcome: // which may lack its input
-		o.tool, o.outcome = toldOutcome, message
+	case kind == fullInput && o.tool == nothingTold:
+		o.tool, o.input = inputTold, message
+	case kind == callResult && o.tool == inputTold, kind == cancelled && o.tool != outcomeTold: // which may lack its input
+		o.tool, o.outcome = outcomeTold, message
 	default:
-		return errOrder
+		return errOutOfOrder
 	}
 	o.wakeUp()
 	return nil

@@ -18,7 +18,7 @@ type view struct {
 
 	mu      sync.Mutex // may be held while out is locked, never the reverse
 	greeted bool       // ui/initialize was answered
-	begun   bool       // ui/notifications/initialized was received
+	ready   bool       // ui/notifications/initialized was received
 	app     mcp.Implementation
 	modes   []DisplayMode // the modes of the view; empty: it did not say
 	model   *ModelContext
@@ -35,10 +35,10 @@ func newView(c Context, out *outbox) (*view, error) {
 }
 
 // phase returns the progress of the handshake.
-func (v *view) phase() (greeted, begun bool) {
+func (v *view) phase() (greeted, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.greeted, v.begun
+	return v.greeted, v.ready
 }
 
 // greet records what a view says about itself, and returns what it is told about the host.
@@ -49,15 +49,15 @@ func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]jso
 	return maps.Clone(v.told)
 }
 
-// begin allows the host to send to the view. It reports whether the view may begin now.
-func (v *view) begin() bool {
+// setReady allows the host to send to the view. It reports whether the view may begin now.
+func (v *view) setReady() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.greeted || v.begun {
+	if !v.greeted || v.ready {
 		return false
 	}
-	v.begun = true
-	v.out.begin()
+	v.ready = true
+	v.out.allowNotifications()
 	return true
 }
 

@@ -8,28 +8,28 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// farewell is the only request of a session to its view: to end.
-type farewell struct {
+// teardown is the session's only request to its view: to end.
+type teardown struct {
 	out      *outbox
 	asked    atomic.Bool   // the view was asked, and has not answered
 	answered chan struct{} // closed when it has answered
 }
 
-// farewellID is the id of the request.
-const farewellID = 1
+// teardownID is the id of the request.
+const teardownID = 1
 
 // ask asks the view to end, and waits for its answer, which may be an error, until ctx or the life of
 // the session ends. It is called once.
-func (f *farewell) ask(ctx, life context.Context, reason string) error {
+func (t *teardown) ask(ctx, life context.Context, reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {
 		return err
 	}
-	f.asked.Store(true)
-	message := append(jsonrpc.AppendRequest(nil, farewellID, "ui/resource-teardown"), `,"params":`...)
-	f.out.send(append(append(message, params...), '}'))
+	t.asked.Store(true)
+	message := append(jsonrpc.AppendRequest(nil, teardownID, "ui/resource-teardown"), `,"params":`...)
+	t.out.send(append(append(message, params...), '}'))
 	select {
-	case <-f.answered:
+	case <-t.answered:
 		return nil
 	case <-life.Done():
 		return context.Cause(life)
@@ -38,12 +38,13 @@ func (f *farewell) ask(ctx, life context.Context, reason string) error {
 	}
 }
 
-// answer takes a response of the view, and reports whether it answers the request.
-func (f *farewell) answer(m jsonrpc.Message) bool {
+// onResponse handles a response of the view. It returns false if the request was not sent or was
+// answered before.
+func (t *teardown) onResponse(m jsonrpc.Message) bool {
 	id, _, ok := m.IntID()
-	if !ok || id != farewellID || !f.asked.CompareAndSwap(true, false) {
+	if !ok || id != teardownID || !t.asked.CompareAndSwap(true, false) {
 		return false
 	}
-	close(f.answered)
+	close(t.answered)
 	return true
 }
