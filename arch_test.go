@@ -91,7 +91,7 @@ var layers = []struct {
 	{"agent/model", []string{"adapter/profile", "agent/run"}},
 	{"agent/lc", []string{"internal/bound", "internal/ledger", "adapter", "agent", "github.com/tmc/langchaingo"}},
 	{"agent/skillset", []string{"adapter", "internal/excerpt", "mcpclient"}},
-	{"agent/otelagent", []string{"agent", "go.opentelemetry.io/otel"}},
+	{"agent/otelagent", []string{"agent", "internal/excerpt", "internal/jsonrpc", "go.opentelemetry.io/otel"}},
 	{"agent/run", []string{"internal/inquiry", "mcpclient/forms", "internal/schema", "mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"internal/ledger", []string{"agent/run", "mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"internal/ledger/ledgertest", []string{"agent/run", "internal/ledger"}},

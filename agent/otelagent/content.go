@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // The attributes of content.
@@ -73,20 +74,17 @@ func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
 // longer than the limit, are left out. A result that is not an object becomes its member "content".
 func (w *writer) execution(v *agent.Execution) []attribute.KeyValue {
 	out := text(keyToolDescription, w.cut(v.Description))
-	if arguments := v.Arguments; isObject(arguments) && len(arguments) <= w.limit {
-		out = append(out, keyToolArguments.String(arguments))
+	if arguments := json.RawMessage(v.Arguments); isObject(arguments) {
+		out = append(out, w.value(keyToolArguments, encode(arguments))...)
 	}
 	if v.Result == nil {
 		return out
 	}
-	result := string(w.response(v.Result))
+	result := encode(w.response(v.Result))
 	if !isObject(result) {
-		result = string(encode(map[string]json.RawMessage{"content": json.RawMessage(result)}))
+		result = encode(map[string]json.RawMessage{"content": result})
 	}
-	if len(result) <= w.limit {
-		out = append(out, keyToolResult.String(result))
-	}
-	return out
+	return append(out, w.value(keyToolResult, result)...)
 }
 
 // instructions returns the attribute of the instructions, none without any.
@@ -101,11 +99,7 @@ func (w *writer) instructions(system string) []attribute.KeyValue {
 func (w *writer) output(m run.Message, finish string) []attribute.KeyValue {
 	out := w.message(m)
 	out.Finish = finish
-	item := encode(out)
-	if len(item)+len("[]") > w.limit {
-		return nil
-	}
-	return w.list(keyOutputMessages, [][]byte{item})
+	return w.list(keyOutputMessages, [][]byte{encode(out)})
 }
 
 // messages returns an attribute of messages. The oldest ones that do not fit are left out.
@@ -149,11 +143,18 @@ func (w *writer) tools(all []model.Tool) []attribute.KeyValue {
 
 // list returns an attribute of JSON items, none if there are none or they do not fit.
 func (w *writer) list(key attribute.Key, items [][]byte) []attribute.KeyValue {
-	value := "[" + string(bytes.Join(items, []byte(","))) + "]"
-	if len(items) == 0 || len(value) > w.limit {
+	if len(items) == 0 {
 		return nil
 	}
-	return []attribute.KeyValue{key.String(value)}
+	return w.value(key, slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]")))
+}
+
+// value returns an attribute of JSON, none if it does not fit.
+func (w *writer) value(key attribute.Key, value []byte) []attribute.KeyValue {
+	if len(value) > w.limit {
+		return nil
+	}
+	return []attribute.KeyValue{key.String(string(value))}
 }
 
 // message translates a message. The media of a result follow it as parts of their own.
@@ -239,30 +240,17 @@ func (w *writer) longest() int { return w.limit / 8 }
 
 // cut cuts a text to the bound, and replaces what is not UTF-8.
 func (w *writer) cut(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= w.longest() {
-		return s
-	}
-	const mark = "…"
-	n := max(w.longest()-len(mark), 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + mark
+	return excerpt.Limit(strings.ToValidUTF8(s, "\uFFFD"), w.longest())
 }
 
 // isObject reports whether a text is a JSON object.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
-}
+func isObject(text []byte) bool { return jsonrpc.IsObject(text) && json.Valid(text) }
 
-// encode returns JSON without HTML escapes, null for a value that cannot be encoded.
+// encode returns JSON in UTF-8 without HTML escapes, null for a value that cannot be encoded.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	data, err := jsonrpc.Marshal(v)
+	if err != nil {
 		return []byte("null")
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return data
 }

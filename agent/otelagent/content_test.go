@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -201,6 +202,30 @@ func TestStructuredResult(t *testing.T) {
 	if arguments, ok := got["gen_ai.tool.call.arguments"]; ok {
 		t.Errorf("got the arguments %s, which are not an object", arguments)
 	}
+}
+
+// Exporters refuse all spans of a batch if a text in it is not UTF-8, which JSON of servers and models may not be.
+func TestContentIsUTF8(t *testing.T) {
+	const object = `{"a":"` + "\xff" + `"}`
+	r := newRecorder(t, otelagent.Options{Content: true})
+	result := runs.Part{Type: runs.PartResult, ID: "1", Structured: json.RawMessage(object)}
+	_, end := r.telemetry.Infer(t.Context(), &agent.Inference{Request: &model.Request{
+		Messages: []runs.Message{{Role: runs.RoleAssistant, Parts: []runs.Part{{Type: runs.PartCall, ID: "1", Arguments: object}}}, {Role: runs.RoleTool, Parts: []runs.Part{result}}},
+		Tools:    []model.Tool{{Name: "f", Schema: json.RawMessage(object)}},
+	}})
+	end(nil)
+	_, end = r.telemetry.Execute(t.Context(), &agent.Execution{Call: agent.Call{Name: "f", Arguments: object}, Result: &result})
+	end(nil)
+	count := 0
+	for _, s := range r.GetSpans() {
+		for key, value := range attributes(s.Attributes) {
+			count += strings.Count(value, "\uFFFD")
+			if !utf8.ValidString(value) {
+				t.Errorf("%s is not UTF-8: %q", key, value)
+			}
+		}
+	}
+	check.Equal(t, "replaced bytes", count, 5)
 }
 
 // Nothing that a model, a tool or a person says is recorded unasked.
