@@ -41,7 +41,8 @@ const version = "2023-06-01"
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
 	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". A URL that ends with
-	// "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access token.
+	// "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access token. A query is sent
+	// with each request.
 	// Default: https://api.anthropic.com.
 	BaseURL string
 
@@ -148,20 +149,24 @@ func FromEnv() (*Model, error) {
 
 // setAddress sets the URL of requests and the header for the key.
 func (m *Model) setAddress(key string) error {
-	base := strings.TrimRight(cmp.Or(m.options.BaseURL, defaultBaseURL), "/")
+	base, query := chat.SplitQuery(cmp.Or(m.options.BaseURL, defaultBaseURL))
+	base = strings.TrimRight(base, "/")
+	if query != "" {
+		query = "?" + query
+	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return errors.New("BaseURL is not an http or https URL")
 	}
 	m.vertex = strings.HasSuffix(base, "/publishers/anthropic/models")
 	if m.vertex {
-		m.url = base + "/" + url.PathEscape(m.name) + ":streamRawPredict"
+		m.url = base + "/" + url.PathEscape(m.name) + ":streamRawPredict" + query
 		if key != "" {
 			m.header.Set("Authorization", "Bearer "+key)
 		}
 		return nil
 	}
-	m.url = strings.TrimSuffix(base, "/v1") + "/v1/messages"
+	m.url = strings.TrimSuffix(base, "/v1") + "/v1/messages" + query
 	if key != "" {
 		m.header.Set("X-Api-Key", key)
 	}

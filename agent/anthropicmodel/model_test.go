@@ -412,6 +412,36 @@ func TestVertex(t *testing.T) {
 	}
 }
 
+// TestQueryOfTheBaseURL sends the query of the base URL to the host, behind the path.
+func TestQueryOfTheBaseURL(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"type":"message","content":[{"type":"text","text":"%s"}]}`, r.URL.RequestURI())
+	}))
+	defer server.Close()
+	for base, want := range map[string]string{
+		"/v1/?key=hunter2%2B&x=1#top":         "/v1/messages?key=hunter2%2B&x=1",
+		"?key=hunter2":                        "/v1/messages?key=hunter2",
+		"/publishers/anthropic/models/?key=a": "/publishers/anthropic/models/claude-opus-4-8:streamRawPredict?key=a",
+	} {
+		m, err := anthropicmodel.New("key-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + base})
+		check.Must(t, err)
+		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+		check.Must(t, err)
+		check.Equal(t, base, reply.Message.Text(), want)
+	}
+}
+
+// TestNames finds the rule for a model by the names that hosts and gateways give it.
+func TestNames(t *testing.T) {
+	for name, want := range map[string]int64{
+		"claude-opus-4-8": 1_000_000, "eu.anthropic.claude-opus-4-8-v1:0": 1_000_000, "anthropic/claude-opus-4.8": 1_000_000, "anthropic/claude-sonnet-4.5": 200_000,
+	} {
+		m, err := anthropicmodel.New("key-1", name, nil)
+		check.Must(t, err)
+		check.Equal(t, name, m.Info().Window, want)
+	}
+}
+
 // TestBadInput has the mistakes of callers.
 func TestBadInput(t *testing.T) {
 	for want, o := range map[string]anthropicmodel.Options{

@@ -58,13 +58,14 @@ var rules = []rule{
 	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true},
 }
 
-// ruleOf finds the rule for a model. Its name may have the prefixes of a gateway or a region before it, as in
-// anthropic/claude-opus-4-8 or eu.anthropic.claude-opus-4-8.
+// ruleOf finds the rule for a model. Its name may have the prefixes of a gateway or a region before it, and a dot in its
+// version, as in anthropic/claude-opus-4.8 or eu.anthropic.claude-opus-4-8.
 func ruleOf(name string) rule {
 	name = strings.ToLower(name)
 	if i := strings.Index(name, "claude-"); i > 0 {
 		name = name[i:]
 	}
+	name = strings.ReplaceAll(name, ".", "-")
 	for _, r := range rules {
 		if strings.HasPrefix(name, r.prefix) {
 			return r

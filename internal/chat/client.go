@@ -94,15 +94,15 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	var query string
-	cfg.BaseURL, query = splitQuery(cfg.BaseURL)
+	cfg.BaseURL, query = SplitQuery(cfg.BaseURL)
 	return &Client{
 		sender: newSender(cfg.HTTPClient, &o), config: cfg, query: query, profile: profile,
 		memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
 	}, nil
 }
 
-// splitQuery splits a base URL: go-openai would append the path to the query. A fragment is dropped.
-func splitQuery(baseURL string) (base, query string) {
+// SplitQuery splits a base URL, to which a path is going to be appended, before its query. A fragment is dropped.
+func SplitQuery(baseURL string) (base, query string) {
 	base, _, _ = strings.Cut(baseURL, "#")
 	base, query, _ = strings.Cut(base, "?")
 	return base, query

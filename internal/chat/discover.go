@@ -29,7 +29,7 @@ const (
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
-	base, query := splitQuery(cfg.BaseURL)
+	base, query := SplitQuery(cfg.BaseURL)
 	cfg.BaseURL = base
 	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(base, "/"), query: query, config: &cfg}
 	if detected, err := detect(&cfg); err == nil && detected == "ollama" {
