@@ -116,7 +116,9 @@ func (e *runningError) Error() string {
 func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState continues a run of an agent without a store. state is [Result.State] of a run
-// that waits. Resume a state only once: nothing else prevents that calls are made twice.
+// that waits. Resume a state only once: nothing else prevents that calls are made twice. The error
+// matches [run.ErrUnfit], [run.ErrExpired], [run.ErrNotAsked] or, for two replies to one question,
+// [record.ErrReplied].
 func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
 		in := state.inner()
@@ -128,7 +130,8 @@ func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Re
 				return nil, err
 			}
 		}
-		return &loaded{state: in, replies: ledger.Dated(replies)}, nil
+		fresh, err := record.CheckReplies(ledger.HeadOf(in), nil, ledger.Dated(replies))
+		return &loaded{state: in, replies: fresh}, err
 	}}
 	return s.events(ctx)
 }

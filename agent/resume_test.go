@@ -182,6 +182,9 @@ func TestResumeState(t *testing.T) {
 			t.Errorf("%+v: got %v and the calls %q, want %v", c.answer, err, ran, c.want)
 		}
 	}
+	if _, err := resume(two.Allow(), one.Allow(), one.Deny("")); !errors.Is(err, record.ErrReplied) || !strings.Contains(err.Error(), fmt.Sprintf("answer question %q of run %q twice", one.ID, got.State.Key().ID)) || ran != "" {
+		t.Errorf("two answers to a question: got %v and the calls %q, want an error with the question", err, ran)
+	}
 	if r, err := resume(one.Allow()); err != nil || r.Status != run.StatusWaiting || len(r.Questions) != 1 || r.Questions[0].ID != two.ID || ran != "17 " {
 		t.Fatalf("got %+v, %v and the calls %q, want the other question", r, err, ran)
 	}

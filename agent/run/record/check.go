@@ -80,11 +80,11 @@ func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Repl
 	seen := map[string]run.Reply{}
 	for _, a := range replies {
 		old, ok := stored[a.Question]
-		if !ok {
-			old, ok = seen[a.Question]
-		}
+		first, twice := seen[a.Question]
 		switch {
-		case ok && old.Equal(a):
+		case ok && old.Equal(a), twice && first.Equal(a):
+		case twice:
+			return nil, subject.Errorf("answer question %q of run %q twice: %w", a.Question, head.Key.ID, ErrReplied)
 		case ok:
 			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, ErrReplied)
 		case !slices.Contains(head.Questions, a.Question):
