@@ -20,6 +20,7 @@ func namesRun(t *trial) {
 		"answer no run":             t.store.Reply(t.Context(), key, []run.Reply{yes("a")}),
 		"append to no run":          t.store.Append(t.Context(), none, d.Head(), d.Records, yes("a")),
 		"renew the lease of no run": t.store.Renew(t.Context(), none, held),
+		"request to cancel no run":  t.store.RequestCancel(t.Context(), key),
 		"create without records":    errorOf(t.store.Create(t.Context(), record.Holder{}, d.Head(), nil)),
 	})
 	lease := t.create(d, held)
@@ -93,8 +94,24 @@ func ended(t *trial) {
 		"renew":   t.store.Renew(ctx, lease, held),
 		"release": t.store.Release(ctx, lease),
 		"delete":  t.store.Delete(ctx, key),
+		"cancel":  t.store.RequestCancel(ctx, key),
+	}
+	if b := record.BlobsOf(t.store); b != nil {
+		errs["put a blob"] = b.PutBlob(ctx, lease, "a", nil)
+		errs["load a blob"] = errorOf(b.Blob(ctx, key, "a"))
+		errs["list blobs"] = errorOf(b.Blobs(ctx, key))
+	}
+	if p, ok := t.store.(record.Pruner); ok {
+		errs["prune"] = p.Prune(ctx, lease)
+	}
+	if l, ok := t.store.(record.CurrentLoader); ok {
+		errs["load what is current"] = errorOf(l.LoadCurrent(ctx, key))
 	}
 	t.name(key, errs)
+	errs["list cancel requests"] = errorOf(t.store.CancelRequests(ctx))
+	if r, ok := t.store.(record.BatchRenewer); ok {
+		errs["renew all"] = errorOf(r.RenewAll(ctx, []record.Lease{lease}, held))
+	}
 	pairs := 0
 	for _, err := range t.store.List(ctx, record.Query{AllTenants: true}) {
 		pairs++
@@ -108,6 +125,7 @@ func ended(t *trial) {
 	}
 	t.hasNone(keyOf(other))
 	t.has(d)
+	t.cancelRequests()
 	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.Held.IsZero() {
 		t.Errorf("got %+v, want the lease as it was", got)
 	}
