@@ -56,7 +56,7 @@ type Options struct {
 	Readers int
 
 	// Fail writes the response to a request that gets no stream. The error may match
-	// [record.ErrNotFound], [ErrReaders], or [agent.ErrPosition] for an invalid position.
+	// record.ErrNotFound, [ErrReaders], or [agent.ErrPosition] for an invalid position.
 	// Default: [http.Error] with the status and its text.
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
 }

@@ -47,7 +47,7 @@ type WorkerOptions struct {
 	OnEvent func(key run.Key, e agent.Event)
 
 	// Context returns the context for the tool calls of a run, for example with the identity of
-	// its tenant for [adapter.ContextHeaders]. Default: the context of the worker.
+	// its tenant for adapter.ContextHeaders. Default: the context of the worker.
 	Context func(ctx context.Context, key run.Key) context.Context
 
 	// Logger logs failures. Default [slog.Default].

@@ -84,7 +84,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 const StopParked = "parked"
 
 // Revive lets a parked run continue where it stopped, once the cause is removed:
-// [agent.Recover] picks it up. Calls that were in progress are in doubt, and the model is told.
+// agent.Recover picks it up. Calls that were in progress are in doubt, and the model is told.
 // It is an error if the run is not parked.
 func Revive(ctx context.Context, store Store, key run.Key) error {
 	return change(ctx, store, key, "revive", func(s *ledger.State) (ledger.Change, error) {

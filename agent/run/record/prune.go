@@ -26,7 +26,7 @@ var errNoPruner = errors.New("the store is not a record.Pruner, and keeps all re
 // Pruned runs continue and can be exported as before; only their early history is gone:
 // [Store].Load returns the records from the snapshot on. Runs that are held, have no snapshot
 // or cannot be read stay as they are. Versions of this module without Prune cannot read a
-// pruned run of a [filestore.Store]: stop them first.
+// pruned run of a filestore.Store: stop them first.
 func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 	pruner, ok := store.(Pruner)
 	if !ok {
