@@ -32,11 +32,11 @@ type AuthorizationCode struct {
 	Document *Credentials
 
 	// RegisterAs is the name of this program for dynamic registration. Default: "mcpchain", and no
-	// registration if Clients is set.
+	// registration if Clients or Ask is set.
 	RegisterAs string
 
-	// Ask is the last resort: it asks the person for the credentials of a client that is registered
-	// with this issuer and this redirect URI.
+	// Ask is the last resort: it returns the credentials of a client that is registered with this
+	// issuer and this redirect URI, for example from the person.
 	Ask func(ctx context.Context, issuer, redirectURI string) (*Credentials, error)
 }
 
@@ -109,7 +109,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 		return c, nil
 	}
 	var refused error
-	if s.meta.RegistrationEndpoint != "" {
+	if s.meta.RegistrationEndpoint != "" && (f.RegisterAs != "" || len(f.Clients) == 0 && f.Ask == nil) {
 		r, err := t.registrar.register(ctx, s, f.RegisterAs, redirectURI)
 		if err == nil {
 			return r.credentials(s.issuer()), nil
@@ -122,7 +122,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 	case refused != nil:
 		return nil, refused
 	default:
-		return nil, fmt.Errorf("authorization server %s registers no clients by itself: register one there by hand, "+
+		return nil, fmt.Errorf("authorization server %s knows no client of this program: register one there by hand, "+
 			"with the redirect URI %s, and put it into AuthorizationCode.Clients", safeURL(s.issuer()), safeURL(redirectURI))
 	}
 }
@@ -180,7 +180,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 		},
 	})
 	if err != nil {
-		t.registrar.forget(ctx, s.issuer(), err)
+		t.registrar.forget(ctx, client, err)
 	}
 	return got, err
 }

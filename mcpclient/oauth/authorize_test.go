@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"slices"
@@ -133,6 +134,9 @@ func TestClientIdentityOrder(t *testing.T) {
 		{"by hand first", AuthorizationCode{Clients: []Credentials{registered}, Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, "by-hand"},
 		{"document next", AuthorizationCode{Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, doc.ID},
 		{"registration where documents are not taken", AuthorizationCode{Document: doc}, nil, "client-1-of-as.test"},
+		{"no registration without a name for it", AuthorizationCode{Ask: func(context.Context, string, string) (*Credentials, error) {
+			return &Credentials{ID: "given"}, nil
+		}}, nil, "given"},
 		{"credentials of another server are not used", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, RegisterAs: "Test"}, nil, "client-1-of-as.test"},
 	}
 	for _, tt := range tests {

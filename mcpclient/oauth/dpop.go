@@ -131,8 +131,8 @@ func (d *dpopState) nonce(u *url.URL) string {
 	return d.nonces[origin(u)]
 }
 
-// keepNonce remembers the nonce in a response of the server at target, and reports whether it is
-// another one than before. It ignores a nonce of more than maxNonce bytes. d may be nil.
+// keepNonce remembers the nonce in a response of the server at target, and reports whether there is
+// one. It ignores a nonce of more than maxNonce bytes. d may be nil.
 func (d *dpopState) keepNonce(target string, header http.Header) bool {
 	nonce := header.Get("Dpop-Nonce")
 	u, err := url.Parse(target)
@@ -142,9 +142,6 @@ func (d *dpopState) keepNonce(target string, header http.Header) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	o := origin(u)
-	if d.nonces[o] == nonce {
-		return false
-	}
 	if _, known := d.nonces[o]; !known && len(d.nonces) >= maxNonces {
 		clear(d.nonces)
 	}

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -115,6 +117,31 @@ func TestDPoPNonces(t *testing.T) {
 			t.Errorf("got %d token requests, %d sign-ins, want the same code once more with the nonce", len(w.forms), len(w.asked))
 		}
 		check.Equal(t, "requests that came through", len(w.heads), 2)
+	})
+}
+
+// TestDPoPNonceForSeveral: concurrent requests are told the same nonce.
+func TestDPoPNonceForSeveral(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		boundTo(w, "", "nonce-of-rs")
+		page := w.pages["mcp.test/mcp"]
+		opts := w.options()
+		opts.DPoP, opts.Store = &DPoP{Key: newKey(t)}, MemoryStore()
+		w.mustCall(w.transport(opts))
+		auth, refuse := w.transport(opts), make(chan struct{})
+		w.set(func() {
+			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+				<-refuse
+				page(rw, req)
+			}
+		})
+		var calls sync.WaitGroup
+		for range 3 {
+			calls.Go(func() { check.NoError(t, call(t.Context(), auth)) })
+		}
+		synctest.Wait()
+		close(refuse)
+		calls.Wait()
 	})
 }
 

@@ -132,3 +132,13 @@ func TestWorkloadRefused(t *testing.T) {
 		t.Errorf("got %q", w.paths)
 	}
 }
+
+// TestWorkloadAskedTooOften: an answer that says nothing about the assertion.
+func TestWorkloadAskedTooOften(t *testing.T) {
+	w := newWorld(t)
+	auth := w.transport(service(w, &Workload{Issuers: []string{issuerOne}, Assertion: assertion("assertion-1")}))
+	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTooManyRequests) }
+	check.Text(t, call(t.Context(), auth), "HTTP status 429")
+	w.set(func() { delete(w.pages, "as.test/token") })
+	w.mustCall(auth)
+}

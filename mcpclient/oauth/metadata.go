@@ -130,5 +130,10 @@ func (e *statusError) Error() string {
 // absent reports whether the document does not exist, as opposed to a failure.
 func absent(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
-	return ok && e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
+	return ok && final(e.status)
+}
+
+// final reports whether the same request would get the same answer again.
+func final(status int) bool {
+	return status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }

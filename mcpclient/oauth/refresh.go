@@ -47,7 +47,8 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	tok, err := t.grant(ctx, s, old.Granted, &tokenRequest{
 		doing: "refresh the token", client: client, form: form, secret: []string{"refresh_token"},
 	})
-	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_grant" {
+	refused, ok := errors.AsType[*ServerError](err)
+	if ok && refused.Code == "invalid_grant" || t.registrar.forget(ctx, client, err) {
 		t.log.Debug("the refresh token is not valid any more", "issuer", safeURL(s.issuer()))
 		return nil, nil
 	}

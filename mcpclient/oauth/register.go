@@ -151,14 +151,19 @@ func applicationType(redirectURI string) string {
 	return "web"
 }
 
-// forget removes the registration from the store if err says that the server does not know it any
-// more, so that the next attempt registers again.
-func (g *registrar) forget(ctx context.Context, issuer string, err error) {
+// forget removes the registration of a client from the store if err says that the server does not
+// know it any more, so that the next attempt registers again. It reports whether it did so.
+func (g *registrar) forget(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	if !ok || refused.Code != "invalid_client" {
-		return
+		return false
 	}
-	if err := save(ctx, g.opts.Store, g.key(issuer), nil); err != nil {
+	if r, err := g.kept(ctx, client.Issuer); err != nil || r == nil || r.ID != client.ID {
+		return false
+	}
+	if err := save(ctx, g.opts.Store, g.key(client.Issuer), nil); err != nil {
 		g.log.Warn("could not remove an invalid registration from the store", "error", err)
+		return false
 	}
+	return true
 }

@@ -86,7 +86,7 @@ func TestRegistrationRefused(t *testing.T) {
 	}
 	asked := 0
 	opts := w.options()
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Ask: func(_ context.Context, issuer, redirectURI string) (*Credentials, error) {
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, RegisterAs: "Test", Ask: func(_ context.Context, issuer, redirectURI string) (*Credentials, error) {
 		if asked++; issuer != issuerOne || redirectURI != "http://127.0.0.1:7777/callback" {
 			t.Errorf("asked for %s, %s", issuer, redirectURI)
 		}
@@ -108,6 +108,26 @@ func TestNobodyRegisters(t *testing.T) {
 	err := call(t.Context(), w.transport(w.options()))
 	if err == nil || !strings.Contains(err.Error(), "AuthorizationCode.Clients") || !strings.Contains(err.Error(), "127.0.0.1:7777") {
 		t.Errorf("got %v, want what to do", err)
+	}
+}
+
+// TestForgottenClient: the server has forgotten the registration when the token is refreshed. The person signs in with
+// another one.
+func TestForgottenClient(t *testing.T) {
+	w := newWorld(t)
+	auth := w.transport(w.options())
+	w.mustCall(auth)
+	w.revoke()
+	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+		if req.PostFormValue("grant_type") == "refresh_token" {
+			reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+			return
+		}
+		w.authorization(rw, req)
+	}
+	w.mustCall(auth)
+	if len(w.clients) != 2 || len(w.asked) != 2 {
+		t.Errorf("got %d registrations, %d sign-ins, want 2, 2", len(w.clients), len(w.asked))
 	}
 }
 

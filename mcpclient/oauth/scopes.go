@@ -70,7 +70,7 @@ func scopesFor(d *demand, s *site, before *token, configured []string) ([]string
 		want = s.scopes
 	}
 	if len(want) > maxScopes {
-		return nil, fmt.Errorf("%s demands more than %d scopes: set Options.Scopes to the needed scopes", s.resource, maxScopes)
+		return nil, fmt.Errorf("%s demands more than %d scopes: set Options.Scopes to the needed scopes", safeURL(s.resource), maxScopes)
 	}
 	return slices.Clone(want), nil
 }

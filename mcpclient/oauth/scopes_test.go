@@ -108,8 +108,12 @@ func TestScopesAreBounded(t *testing.T) {
 	for i := range maxScopes + 1 {
 		w.supported = append(w.supported, fmt.Sprintf("s%d", i))
 	}
-	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "more than 64 scopes") || len(w.asked) > 0 {
+	w.resource = serverURL + "?key=query-of-the-server"
+	auth, err := New(w.resource, w.options())
+	check.Must(t, err)
+	defer func() { _ = auth.Close() }()
+	err = call(t.Context(), auth)
+	if err == nil || !strings.Contains(err.Error(), "more than 64 scopes") || strings.Contains(err.Error(), "query-of") || len(w.asked) > 0 {
 		t.Errorf("got %v, %q, want no request with so many scopes", err, w.asked)
 	}
 	check.Same(t, "", splitScopes("ok \"no\" b\\ad "+strings.Repeat("x", maxScope+1)+" \u00fc ok fine"), []string{"ok", "fine"})

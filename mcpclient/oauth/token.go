@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,9 +56,10 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.doing, err)
 		}
+		hasNonce := t.dpop.keepNonce(r.meta.TokenEndpoint, a.header)
 		failure := a.serverError(r.doing, r.meta.Issuer, secrets...)
 		switch {
-		case !again && failure.Code == "use_dpop_nonce" && t.dpop != nil && a.header.Get("Dpop-Nonce") != "":
+		case !again && failure.Code == "use_dpop_nonce" && hasNonce:
 			continue
 		case a.status != http.StatusOK || failure.Code != "":
 			return nil, failure
@@ -98,7 +98,6 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t.dpop.keepNonce(r.meta.TokenEndpoint, a.header)
 	return a, secretsIn(form, header, r), nil
 }
 
@@ -167,7 +166,7 @@ func lifetime(raw json.RawMessage) (time.Duration, error) {
 		return 0, nil
 	}
 	var seconds float64
-	if err := json.Unmarshal([]byte(strings.Trim(string(raw), `"`)), &seconds); err != nil || seconds < 0 || math.IsNaN(seconds) {
+	if err := json.Unmarshal([]byte(strings.Trim(string(raw), `"`)), &seconds); err != nil || seconds < 0 {
 		return 0, errors.New("expires_in is not a number of seconds")
 	}
 	const longest = 10 * 365 * 24 * time.Hour

@@ -112,8 +112,8 @@ type attempts struct {
 	transport *Transport
 	req       *http.Request
 	sent      int
-	nonces    int  // of the server, for DPoP proofs
 	stepUps   int  // requests for more scopes
+	nonced    bool // a nonce of the server was tried, for the DPoP proof
 	refreshed bool // a refreshed or stored token was tried
 	fresh     bool // a newly acquired token was tried
 }
@@ -162,7 +162,7 @@ func (a *attempts) repeatable() bool {
 // response, because the server accepted the request, the request cannot be made again, or another
 // token would not help. The error says why there is no token.
 func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
-	newNonce := a.transport.dpop.keepNonce(a.req.URL.String(), resp.Header)
+	hasNonce := a.transport.dpop.keepNonce(a.req.URL.String(), resp.Header)
 	refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 	if !refused || !a.repeatable() || a.sent >= maxSends {
 		return nil, nil
@@ -172,10 +172,10 @@ func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
 	case !ours:
 		return nil, nil // another kind of authentication
 	case d.code == "use_dpop_nonce" && s != nil:
-		if !newNonce || a.nonces > 0 {
+		if !hasNonce || a.nonced {
 			return nil, nil
 		}
-		a.nonces++
+		a.nonced = true
 		return s, nil
 	case d.scheme == "dpop" && a.transport.dpop == nil:
 		return nil, fmt.Errorf("%s demands tokens that are bound to a key: set Options.DPoP", a.transport.name)

@@ -72,7 +72,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 		doing: doing, client: client, scopes: scopes,
 		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secret: []string{"assertion"},
 	})
-	if refused, ok := errors.AsType[*ServerError](err); ok && refused.status/100 == 4 {
+	if refused, ok := errors.AsType[*ServerError](err); ok && final(refused.status) {
 		f.refused.Store(sum)
 	}
 	return got, err
