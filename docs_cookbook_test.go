@@ -63,7 +63,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	defer web.Close()
 	tools := must(openForUsers(t.Context(), web.URL, func(user string) string { return "of-" + user }))
 	defer tools.Close()
-	looksUp, says := agenttest.Use(agenttest.ToolCall{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
+	looksUp, says := agenttest.CallTools(agenttest.ToolCall{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
 	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: record.NewMemory()}}))
 	for _, name := range []string{"ann", "bob"} {
 		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Spent.Turns != 2 {
@@ -118,12 +118,12 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 
 // What a reply costs counts, and the budget leaves no room for another call of that size.
 func TestCookbookBudget(t *testing.T) {
-	spends := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
-		step := agenttest.Use(agenttest.ToolCall{Tool: "today", Arguments: `{}`})
+	spends := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
+		step := agenttest.CallTools(agenttest.ToolCall{Tool: "today", Arguments: `{}`})
 		if p.Request.Choice == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
 		}
-		return step.Using(1000, min(p.Request.MaxTokens, 4000))(ctx, p)
+		return step.WithUsage(1000, min(p.Request.MaxTokens, 4000))(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	got, err := budget(agenttest.PlayRepeating(spends).WithInfo(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
@@ -150,13 +150,13 @@ func TestCookbookSomeTools(t *testing.T) {
 	}}
 	tools := must(adapter.Open(t.Context(), []adapter.Server{server}, nil))
 	defer tools.Close()
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "read_file"}, agenttest.ToolCall{Tool: "write_file"}))
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "read_file"}, agenttest.ToolCall{Tool: "write_file"}))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Person: agent.Person{Approve: agent.AskPerson}}))
 	got, err := a.Run(t.Context(), agent.Text("Change the file."))
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Tool != "write_file" {
 		t.Errorf("got %+v, %v, want a question about write_file", got, err)
 	}
-	prompt := model.Prompts()[0]
+	prompt := model.Turns()[0]
 	check.Same(t, "the model has", prompt.Tools(), []string{"read_file", "write_file"})
 }
 
@@ -173,16 +173,16 @@ func ownTools(model agent.Model) *agent.Agent {
 // The agent and its sub-agent share a model: the second step is the reader's.
 func TestCookbookOwnTools(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "reader", Arguments: `{"task":"Read the letter."}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "reader", Arguments: `{"task":"Read the letter."}`}),
 		agenttest.Say("It wants money."),
-		agenttest.Use(agenttest.ToolCall{Tool: "today", Arguments: `{}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "today", Arguments: `{}`}),
 		agenttest.Say("Pay today."),
 	)
 	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
 	if err != nil || got.Output != "Pay today." || got.Spent.Turns != 4 || got.Spent.Calls != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if third := model.Prompts()[2]; !slices.Equal(third.Results(), []string{"It wants money."}) {
+	if third := model.Turns()[2]; !slices.Equal(third.Results(), []string{"It wants money."}) {
 		t.Errorf("the model was told %q", third.Results())
 	}
 }
@@ -208,12 +208,12 @@ func TestCookbookSampling(t *testing.T) {
 	}}}}
 	tools := lends(t.Context(), host, []adapter.Server{{Name: "notes", Transport: notes}})
 	defer tools.Close()
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "sum_up"}), agenttest.Say("Done."))
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "sum_up"}), agenttest.Say("Done."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
 	if _, err := a.Run(t.Context(), agent.Text("Sum up my notes.")); err != nil {
 		t.Fatal(err)
 	}
-	if last := model.Prompts()[1]; !strings.Contains(strings.Join(last.Results(), " "), "In short.") {
+	if last := model.Turns()[1]; !strings.Contains(strings.Join(last.Results(), " "), "In short.") {
 		t.Errorf("the model was told %q", last.Results())
 	}
 }

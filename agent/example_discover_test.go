@@ -23,8 +23,8 @@ func ExampleDiscover() {
 	tools = append(tools, adapter.Func("pay_invoice", "Pays an invoice.", pay, &adapter.FuncOptions{Server: "bank"}))
 
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"settle an invoice"}`}),
-		agenttest.Use(agenttest.ToolCall{Tool: "pay_invoice", Arguments: `{"Number":7}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"settle an invoice"}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "pay_invoice", Arguments: `{"Number":7}`}),
 		agenttest.Say("Invoice 7 is paid."))
 	a, err := agent.New(model, &agent.Options{Tools: tools})
 	if err != nil {
@@ -34,7 +34,7 @@ func ExampleDiscover() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, p := range model.Prompts() {
+	for _, p := range model.Turns() {
 		fmt.Println(p.Tools())
 	}
 	fmt.Println(result.Output)

@@ -54,15 +54,15 @@ type finder struct {
 }
 
 func newFinder() finder {
-	return finder{agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	return finder{agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		results := results(p.Request.Messages)
 		read := func(arguments string) agenttest.Step {
-			return agenttest.Use(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
+			return agenttest.CallTools(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
 		}
 		next := agenttest.Say("lost")
 		switch len(results) {
 		case 0:
-			next = agenttest.Use(agenttest.ToolCall{Tool: "export", Arguments: `{}`})
+			next = agenttest.CallTools(agenttest.ToolCall{Tool: "export", Arguments: `{}`})
 		case 1:
 			next = read(`"pattern":"\"id\":\"x-answer\"","context":20`)
 		case 2:
@@ -102,7 +102,7 @@ func TestKeptResult(t *testing.T) {
 			if want := fmt.Sprintf(`; the whole is json: {"items":[%d objects],"next":string} …]`, items); !strings.Contains(said[0], want) {
 				t.Errorf("the shortened result does not say %q: %.300q", want, said[0][len(said[0])/2:])
 			}
-			prompts := m.Prompts()
+			prompts := m.Turns()
 			diff(t, "tools before", prompts[0].Tools(), []string{"export"})
 			diff(t, "tools after", prompts[1].Tools(), []string{"export", "read_result"})
 			if len(agent.Inside(got.State).Kept) != 1 || agent.Inside(got.State).Kept[0].Handle != handleIn(said[0]) {
@@ -217,12 +217,12 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 		return &compact.Result{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
-	m := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "export", Arguments: `{}`}),
-		func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	m := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "export", Arguments: `{}`}),
+		func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 			told = p.Request.Messages[0].Text()
 			_, after, _ := strings.Cut(told, "\n- ")
 			handle, _, _ := strings.Cut(after, ":")
-			return agenttest.Use(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
+			return agenttest.CallTools(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
 		}, agenttest.Say("done"))
 	opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Compact: summary}
 	got := mustRun(t, newAgent(t, m, opts), human("go"))
@@ -298,14 +298,14 @@ func passing(t *testing.T, taken *[]string) adapter.Source {
 
 // passer reads the file, and has it written elsewhere by its handle.
 func passer(reference string) *agenttest.Model {
-	return agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	return agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		said := results(p.Request.Messages)
 		var next agenttest.Step
 		switch len(said) {
 		case 0:
-			next = agenttest.Use(agenttest.ToolCall{Tool: "read_file", Arguments: `{}`})
+			next = agenttest.CallTools(agenttest.ToolCall{Tool: "read_file", Arguments: `{}`})
 		case 1:
-			next = agenttest.Use(agenttest.ToolCall{Tool: "write_file", Arguments: fmt.Sprintf(`{"path":"copy","content":`+reference+`}`, handleIn(said[0]))})
+			next = agenttest.CallTools(agenttest.ToolCall{Tool: "write_file", Arguments: fmt.Sprintf(`{"path":"copy","content":`+reference+`}`, handleIn(said[0]))})
 		default:
 			next = agenttest.Say(said[1])
 		}
@@ -342,7 +342,7 @@ func TestPassedResult(t *testing.T) {
 			if len(taken) != 1 || ledger.DigestOf([]byte(taken[0])) != k.Digest {
 				t.Errorf("the server got %d files, and not the one that was read", len(taken))
 			}
-			for _, p := range append(first.Prompts(), second.Prompts()...) {
+			for _, p := range append(first.Turns(), second.Turns()...) {
 				data, err := json.Marshal(p.Request.Messages)
 				if err != nil || len(data) > 40<<10 {
 					t.Errorf("the model got %d bytes, %v", len(data), err)

@@ -212,9 +212,9 @@ func TestWindowUse(t *testing.T) {
 			t.Run(name+hook, func(t *testing.T) {
 				info := model.Info{Whole: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(
-					agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Oslo"}`}),
-					agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Bergen"}`}),
-					agenttest.Say("sunny").Using(2000, 3),
+					agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Oslo"}`}),
+					agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Bergen"}`}),
+					agenttest.Say("sunny").WithUsage(2000, 3),
 				).WithInfo(info)
 				a := newAgent(t, m, &agent.Options{System: strings.Repeat("Be brief. ", 20), Hooks: hooks, Tools: []adapter.Source{
 					serverTool("north", "weather", "Tells the weather of a city."), serverTool("south", "traffic", strings.Repeat("Tells of the traffic. ", 30)),
@@ -242,7 +242,7 @@ func TestWindowUse(t *testing.T) {
 					if len(use.Servers) != 2 || use.Servers[0].Server != "north" || use.Servers[0].Tools != 2 || use.Servers[1].Tools != 1 || use.Servers[1].Tokens < use.Servers[0].Tokens {
 						t.Errorf("call %d: got the servers %+v", i, use.Servers)
 					}
-					whole := model.Tokens(&m.Prompts()[i].Request, &info)
+					whole := model.Tokens(&m.Turns()[i].Request, &info)
 					if counted := i == 2; counted != !use.Estimated || counted && use.Input != 2000 || !counted && (use.Input < whole*95/100 || use.Input > whole*105/100) {
 						t.Errorf("call %d: got %+v, want about %d", i, use, whole)
 					}

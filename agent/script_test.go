@@ -26,12 +26,12 @@ type script struct{ *agenttest.Model }
 
 type (
 	step   = agenttest.Step
-	prompt = agenttest.Prompt
+	prompt = agenttest.Turn
 )
 
 func play(steps ...step) *script { return &script{agenttest.PlayRepeating(steps...)} }
 
-func (s *script) prompts() []prompt { return s.Prompts() }
+func (s *script) prompts() []prompt { return s.Turns() }
 
 // as is the script with another description.
 func (s *script) as(info model.Info) *script {

@@ -35,7 +35,7 @@ func TestScriptEnds(t *testing.T) {
 		model *agenttest.Model
 		want  string
 	}{
-		{"over", agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "none", Arguments: "{}"})), "call 2 of the model: the script has 1 steps"},
+		{"over", agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "none", Arguments: "{}"})), "call 2 of the model: the script has 1 steps"},
 		{"empty", agenttest.PlayRepeating(), "call 1 of the model: the script has 0 steps"},
 		{"fails", agenttest.Play(agenttest.Fail(boom)), "boom"},
 	} {
@@ -60,14 +60,14 @@ func TestPrompts(t *testing.T) {
 	echo := agenttest.Tool{Name: "echo", Run: func(_ context.Context, c *agenttest.Call) (string, error) { return string(c.Arguments), nil }}
 	fails := agenttest.Tool{Name: "fails", Run: func(context.Context, *agenttest.Call) (string, error) { return "", errors.New("no paper") }}
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "echo", Arguments: `{"a":1}`}, agenttest.ToolCall{Tool: "fails", Arguments: `{}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "echo", Arguments: `{"a":1}`}, agenttest.ToolCall{Tool: "fails", Arguments: `{}`}),
 		agenttest.Say("one two"),
 	)
 	result, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil)
 	if err != nil || result.Output != "one two" {
 		t.Fatalf("got %q, %v", result.Output, err)
 	}
-	prompts := model.Prompts()
+	prompts := model.Turns()
 	if got, want := prompts[0].Tools(), []string{"echo", "fails"}; !slices.Equal(got, want) {
 		t.Errorf("tools: got %q, want %q", got, want)
 	}
@@ -103,11 +103,11 @@ func TestServerAsks(t *testing.T) {
 			return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 		}),
 	}
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
 	if _, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client); err != nil {
 		t.Fatal(err)
 	}
-	second := model.Prompts()[1]
+	second := model.Turns()[1]
 	if got, want := second.Results(), []string{"decline roses"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -182,9 +182,9 @@ func TestResultsBehindReminders(t *testing.T) {
 		{"a limit", run.Limits{Turns: 1}, `{"name":"Sunday"}`, formatted, 2, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			model := agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+			model := agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 				if len(p.Results()) == 0 {
-					return agenttest.Use(today)(ctx, p)
+					return agenttest.CallTools(today)(ctx, p)
 				}
 				return agenttest.Say(test.say)(ctx, p)
 			}).WithInfo(test.info)
@@ -199,7 +199,7 @@ func TestResultsBehindReminders(t *testing.T) {
 			if ran != 1 {
 				t.Errorf("the tool ran %d times, want once", ran)
 			}
-			prompts := model.Prompts()
+			prompts := model.Turns()
 			if got := len(prompts); got != test.calls {
 				t.Errorf("the model was called %d times, want %d", got, test.calls)
 			}
@@ -228,8 +228,17 @@ func TestResultsBehindOthers(t *testing.T) {
 		{"a picture of the user", []run.Message{call, told, said, picture}, nil},
 		{"two results", []run.Message{call, told, call, told, told}, []string{"one", "one"}},
 	} {
-		if got := (&agenttest.Prompt{Request: model.Request{Messages: test.messages}}).Results(); !slices.Equal(got, test.want) {
+		if got := (&agenttest.Turn{Request: model.Request{Messages: test.messages}}).Results(); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
+}
+
+// A call that was recorded sends nothing to a caller whose stream has ended.
+func TestShowOnARecordedCall(t *testing.T) {
+	m := agenttest.Play(agenttest.Say("a b")).WithInfo(model.Info{})
+	for _, err := range m.Generate(t.Context(), &model.Request{Stream: true}) {
+		check.Must(t, err)
+	}
+	check.NoError(t, m.Turns()[0].Show(model.Delta{Text: "late"}))
 }

@@ -3,7 +3,7 @@
 // same process.
 //
 //	model := agenttest.Play(
-//		agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+//		agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
 //		agenttest.Say("It rains in Oslo."),
 //	)
 //	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}})

@@ -18,7 +18,7 @@ import (
 // model wants, and the prompts show what it was told.
 func Example() {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
 		agenttest.Say("It rains in Oslo."),
 	)
 	server := &agenttest.Server{Tools: []agenttest.Tool{{
@@ -36,7 +36,7 @@ func Example() {
 	defer tools.Close()
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
 	result := must(a.Run(ctx, agent.Text("Do I need an umbrella in Oslo?")))
-	second := model.Prompts()[1]
+	second := model.Turns()[1]
 	fmt.Println(second.Results(), result.Output)
 	// Output:
 	// [rain in Oslo] It rains in Oslo.
@@ -45,9 +45,9 @@ func Example() {
 // A step of your own decides by what the model was told. A script that counts calls begins again in
 // the next process; this one continues.
 func ExampleStep() {
-	clerk := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	clerk := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		if len(p.Results()) == 0 {
-			return agenttest.Use(agenttest.ToolCall{Tool: "today"})(ctx, p)
+			return agenttest.CallTools(agenttest.ToolCall{Tool: "today"})(ctx, p)
 		}
 		return agenttest.Say("It is "+p.Results()[0]+".")(ctx, p)
 	}
@@ -64,12 +64,12 @@ func ExampleStep() {
 }
 
 // At a limit the model may call no more tools.
-func ExamplePrompt() {
-	eager := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+func ExampleTurn() {
+	eager := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		if p.Request.Choice == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
-		return agenttest.Use(agenttest.ToolCall{Tool: "today"})(ctx, p)
+		return agenttest.CallTools(agenttest.ToolCall{Tool: "today"})(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(agenttest.PlayRepeating(eager), &agent.Options{Tools: []adapter.Source{today}, Limits: run.Limits{Turns: 2}}))
@@ -79,10 +79,10 @@ func ExamplePrompt() {
 }
 
 // A limit of the cost needs a name of the model, its price, and the tokens of each reply.
-func ExampleStep_Using() {
+func ExampleStep_WithUsage() {
 	model := agenttest.PlayRepeating(
-		agenttest.Use(agenttest.ToolCall{Tool: "today"}).Using(400, 20),
-		agenttest.Say("It is Sunday.").Using(450, 10),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "today"}).WithUsage(400, 20),
+		agenttest.Say("It is Sunday.").WithUsage(450, 10),
 	).WithInfo(model.Info{Name: "scripted"})
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(model, &agent.Options{

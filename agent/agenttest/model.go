@@ -20,21 +20,21 @@ type Model struct {
 	repeat bool // the last step repeats
 	info   model.Info
 
-	mu      sync.Mutex // guards prompts
-	prompts []Prompt
+	mu    sync.Mutex // guards turns
+	turns []Turn
 }
 
 var _ model.Model = (*Model)(nil)
 
 // Step is what the model does when it is called.
-type Step func(ctx context.Context, p Prompt) (*model.Response, error)
+type Step func(ctx context.Context, t Turn) (*model.Response, error)
 
-// Prompt is a call of the model.
-type Prompt struct {
-	Number  int // of the call, starting at 1
+// Turn is one call of the model, with the request of the agent.
+type Turn struct {
+	Number  int // starting at 1
 	Request model.Request
 
-	show func(model.Delta) error
+	show func(model.Delta) error // nil in Turns
 }
 
 // Play returns a model that takes one step per call, and does not stream. A call after the last
@@ -48,11 +48,10 @@ func PlayRepeating(steps ...Step) *Model {
 	return m
 }
 
-// WithInfo sets what the model says about itself, and returns the model. Call it before the model
-// is used. The model streams unless info.Whole is set.
+// WithInfo returns a model with the same script and other properties, at its first step. It streams
+// unless info.Whole is set.
 func (m *Model) WithInfo(info model.Info) *Model {
-	m.info = info
-	return m
+	return &Model{steps: m.steps, repeat: m.repeat, info: info}
 }
 
 // Info implements [model.Model].
@@ -61,16 +60,16 @@ func (m *Model) Info() model.Info { return m.info }
 // Generate implements [model.Model].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		left := false
+		stopped := false
 		reply, err := m.step(ctx, r, func(d model.Delta) error {
-			left = left || !yield(d, nil)
-			if left {
+			stopped = stopped || !yield(d, nil)
+			if stopped {
 				return context.Canceled
 			}
 			return nil
 		})
 		switch {
-		case left:
+		case stopped:
 		case err != nil:
 			yield(model.Delta{}, err)
 		default:
@@ -81,45 +80,46 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 
 // step takes the next step of the script.
 func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
-	p := Prompt{Request: *r, show: show}
-	p.Request.Messages = slices.Clone(r.Messages)
+	t := Turn{Request: *r}
+	t.Request.Messages = slices.Clone(r.Messages)
 	m.mu.Lock()
-	p.Number = len(m.prompts) + 1
-	m.prompts = append(m.prompts, p)
+	t.Number = len(m.turns) + 1
+	m.turns = append(m.turns, t)
 	m.mu.Unlock()
-	i := p.Number - 1
+	t.show = show
+	i := t.Number - 1
 	if i >= len(m.steps) && m.repeat {
 		i = len(m.steps) - 1
 	}
 	if i < 0 || i >= len(m.steps) {
-		return nil, fmt.Errorf("call %d of the model: the script has %d steps", p.Number, len(m.steps))
+		return nil, fmt.Errorf("call %d of the model: the script has %d steps", t.Number, len(m.steps))
 	}
-	return m.steps[i](ctx, p)
+	return m.steps[i](ctx, t)
 }
 
-// Prompts returns the calls so far. The caller must not modify what they point to.
-func (m *Model) Prompts() []Prompt {
+// Turns returns the turns so far. The caller must not modify what they point to.
+func (m *Model) Turns() []Turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.prompts)
+	return slices.Clone(m.turns)
 }
 
-// Show sends a piece of the reply if the caller wants a stream. With an error the caller is gone,
-// and the step should return it.
-func (p *Prompt) Show(d model.Delta) error {
-	if !p.Request.Stream {
+// Show sends a piece of the reply if the caller wants a stream. If it returns an error the caller has
+// stopped reading: the step should return that error. Turns of [Model.Turns] send nothing.
+func (t *Turn) Show(d model.Delta) error {
+	if !t.Request.Stream || t.show == nil {
 		return nil
 	}
-	return p.show(d)
+	return t.show(d)
 }
 
-// Results returns the texts of the tool results at the end of the messages, in their order: the results
-// of the last step that called tools. It returns none if the person has said something since. Reminders of the agent, which ask for an answer at a limit or in
-// another form, and the replies that they are about are skipped.
-func (p *Prompt) Results() []string {
+// Results returns the texts of the tool results at the end of the messages, the oldest first, or nil
+// if the person has spoken since. It ignores reminders of the agent, which ask for an answer at a
+// limit or in another form, and the replies to which they belong.
+func (t *Turn) Results() []string {
 	var results []string
 	reminded := false
-	for _, m := range slices.Backward(p.Request.Messages) {
+	for _, m := range slices.Backward(t.Request.Messages) {
 		switch {
 		case m.Role == run.RoleTool:
 			for _, part := range slices.Backward(m.Parts) {
@@ -129,7 +129,7 @@ func (p *Prompt) Results() []string {
 			}
 		case results == nil && m.Role == run.RoleUser && reminder.Is(m.Text()):
 			reminded = true
-		case results == nil && reminded && isSaid(m):
+		case results == nil && reminded && isPlainReply(m): // the reply to which the reminder belongs
 		default:
 			slices.Reverse(results)
 			return results
@@ -139,25 +139,25 @@ func (p *Prompt) Results() []string {
 	return results
 }
 
-// isSaid reports whether the model said something and called no tool.
-func isSaid(m run.Message) bool {
+// isPlainReply reports whether m is a reply of the model without tool calls.
+func isPlainReply(m run.Message) bool {
 	return m.Role == run.RoleAssistant && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartCall })
 }
 
 // Tools returns the names of the tools that the model was offered.
-func (p *Prompt) Tools() []string {
+func (t *Turn) Tools() []string {
 	var names []string
-	for _, t := range p.Request.Tools {
-		names = append(names, t.Name)
+	for _, tool := range t.Request.Tools {
+		names = append(names, tool.Name)
 	}
 	return names
 }
 
 // Say replies with a text, word by word if the caller wants a stream.
 func Say(text string) Step {
-	return func(_ context.Context, p Prompt) (*model.Response, error) {
+	return func(_ context.Context, t Turn) (*model.Response, error) {
 		for word := range strings.SplitAfterSeq(text, " ") {
-			if err := p.Show(model.Delta{Text: word}); err != nil {
+			if err := t.Show(model.Delta{Text: word}); err != nil {
 				return nil, err
 			}
 		}
@@ -165,25 +165,25 @@ func Say(text string) Step {
 	}
 }
 
-// Use asks for tool calls, all in one turn.
-func Use(calls ...ToolCall) Step {
-	return func(_ context.Context, p Prompt) (*model.Response, error) {
+// CallTools asks for tool calls, all in one turn.
+func CallTools(calls ...ToolCall) Step {
+	return func(_ context.Context, t Turn) (*model.Response, error) {
 		m := run.Message{Role: run.RoleAssistant}
-		for i, c := range calls {
+		for i, call := range calls {
 			m.Parts = append(m.Parts, run.Part{
-				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", p.Number, i+1), Name: c.Tool, Arguments: c.Arguments,
+				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", t.Number, i+1), Name: call.Tool, Arguments: call.Arguments,
 			})
 		}
 		return &model.Response{Message: m, Finish: model.FinishCalls}, nil
 	}
 }
 
-// Using returns a step that also reports the tokens of its reply; output includes reasoning.
+// WithUsage returns a step that also reports the tokens of its reply; output includes reasoning.
 // Limits.Cost needs that: without it the run fails with agent.ErrUncounted. A step that fails
 // reports nothing.
-func (s Step) Using(input, output int) Step {
-	return func(ctx context.Context, p Prompt) (*model.Response, error) {
-		reply, err := s(ctx, p)
+func (s Step) WithUsage(input, output int) Step {
+	return func(ctx context.Context, t Turn) (*model.Response, error) {
+		reply, err := s(ctx, t)
 		if err != nil || reply == nil {
 			return reply, err
 		}
@@ -199,12 +199,12 @@ type ToolCall struct{ Tool, Arguments string }
 
 // Fail fails the model call.
 func Fail(err error) Step {
-	return func(context.Context, Prompt) (*model.Response, error) { return nil, err }
+	return func(context.Context, Turn) (*model.Response, error) { return nil, err }
 }
 
-// Hang waits for the end of the call's context.
+// Hang blocks until the context of the call ends, and returns its cause.
 func Hang() Step {
-	return func(ctx context.Context, _ Prompt) (*model.Response, error) {
+	return func(ctx context.Context, _ Turn) (*model.Response, error) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}

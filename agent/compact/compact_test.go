@@ -539,7 +539,7 @@ func TestHostDataCounts(t *testing.T) {
 
 // plays makes a model that gives one answer, or fails.
 func plays(answer string, err error) *agenttest.Model {
-	return agenttest.PlayRepeating(func(context.Context, agenttest.Prompt) (*model.Response, error) {
+	return agenttest.PlayRepeating(func(context.Context, agenttest.Turn) (*model.Response, error) {
 		m := run.Text(run.RoleAssistant, answer)
 		m.Model = "mini-1"
 		return &model.Response{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
@@ -561,7 +561,7 @@ func TestByModel(t *testing.T) {
 		t.Fatalf("got %q, %v", text, err)
 	}
 	check.Same(t, "usage", used, run.Spent{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}})
-	got := m.Prompts()[0].Request.Messages[0].Text()
+	got := m.Turns()[0].Request.Messages[0].Text()
 	head, _, _ := strings.Cut(got, "xxx")
 	if want := "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: "; head != want {
 		t.Errorf("the model got %q, want %q", head, want)
@@ -577,7 +577,7 @@ func TestByModelOptions(t *testing.T) {
 	if err != nil || used.Cost != nil {
 		t.Errorf("got %+v, %v, want no cost without prices", used, err)
 	}
-	asked := m.Prompts()[0].Request
+	asked := m.Turns()[0].Request
 	if asked.System != "Be brief." {
 		t.Errorf("got the prompt %q", asked.System)
 	}

@@ -139,7 +139,7 @@ func valid(t *testing.T, r *recorder) map[string]int {
 // The content of a run has the form of the conventions.
 func TestContent(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{Content: true})
-	thinks := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	thinks := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		reply, err := uses("1", "lookup", `{"day":"today"}`)(ctx, p)
 		reply.Message.Parts = append([]runs.Part{{Type: runs.PartReasoning, Text: "hm <b>"}, {Type: runs.PartText, Text: "Let me see."}}, reply.Message.Parts...)
 		return reply, err

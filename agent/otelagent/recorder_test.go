@@ -37,7 +37,7 @@ func failing(err error) *agenttest.Model { return play(agenttest.Fail(err)) }
 
 // says answers with a text.
 func says(text string) agenttest.Step {
-	return func(_ context.Context, p agenttest.Prompt) (*model.Response, error) {
+	return func(_ context.Context, p agenttest.Turn) (*model.Response, error) {
 		m := runs.Text(runs.RoleAssistant, text)
 		m.Model = "m-1"
 		usage := runs.Spent{Input: 7, Output: 3, Cached: 4, Reasoning: 2}
@@ -47,7 +47,7 @@ func says(text string) agenttest.Step {
 
 // uses asks for a tool.
 func uses(id, name, arguments string) agenttest.Step {
-	return func(context.Context, agenttest.Prompt) (*model.Response, error) {
+	return func(context.Context, agenttest.Turn) (*model.Response, error) {
 		call := runs.Part{Type: runs.PartCall, ID: id, Name: name, Arguments: arguments}
 		return &model.Response{Message: runs.Message{Role: runs.RoleAssistant, Parts: []runs.Part{call}}, Finish: model.FinishCalls}, nil
 	}

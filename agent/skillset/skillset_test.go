@@ -167,8 +167,8 @@ func TestSearch(t *testing.T) {
 	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
 	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := agenttest.Play(
-			agenttest.Use(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
-			agenttest.Use(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
+			agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
+			agenttest.CallTools(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
 		)
 		a, err := agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Above: 1e-6, By: by}})
 		check.Must(t, err)

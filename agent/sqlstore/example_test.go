@@ -38,7 +38,7 @@ func Example() {
 	}
 
 	pay := adapter.Func("pay", "Pays a bill.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-	clerk, err := agent.New(agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "pay"})), &agent.Options{
+	clerk, err := agent.New(agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "pay"})), &agent.Options{
 		Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
 	})
 	if err != nil {

@@ -28,15 +28,15 @@ type invoice struct {
 
 func main() {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"unpaid","lines":[{"text":"Tea","amount":3.5}]}`}),
-		agenttest.Use(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"open","lines":[{"text":"Tea","amount":3.5}]}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"unpaid","lines":[{"text":"Tea","amount":3.5}]}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"open","lines":[{"text":"Tea","amount":3.5}]}`}),
 	)
 	assistant := must(agent.New(model, nil))
 	got, result, err := agent.As[invoice](context.Background(), assistant, agent.Text("Invoice 17, due 3 May 2027: tea 3.50"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	second := model.Prompts()[1]
+	second := model.Turns()[1]
 	fmt.Println("the model was told:", second.Results()[0])
 	fmt.Printf("invoice %d is %s and due %s: %s for %.2f\n", got.Number, got.State, got.Due, got.Lines[0].Text, got.Lines[0].Amount)
 	fmt.Println(result.Spent.Turns, "model calls")

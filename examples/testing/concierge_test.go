@@ -50,8 +50,8 @@ func TestConcierge(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			model := agenttest.Play(
-				agenttest.Use(agenttest.ToolCall{Tool: "free", Arguments: `{}`}),
-				agenttest.Use(agenttest.ToolCall{Tool: "book", Arguments: `{"at":"19:00"}`}),
+				agenttest.CallTools(agenttest.ToolCall{Tool: "free", Arguments: `{}`}),
+				agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: `{"at":"19:00"}`}),
 				agenttest.Say("That is all."),
 			)
 			var asked []string
@@ -74,7 +74,7 @@ func TestConcierge(t *testing.T) {
 			if !slices.Equal(luigi.booked, test.booked) {
 				t.Errorf("booked %q, want %q", luigi.booked, test.booked)
 			}
-			last := model.Prompts()[2]
+			last := model.Turns()[2]
 			if got := last.Results(); !slices.Equal(got, []string{test.told}) {
 				t.Errorf("the model was told %q, want %q", got, test.told)
 			}
@@ -88,7 +88,7 @@ func TestConcierge(t *testing.T) {
 // TestModelFails has a model that calls an unknown tool, and then fails.
 func TestModelFails(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "fly", Arguments: `{}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "fly", Arguments: `{}`}),
 		agenttest.Fail(fmt.Errorf("the model is down")),
 	)
 	concierge, err := New(model, (&restaurant{}).open(t), nil)
@@ -98,7 +98,7 @@ func TestModelFails(t *testing.T) {
 	if _, err := concierge.Run(t.Context(), agent.Text("Hello.")); err == nil {
 		t.Error("got no error")
 	}
-	second := model.Prompts()[1]
+	second := model.Turns()[1]
 	if got, want := second.Results(), []string{`Error: there is no tool named "fly". The tools are: free, book`}; !slices.Equal(got, want) {
 		t.Errorf("the model was told %q, want %q", got, want)
 	}

@@ -33,8 +33,8 @@ func painting() adapter.Source {
 
 // sameID has the model call a tool by an id that it uses in each turn, as some do.
 func sameID(tool, arguments string) agenttest.Step {
-	return func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
-		res, err := agenttest.Use(agenttest.ToolCall{Tool: tool, Arguments: arguments})(ctx, p)
+	return func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
+		res, err := agenttest.CallTools(agenttest.ToolCall{Tool: tool, Arguments: arguments})(ctx, p)
 		if err == nil {
 			res.Message.Parts[0].ID = "call"
 		}
@@ -143,7 +143,7 @@ func TestEditKeepsCalls(t *testing.T) {
 
 // TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read again.
 func TestSpentBySubAgents(t *testing.T) {
-	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").Using(1000, 200)), nil)
+	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").WithUsage(1000, 200)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,13 +152,13 @@ func TestSpentBySubAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	goOn := make(chan struct{})
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).Using(10, 1),
-		func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).WithUsage(10, 1),
+		func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 			select {
 			case <-goOn:
 			case <-ctx.Done():
 			}
-			return agenttest.Say("done").Using(30, 3)(ctx, p)
+			return agenttest.Say("done").WithUsage(30, 3)(ctx, p)
 		})
 	w := serve(t, site.Limits{}, record.NewMemory(), model, helper)
 	id := w.begin(t, "Ada", "Help.")

@@ -18,7 +18,7 @@ import (
 // TestRestart ends the process with a question open, and answers it in the next one.
 func TestRestart(t *testing.T) {
 	store := inFile(t)
-	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`})), paying())
+	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`})), paying())
 	id := first.begin(t, "Ada", "Pay the bill.")
 	last := first.watch(t, "Ada", id, "").last(t, "asked")
 	first.stop()
@@ -55,7 +55,7 @@ func TestLeftAlone(t *testing.T) {
 // asked again in another conversation.
 func TestStop(t *testing.T) {
 	asked := make(chan struct{})
-	hang := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	hang := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		close(asked)
 		return agenttest.Hang()(ctx, p)
 	}
@@ -81,7 +81,7 @@ func TestStop(t *testing.T) {
 	if events = w.watch(t, "Ada", other, "").until(t, "ended"); kinds(events) != "said reply ended" || other == id {
 		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
 	}
-	if n := len(model.Prompts()[2].Request.Messages); n != 1 {
+	if n := len(model.Turns()[2].Request.Messages); n != 1 {
 		t.Errorf("the model got %d messages for the new conversation, want the question alone", n)
 	}
 	if status, _, _ := w.do(t, "Ada", "DELETE", "/api/conversations/"+id, ""); status != http.StatusAccepted {
@@ -115,7 +115,7 @@ func asking(t *testing.T) adapter.Source {
 
 // TestFormIsChecked refuses what does not fit a form, each field with its reason.
 func TestFormIsChecked(t *testing.T) {
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, asking(t))
 	id := w.begin(t, "Ada", "Book a table.")
 	window := w.watch(t, "Ada", id, "")
@@ -157,7 +157,7 @@ func TestMedia(t *testing.T) {
 			&mcp.ImageContent{MIMEType: "text/html", Data: []byte("<script>x</script>")},
 		}}, nil
 	}, &adapter.FuncOptions{ReadOnly: true})
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, tool)
 	id := w.begin(t, "Ada", "Paint.")
 	window := w.watch(t, "Ada", id, "")

@@ -26,7 +26,7 @@ func paying() adapter.Source {
 // TestStreamResumes has a window go on at each event where its stream may have stopped.
 func TestStreamResumes(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":2}`}),
+		agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":2}`}),
 		agenttest.Say("**Done.**"), agenttest.Say("Bye."))
 	w := serve(t, site.Limits{Streams: 100}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay both bills.")

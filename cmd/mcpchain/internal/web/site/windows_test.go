@@ -60,7 +60,7 @@ func TestTaken(t *testing.T) {
 		return "over", nil
 	}, nil)
 	t.Cleanup(func() { close(over) })
-	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "long", Arguments: `{}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}))
+	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "long", Arguments: `{}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, long, paying())
 	id := w.begin(t, "Ada", "Do both.")
 	window := w.watch(t, "Ada", id, "")

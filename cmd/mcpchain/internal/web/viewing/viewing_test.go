@@ -23,7 +23,7 @@ const from = "[Written by the view of the server shop, which I was shown:]\n"
 // "Host SHOULD provide the context to the model in future turns": the last one, once, before the next question, also
 // after the view has ended, and also after a question that was refused.
 func TestModelContext(t *testing.T) {
-	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."))
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	for _, text := range []string{"row 1 is selected", "row 2 is selected"} {
@@ -68,7 +68,7 @@ func TestModelContextIsBounded(t *testing.T) {
 	var steps []agenttest.Step
 	const conversations, views = 5, 9
 	for range conversations {
-		steps = append(steps, agenttest.Use(slices.Repeat([]agenttest.ToolCall{show}, views)...), agenttest.Say("There."))
+		steps = append(steps, agenttest.CallTools(slices.Repeat([]agenttest.ToolCall{show}, views)...), agenttest.Say("There."))
 	}
 	w := newWorld(t, steps...)
 	var ids []string
@@ -98,7 +98,7 @@ func TestModelContextIsBounded(t *testing.T) {
 
 // Two users have a conversation of the same name, with the same call and window: nothing of one reaches the other.
 func TestUsersAreApart(t *testing.T) {
-	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."), agenttest.Say("Yes."))
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.Say("Yes."))
 	id, calls := w.converse("Ada")
 	log, err := w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})
 	if err != nil {
@@ -166,7 +166,7 @@ func TestUsersAreApart(t *testing.T) {
 // A call that must not be repeated is a run, also if no person is asked about it: else a process that ends before the result
 // would know nothing of it. A view that makes many leaves the latest.
 func TestCallsThatMustNotBeRepeated(t *testing.T) {
-	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	runs := func() (n int) {
@@ -199,7 +199,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 
 // "Host MUST send this notification before tearing down the UI resource, for any reason."
 func TestTeardown(t *testing.T) {
-	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	testTeardown(t, w, "conversation", id, calls[0], func() { w.views.EndConversation("Ada", id) })
 	testTeardown(t, w, "session", id, calls[0], func() { w.views.EndSession("Ada", sessionOf("window session")) })
@@ -211,7 +211,7 @@ func TestTeardown(t *testing.T) {
 
 // TestSignOutOfOneDevice ends the views of that device; those of another one of the same user go on.
 func TestSignOutOfOneDevice(t *testing.T) {
-	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	phone, desk := w.show("Ada", "phone", id, calls[0]), w.show("Ada", "desk", id, calls[0])
 	over := make(chan struct{})
@@ -265,7 +265,7 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 // A later stream of a window takes all that the window has not seen. A window that was forgotten begins its numbers again,
 // and says so.
 func TestStreams(t *testing.T) {
-	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
 	v := w.show("Ada", "w", id, calls[0])
 	first := v.stream

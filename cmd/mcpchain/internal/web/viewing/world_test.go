@@ -156,7 +156,7 @@ func (w *world) say(user, id, text string) {
 
 // saidToModel is what users have said in the last request to the model.
 func (w *world) saidToModel() (out []string) {
-	all := w.model.Prompts()
+	all := w.model.Turns()
 	for _, m := range all[len(all)-1].Request.Messages {
 		if m.Role == run.RoleUser {
 			out = append(out, m.Text())
