@@ -15,7 +15,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
 		Model: req.Model, MaxTokens: int(p.MaxTokens), Temperature: p.Temperature, Stop: p.StopSequences,
-		ReasoningEffort: o.Effort, ToolChoice: toolChoice(p), OneChance: true, ToEnd: true,
+		ReasoningEffort: o.Effort, ToolChoice: toolChoice(p), OneChance: true, ReadToEnd: true,
 		Metadata: metadata(p.Metadata, o.Metadata), Tools: tools.tools(p.Tools),
 	}
 	for _, text := range []string{o.System, p.SystemPrompt} {

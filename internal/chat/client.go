@@ -32,7 +32,7 @@ type Options struct {
 	Retrying func(err error, wait time.Duration)
 
 	// MaxRetryWait is the longest wait between two attempts. If the host asks for
-	// a longer wait, the call fails at once. Default 30 s.
+	// a longer wait, the call fails immediately. Default 30 s.
 	MaxRetryWait time.Duration
 
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
@@ -64,7 +64,7 @@ type Client struct {
 	extra   map[string]json.RawMessage
 	api     string
 
-	needBound sync.Map // names of the models that need max_tokens
+	needMaxTokens sync.Map // names of the models that need max_tokens
 }
 
 // New returns a client. It does no I/O.
@@ -153,39 +153,40 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	if err != nil {
 		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 	}
-	var discarded *Usage // of a reply without the required call
+	var discardedUsage *Usage // usage of a reply without the required call
 	for mayRepeat := deltas == nil && !r.OneChance; ; mayRepeat = false {
 		reply, err := c.retry(ctx, d, deltas)
 		if err != nil {
 			return nil, c.findRefusedTool(ctx, r, err)
 		}
-		reply.Usage = reply.Usage.plus(discarded)
+		reply.Usage = reply.Usage.plus(discardedUsage)
 		switch {
-		case !d.must, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
+		case !d.mustCall, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
 			return reply, nil
 		case !mayRepeat:
 			return nil, &Error{
 				Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one", Usage: reply.Usage,
 			}
 		}
-		discarded = reply.Usage
+		discardedUsage = reply.Usage
 	}
 }
 
-// retry repeats an attempt after a temporary failure, unless the reply has begun to stream. If the host demands a bound of
-// the reply, the attempt is repeated at once with one; if that succeeds, later requests for the model have a bound.
+// retry repeats an attempt after a temporary failure, unless the reply has begun to stream. If the
+// host demands a bound for the reply, the attempt is repeated immediately with one; if that
+// succeeds, later requests for the model have a bound.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
 	again, bounded := retrier{sender: &c.sender, api: chatCompletion}, false
 	for {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
 			if bounded {
-				c.needBound.Store(d.model, true)
+				c.needMaxTokens.Store(d.model, true)
 			}
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
-		if ok && !begun && failure.wantsBound() && c.addBound(d) {
+		if ok && !begun && failure.needsMaxTokens() && c.addMaxTokens(d) {
 			bounded = true
 			continue
 		}
@@ -210,9 +211,9 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	if err != nil {
 		return nil, x.stream != nil, x.explain(err)
 	}
-	reply, err = d.settle(x, answer)
+	reply, err = d.newReply(x, answer)
 	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.Usage = answer.usage.plausible(d.sent, answer.size())
+		failure.Usage = answer.usage.plausible(d.textBytes, answer.size())
 	}
 	return reply, x.stream != nil, err
 }
@@ -220,7 +221,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 // exchange sends the request and reads the answer.
 func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
 	var err error
-	if x.json, err = jsonrpc.Marshal(d.fields); err != nil {
+	if x.requestJSON, err = jsonrpc.Marshal(d.fields); err != nil {
 		return nil, err
 	}
 	cfg := c.config
@@ -240,7 +241,7 @@ func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error
 		return nil, err
 	}
 	if x.stream == nil { // some hosts do not stream
-		return x.whole(d, deltas, decode)
+		return x.readWhole(d, deltas, decode)
 	}
-	return assemble(x.watched(), d, deltas)
+	return assemble(x.newWatchedReader(), d, deltas)
 }

@@ -32,7 +32,7 @@ func decode(ctx context.Context, data []byte) *decoder {
 	return &decoder{Decoder: jsonrpc.NewDecoder(data, maxElements), ctx: ctx}
 }
 
-// replyHead has the members that the replies of both APIs have.
+// replyHead holds the members that the replies of both APIs have.
 type replyHead struct {
 	id, model string
 	usage     *Usage
@@ -127,12 +127,13 @@ func (d *decoder) choices() (first *choiceWire) {
 	return first
 }
 
+// choice reads a choice and its index.
 func (d *decoder) choice() (c *choiceWire, index int) {
 	c = &choiceWire{}
 	for key := range d.Members {
 		switch string(key) {
 		case "index":
-			index = int(countOf(d.Raw()))
+			index = int(decodeCount(d.Raw()))
 		case "message":
 			c.message = d.message()
 		case "delta":
@@ -140,7 +141,7 @@ func (d *decoder) choice() (c *choiceWire, index int) {
 		case "finish_reason":
 			c.finish = d.word()
 		case "stop_reason":
-			c.stopReason = d.loose()
+			c.stopReason = d.scalar()
 		case "error":
 			c.error = d.Raw()
 		}
@@ -148,6 +149,7 @@ func (d *decoder) choice() (c *choiceWire, index int) {
 	return c, index
 }
 
+// message reads a message or a delta. Another value than an object is an empty message.
 func (d *decoder) message() (m messageWire) {
 	if !d.opens('{') {
 		return m
@@ -187,6 +189,7 @@ func (d *decoder) message() (m messageWire) {
 	return m
 }
 
+// toolCalls reads at most maxCalls calls.
 func (d *decoder) toolCalls() (calls []toolCallWire) {
 	for range d.objects {
 		if len(calls) == maxCalls {
@@ -198,6 +201,7 @@ func (d *decoder) toolCalls() (calls []toolCallWire) {
 	return calls
 }
 
+// toolCall reads a call, or a piece of one.
 func (d *decoder) toolCall() (call toolCallWire) {
 	for key := range d.Members {
 		switch string(key) {
@@ -233,7 +237,7 @@ func (d *decoder) function(call *toolCallWire) {
 
 // callID reads the id of a call.
 func (d *decoder) callID() string {
-	id := d.loose()
+	id := d.scalar()
 	if len(id) > maxCallID {
 		d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
 	}
@@ -242,7 +246,7 @@ func (d *decoder) callID() string {
 
 // callName reads the name of a call.
 func (d *decoder) callName() string {
-	name := d.loose()
+	name := d.scalar()
 	if len(name) > maxCallName {
 		d.Fail(errLongName)
 	}
@@ -259,24 +263,24 @@ func (d *decoder) opens(c byte) bool { return d.Kind() == c }
 
 // word reads a string or the text of a number, cut to maxWord.
 func (d *decoder) word() string {
-	s := d.loose()
+	s := d.scalar()
 	if len(s) > maxWord {
 		s = strings.Clone(strings.ToValidUTF8(s[:maxWord], ""))
 	}
 	return s
 }
 
-// loose reads a string or the text of a number.
-func (d *decoder) loose() string { return looseOf(d.keep(d.Raw())) }
+// scalar reads a string or the text of a number.
+func (d *decoder) scalar() string { return decodeScalar(d.countReread(d.Raw())) }
 
-// keep counts a value that is decoded once more. FuzzCost bounds the sum.
-func (d *decoder) keep(raw []byte) []byte {
+// countReread counts the bytes of a value that is decoded once more. FuzzCost bounds the sum.
+func (d *decoder) countReread(raw []byte) []byte {
 	d.reread += len(raw)
 	return raw
 }
 
 // plainString reads a string. ok is false for another value.
-func (d *decoder) plainString() (text string, ok bool) { return stringOf(d.keep(d.Raw())) }
+func (d *decoder) plainString() (text string, ok bool) { return decodeString(d.countReread(d.Raw())) }
 
 // text reads a string, or the text in a list of strings and parts. Parts of other types, such as thinking, are
 // left out. The text may begin or end within a character: see [wellFormed].
@@ -316,8 +320,8 @@ func (d *decoder) part() (text string) {
 // json reads JSON inside a string, as the API defines arguments, or bare JSON. The text may begin or end within a
 // character.
 func (d *decoder) json() string {
-	raw := d.keep(d.Raw())
-	if text, ok := stringOf(raw); ok || len(raw) == 0 || string(raw) == "null" {
+	raw := d.countReread(d.Raw())
+	if text, ok := decodeString(raw); ok || len(raw) == 0 || string(raw) == "null" {
 		return text
 	}
 	var b bytes.Buffer
@@ -327,9 +331,9 @@ func (d *decoder) json() string {
 	return b.String()
 }
 
-// looseOf returns the string or the text of the number in raw, "" for another value.
-func looseOf(raw []byte) string {
-	if text, ok := stringOf(raw); ok {
+// decodeScalar returns the string or the text of the number in raw, "" for another value.
+func decodeScalar(raw []byte) string {
+	if text, ok := decodeString(raw); ok {
 		return wellFormed(text)
 	}
 	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
@@ -338,16 +342,16 @@ func looseOf(raw []byte) string {
 	return ""
 }
 
-// stringOf returns a JSON string, which a host may have cut within a character. ok is false for another value.
-func stringOf(data []byte) (text string, ok bool) {
+// decodeString returns a JSON string, which a host may have cut within a character. ok is false for another value.
+func decodeString(data []byte) (text string, ok bool) {
 	if len(data) < 2 || data[0] != '"' {
 		return "", false
 	}
 	return unquote(data), true
 }
 
-// countOf returns a count, 0 for a negative or absurd one.
-func countOf(data []byte) int64 {
+// decodeCount returns a count, 0 for a negative or absurd one.
+func decodeCount(data []byte) int64 {
 	if len(data) > 32 {
 		return 0
 	}

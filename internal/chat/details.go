@@ -32,10 +32,10 @@ type streamedDetail struct {
 	text   strings.Builder
 }
 
-// detailMember has the field with the text of a detail, by its type.
+// detailMember maps the type of a detail to the field with its text.
 var detailMember = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
-// add adds the details of a chunk. It ignores what is not a list of objects.
+// add adds the details of a chunk. It ignores everything but a list of objects.
 func (s *streamedDetails) add(raw json.RawMessage) {
 	var pieces []map[string]json.RawMessage
 	if s.size += len(raw); len(s.all)+jsonrpc.CountElements(raw) > maxDetailCount {
@@ -54,7 +54,7 @@ func (s *streamedDetails) add(raw json.RawMessage) {
 			s.all = append(s.all, d)
 		}
 		for key, value := range fields {
-			if text, ok := stringOf(value); ok && key == member {
+			if text, ok := decodeString(value); ok && key == member {
 				d.text.WriteString(text)
 			} else if string(value) != "null" || d.fields[key] == nil {
 				d.fields[key] = value

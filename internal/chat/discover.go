@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	discoverTime = 5 * time.Second // for all requests of a discovery
+	discoverTime = 5 * time.Second // time for all requests of a discovery
 	maxDiscover  = 4 << 20         // bytes of an answer
 	maxWindow    = 100_000_000     // tokens; a larger window cannot be true
 )
@@ -36,14 +36,14 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 		return "ollama", d.ollama(model)
 	}
 	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
-	entry := entryOf(list, model)
+	entry := findModel(list, model)
 	switch owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); {
 	case owner == "llamacpp", strings.HasPrefix(header.Get("Server"), "llama.cpp"):
 		host = "llamacpp"
 	case owner == "vllm":
 		host = "vllm"
 	}
-	return host, windowIn(entry)
+	return host, contextWindow(entry)
 }
 
 // discovery asks one endpoint.
@@ -51,7 +51,7 @@ type discovery struct {
 	ctx    context.Context
 	next   openai.HTTPDoer
 	base   string
-	query  string // added to each URL
+	query  string // query to add to each URL
 	config *openai.ClientConfig
 }
 
@@ -62,23 +62,24 @@ func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.
 		return nil, http.Header{}
 	}
 	request.URL.RawQuery = d.query
-	asking := &asking{next: d.next, request: request, header: http.Header{}}
+	doer := &substituteDoer{next: d.next, request: request, header: http.Header{}}
 	config := *d.config
-	config.HTTPClient = asking
+	config.HTTPClient = doer
 	// Only go-openai knows the key. If this call fails, the answer is empty.
 	_, _ = openai.NewClientWithConfig(config).ListModels(d.ctx)
-	return asking.body, asking.header
+	return doer.body, doer.header
 }
 
-// asking sends its own request instead of go-openai's, with the header of that one.
-type asking struct {
+// substituteDoer sends its own request instead of go-openai's, with the header of that one.
+type substituteDoer struct {
 	next    openai.HTTPDoer
 	request *http.Request
 	body    []byte
 	header  http.Header
 }
 
-func (a *asking) Do(r *http.Request) (*http.Response, error) {
+// Do sends the own request with the header of r. go-openai gets an empty answer.
+func (a *substituteDoer) Do(r *http.Request) (*http.Response, error) {
 	a.request.Header = r.Header.Clone()
 	if a.request.Method == http.MethodPost {
 		a.request.Header.Set("Content-Type", "application/json")
@@ -111,8 +112,9 @@ func elements(raw json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// entryOf returns the entry of a model in a list of models. If no entry has its name and there is only one, that is it.
-func entryOf(list json.RawMessage, model string) json.RawMessage {
+// findModel returns the entry of a model in a list of models. If no entry has its name and there is
+// only one, that is it.
+func findModel(list json.RawMessage, model string) json.RawMessage {
 	var all []json.RawMessage
 	for entry := range elements(jsonrpc.Lookup(list, "data")) {
 		if id, _ := jsonrpc.String(jsonrpc.Lookup(entry, "id")); id == model {
@@ -126,8 +128,8 @@ func entryOf(list json.RawMessage, model string) json.RawMessage {
 	return nil
 }
 
-// windowIn returns the context window in an entry, 0 if it has none. Hosts name it differently.
-func windowIn(entry json.RawMessage) int64 {
+// contextWindow returns the context window in an entry, 0 if it has none. Hosts name it differently.
+func contextWindow(entry json.RawMessage) int64 {
 	for _, path := range [][]string{
 		{"meta", "n_ctx"},                  // llama.cpp
 		{"max_model_len"},                  // vLLM
@@ -137,7 +139,7 @@ func windowIn(entry json.RawMessage) int64 {
 		{"context_length"},                 // OpenRouter, Together, Moonshot
 		{"top_provider", "context_length"}, // OpenRouter
 	} {
-		if n := countOf(jsonrpc.Lookup(entry, path...)); n > 0 && n <= maxWindow {
+		if n := decodeCount(jsonrpc.Lookup(entry, path...)); n > 0 && n <= maxWindow {
 			return n
 		}
 	}
@@ -152,7 +154,7 @@ func (d *discovery) ollama(model string) int64 {
 	loaded, _ := d.ask(http.MethodGet, root+"/api/ps", nil)
 	for entry := range elements(jsonrpc.Lookup(loaded, "models")) {
 		name, _ := jsonrpc.String(jsonrpc.Lookup(entry, "name"))
-		n := countOf(jsonrpc.Lookup(entry, "context_length"))
+		n := decodeCount(jsonrpc.Lookup(entry, "context_length"))
 		if (name == model || name == model+":latest") && n > 0 && n <= maxWindow {
 			return n
 		}

@@ -31,10 +31,10 @@ type (
 	chatCall struct {
 		ID       string          `json:"id"`
 		Type     string          `json:"type"`
-		Function chatCalled      `json:"function"`
+		Function calledFunction  `json:"function"`
 		Extra    json.RawMessage `json:"extra_content,omitempty"`
 	}
-	chatCalled struct {
+	calledFunction struct {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	}
@@ -50,21 +50,21 @@ type (
 	}
 )
 
-// draft is a request as it is sent, with what is needed to read the reply.
+// draft is a request as it is sent, with the data that is needed to read the reply.
 type draft struct {
 	model     string
 	fields    map[string]any
 	messages  []chatMessage // for Chat Completions
 	responses bool          // the request is for Responses
 
-	names   *names
-	ids     map[string]bool // tool call ids of the conversation
-	stops   []string
-	must    bool   // the reply must call a tool
-	toEnd   bool   // a stream is read to its end, as by Request.ToEnd
-	streams bool   // the reply comes in pieces
-	sent    int    // bytes of text in the messages
-	note    string // for the person, with the reply
+	names     *names
+	ids       map[string]bool // tool call ids of the conversation
+	stops     []string
+	mustCall  bool   // the reply must call a tool
+	readToEnd bool   // see Request.ReadToEnd
+	streams   bool   // the reply comes in pieces
+	textBytes int    // bytes of text in the messages
+	note      string // note for the person, with the reply
 
 	memory       *Memory // nil if the host wants no data back, or the messages have it
 	conversation conversationHash
@@ -73,14 +73,14 @@ type draft struct {
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	d := &draft{
-		model:   r.Model,
-		fields:  map[string]any{"model": r.Model},
-		names:   namesOf(r),
-		ids:     map[string]bool{},
-		toEnd:   r.ToEnd,
-		streams: streams,
-		sent:    textSize(r.Messages),
-		stops:   slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
+		model:     r.Model,
+		fields:    map[string]any{"model": r.Model},
+		names:     newNames(r),
+		ids:       map[string]bool{},
+		readToEnd: r.ReadToEnd,
+		streams:   streams,
+		textBytes: textSize(r.Messages),
+		stops:     slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
 	}
 	if len(r.Metadata) > 0 {
 		if err := c.CheckMetadata(); err != nil {
@@ -93,16 +93,15 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	endpoint := c.EndpointOf(r)
 	if !r.Recorded && (c.WantsDataBack() || endpoint == Responses) {
 		d.conversation = newConversationHash()
-		if d.memory = r.Memory; d.memory == nil {
-			d.memory = c.memory
-		}
+		d.memory = cmp.Or(r.Memory, c.memory)
 	}
 	rule := modelRule{sampling: always}
 	if c.profile.OpenAIModels {
-		rule = ruleOf(r.Model)
+		rule = findRule(r.Model)
 	}
 	encode := c.encodeChat
-	if d.responses = endpoint == Responses; d.responses {
+	d.responses = endpoint == Responses
+	if d.responses {
 		encode = c.encodeResponses
 	}
 	if err := encode(d, r, rule); err != nil {
@@ -121,12 +120,12 @@ func set[T comparable](d *draft, key string, value T) {
 	}
 }
 
-// checkChoice checks that the choice of a tool fits the tools, and sets must.
+// checkChoice checks that the choice of a tool fits the tools, and sets mustCall.
 func (d *draft) checkChoice(r *Request) error {
 	choice := r.ToolChoice
-	d.must = choice.Choice == Required || choice.Choice == Named
+	d.mustCall = choice.Choice == Required || choice.Choice == Named
 	switch {
-	case d.must && len(r.Tools) == 0:
+	case d.mustCall && len(r.Tools) == 0:
 		return errors.New("a tool call is required, but there are no tools")
 	case choice.Choice == Named && toolNamed(r.Tools, choice.Name) < 0:
 		return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
@@ -175,8 +174,8 @@ func textSize(messages []Message) (n int) {
 func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort string) {
 	if r.MaxTokens > 0 {
 		d.fields[c.tokenField()] = r.MaxTokens
-	} else if _, needed := c.needBound.Load(r.Model); needed {
-		c.addBound(d)
+	} else if _, needed := c.needMaxTokens.Load(r.Model); needed {
+		c.addMaxTokens(d)
 	}
 	if rule.samplingWith(effort) {
 		set(d, "temperature", r.Temperature)
@@ -190,7 +189,7 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 		d.fields["metadata"] = r.Metadata
 	}
 	// Models that may reason refuse stop sequences; their reply is cut here.
-	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.none {
+	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.effortNone {
 		d.fields["stop"] = stops
 	}
 	switch {
@@ -210,8 +209,8 @@ func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_
 // Anthropic's does, and not every gateway adds one.
 const upstreamTokens = 8192
 
-// addBound bounds the reply to a request without a bound. It reports whether there was none.
-func (c *Client) addBound(d *draft) (changed bool) {
+// addMaxTokens bounds the reply to a request without a bound. It returns false if there was one.
+func (c *Client) addMaxTokens(d *draft) (changed bool) {
 	if _, set := d.fields[c.tokenField()]; set || d.responses {
 		return false
 	}

@@ -312,7 +312,7 @@ func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	tools := []Tool{{Name: "files.read"}, {Name: "files_read"}, {Name: "files/read"}, {Name: long}, {Name: long[:127] + "y"}, {Name: "größe"}, {Name: "21st"}, {Name: "_21st"}, {Name: "1" + long[1:]}}
 	r := &Request{Tools: tools}
-	n := namesOf(r)
+	n := newNames(r)
 	seen := map[string]bool{}
 	for _, tool := range tools {
 		out := n.outgoing(tool.Name)
@@ -327,7 +327,7 @@ func TestNames(t *testing.T) {
 	if got := n.outgoing("files_read"); got != "files_read" {
 		t.Errorf("a good name: got %q, want it unchanged", got)
 	}
-	check.Same(t, "names differ between requests (-first +second)", namesOf(r).out, n.out)
+	check.Same(t, "names differ between requests (-first +second)", newNames(r).out, n.out)
 	if got := n.incoming("never offered"); got != "never offered" {
 		t.Errorf("got %q, want the name as it came", got)
 	}
@@ -336,7 +336,7 @@ func TestNames(t *testing.T) {
 func TestNamesComeBack(t *testing.T) {
 	r := hello()
 	r.Tools = []Tool{{Name: "files.read"}}
-	out := namesOf(r).outgoing("files.read")
+	out := newNames(r).outgoing("files.read")
 	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"`+out+`"}}]}}]}`))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
 	check.Must(t, err)
@@ -360,7 +360,7 @@ func TestIDs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := newIDs(tt.rule).outgoing(tt.id)
-		if (got != tt.id) != tt.changed || !tt.rule.accepts(got) {
+		if (got != tt.id) != tt.changed || !tt.rule.allows(got) {
 			t.Errorf("rule %d: %q goes out as %q", tt.rule, tt.id, got)
 		}
 		if again := newIDs(tt.rule).outgoing(tt.id); again != got {
@@ -387,7 +387,7 @@ func TestExtraOfTheCaller(t *testing.T) {
 	equalJSON(t, carried(gemini, sig), `[{"role":"assistant","tool_calls":[
 		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":`+sig+`}]}]`)
 	equalJSON(t, carried(openAI, sig), plain)
-	for _, bad := range []string{`"text"`, `[1]`, `{`, `{"x":"` + strings.Repeat("x", maxRecalledSize) + `"}`} {
+	for _, bad := range []string{`"text"`, `[1]`, `{`, `{"x":"` + strings.Repeat("x", maxHostData) + `"}`} {
 		equalJSON(t, carried(gemini, bad), plain)
 	}
 }

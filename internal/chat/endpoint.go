@@ -23,15 +23,15 @@ func (c *Client) Endpoint(model string) string {
 	return Chat
 }
 
-// EndpointOf returns the endpoint for a request: that of its conversation, if this host has it for the model, else
-// that of a new conversation.
+// EndpointOf returns the endpoint for a request: the endpoint of its conversation, if this host has
+// it for the model, else the endpoint for new conversations.
 func (c *Client) EndpointOf(r *Request) string {
 	here := c.Endpoint(r.Model)
 	switch {
 	case c.api != "":
 	case r.Endpoint == Responses && c.profile.Responses:
 		return Responses
-	case r.Endpoint == Chat && !(len(r.Tools) > 0 && c.profile.Responses && responsesAlone(r.Model)):
+	case r.Endpoint == Chat && !(len(r.Tools) > 0 && c.profile.Responses && needsResponses(r.Model)):
 		return Chat
 	}
 	return here

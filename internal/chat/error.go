@@ -43,10 +43,10 @@ type Error struct {
 
 	Begun bool // a part of the answer had arrived
 
-	api       string // the API's name in the text; default: chatCompletion
-	cause     error
-	responses bool   // the request was for the Responses API
-	try       string // a base URL to try, if that of the request lacks the path that most hosts have
+	api          string // the API's name in the text; default: chatCompletion
+	cause        error
+	responses    bool   // the request was for the Responses API
+	suggestedURL string // a base URL with the path of most hosts, if the configured one lacks it
 }
 
 func (e *Error) Error() string {
@@ -81,8 +81,8 @@ func (e *Error) hint() string {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return "check the API key and its permissions"
-	case e.try != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, "Unexpected endpoint")): // the latter from LM Studio
-		return "check the base URL, try " + e.try
+	case e.suggestedURL != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, "Unexpected endpoint")): // the latter from LM Studio
+		return "check the base URL, try " + e.suggestedURL
 	case e.responses && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
 		return "the host has no Responses API at this URL, or not for this model: set API to chat if it has only Chat Completions"
 	case e.Status == http.StatusNotFound:
@@ -104,7 +104,7 @@ func (e *Error) Retryable() bool {
 	case "insufficient_quota", "billing_hard_limit_reached", CodeContentFilter, CodeContextLength:
 		return false
 	case CodeUnreachable:
-		return !badCertificate(e.cause)
+		return !isCertificateError(e.cause)
 	}
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -115,19 +115,19 @@ func (e *Error) Retryable() bool {
 	return e.Status >= 500 && e.Status < 600
 }
 
-// wantsBound reports whether the request needs max_tokens.
-func (e *Error) wantsBound() bool {
+// needsMaxTokens reports whether the request needs max_tokens.
+func (e *Error) needsMaxTokens() bool {
 	text := strings.ToLower(e.Message)
 	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) &&
 		strings.Contains(text, "max_tokens") && (strings.Contains(text, "required") || strings.Contains(text, "missing"))
 }
 
-// loading reports whether the host is loading the model, as llama-server says.
-func (e *Error) loading() bool {
+// isLoading reports whether the host is loading the model, as llama-server says.
+func (e *Error) isLoading() bool {
 	return e.Status == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(e.Message), "loading model")
 }
 
-func badCertificate(err error) bool {
+func isCertificateError(err error) bool {
 	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
 	return bad
 }

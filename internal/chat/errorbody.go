@@ -66,15 +66,15 @@ func (d *decoder) failureObject() (w errorWire) {
 		case "message":
 			w.message = d.text()
 		case "code":
-			w.codes[0] = d.loose()
+			w.codes[0] = d.scalar()
 		case "type":
-			w.codes[1] = d.loose()
+			w.codes[1] = d.scalar()
 		case "status":
-			w.codes[2] = d.loose()
+			w.codes[2] = d.scalar()
 		case "innererror":
 			for key := range d.objectMembers() {
 				if string(key) == "code" {
-					w.codes[3] = d.loose()
+					w.codes[3] = d.scalar()
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func (d *decoder) objectMembers() iter.Seq[[]byte] {
 // read returns the information in a failure. depth bounds errors inside errors.
 func (w *errorWire) read(depth int) errorBody {
 	if len(w.error) > 0 && string(w.error) != "null" && depth > 0 {
-		if text, ok := stringOf(w.error); ok {
+		if text, ok := decodeString(w.error); ok {
 			return errorBody{message: wellFormed(text)}
 		}
 		if inner, err := decode(context.Background(), w.error).failure(); err == nil {

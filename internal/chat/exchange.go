@@ -37,41 +37,42 @@ const (
 // it would lose fields that we need, and fail on fields of some hosts.
 type exchange struct {
 	*sender
-	api   string // for errors
-	query string // added to the URL
-	json  []byte // instead of the request's body; nil keeps that
+	api         string // the API's name, for errors
+	query       string // query to add to the URL
+	requestJSON []byte // instead of the request's body; nil keeps that
 
-	caller  context.Context
-	ctx     context.Context // of this attempt
-	cancel  context.CancelCauseFunc
-	release context.CancelFunc
+	callerCtx context.Context
+	ctx       context.Context // of this attempt
+	cancel    context.CancelCauseFunc
+	release   context.CancelFunc
 
 	request *http.Request // as it was sent
 
 	// The reply. Either body or stream is set.
-	header http.Header
-	body   []byte
-	stream io.ReadCloser
-	ended  bool // the reply in the stream is complete
+	header        http.Header
+	body          []byte
+	stream        io.ReadCloser
+	replyComplete bool // the reply in the stream is complete
 }
 
 // begin returns an exchange for one attempt. The caller closes it.
 func (s *sender) begin(ctx context.Context, api string) *exchange {
-	x := &exchange{sender: s, api: api, caller: ctx}
+	x := &exchange{sender: s, api: api, callerCtx: ctx}
 	bounded, stop := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 	x.ctx, x.cancel = context.WithCancelCause(bounded)
 	x.release = func() { x.cancel(nil); stop() }
 	return x
 }
 
-// close ends the exchange, and the request if it is still under way. After a complete reply in a stream it reads the rest,
-// for restWait here and then in the background, and releases the exchange afterwards.
+// close ends the exchange, and the request if it is still under way. After a complete reply in a
+// stream it reads the rest, for restWait here and then in the background, and releases the exchange
+// afterwards.
 func (x *exchange) close() {
 	switch {
 	case x.stream == nil:
 		x.release()
 		return
-	case !x.ended:
+	case !x.replyComplete:
 		x.release()
 		_ = x.stream.Close()
 		return
@@ -91,7 +92,7 @@ func (x *exchange) close() {
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	x.request = req
-	out, err := x.replaced(req)
+	out, err := x.withOwnBody(req)
 	if err != nil {
 		return nil, x.wrapError(CodeRequest, err)
 	}
@@ -144,8 +145,8 @@ func lostConnection(err error) bool {
 		errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "server closed idle connection")
 }
 
-// readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It reports no error: its callers
-// can use a part.
+// readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It
+// reports no error: its callers can use a part.
 func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	defer body.Close()
 	late := time.AfterFunc(limit, func() { _ = body.Close() })
@@ -154,9 +155,9 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	return data
 }
 
-// replaced returns the request with its own JSON and the query of the base URL.
-func (x *exchange) replaced(req *http.Request) (*http.Request, error) {
-	body := x.json
+// withOwnBody returns the request with requestJSON as its body and the query of the base URL.
+func (x *exchange) withOwnBody(req *http.Request) (*http.Request, error) {
+	body := x.requestJSON
 	if body == nil {
 		var err error
 		if body, err = io.ReadAll(req.Body); err != nil {
@@ -173,13 +174,13 @@ func (x *exchange) replaced(req *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// explain returns the error of the exchange: that of the caller's callback or context, of a bound of time, of the
+// explain returns the error of the exchange: from the caller's callback or context, a bound of time, the
 // host, or of go-openai.
 func (x *exchange) explain(err error) error {
 	if own, ok := errors.AsType[*Stopped](err); ok {
 		return own.Err
 	}
-	if ctxErr := x.caller.Err(); ctxErr != nil {
+	if ctxErr := x.callerCtx.Err(); ctxErr != nil {
 		return fmt.Errorf("%s: %w", x.api, ctxErr)
 	}
 	switch cause := context.Cause(x.ctx); {
@@ -195,7 +196,7 @@ func (x *exchange) explain(err error) error {
 }
 
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {
-	body, err := io.ReadAll(x.bounded(r))
+	body, err := io.ReadAll(x.limitReader(r))
 	switch {
 	case isTooLarge(err):
 		return nil, x.tooLarge()
@@ -225,8 +226,8 @@ func (x *exchange) tooLarge() *Error {
 	return x.newError(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
 }
 
-// hostError returns the error of a failure that the host reports. A status in the body counts if that of the response is
-// not one of a failure.
+// hostError returns the error of a failure that the host reports. The status in the body
+// counts if the response's own status is not a failure.
 func (x *exchange) hostError(status int, body []byte) *Error {
 	b := parseErrorBody(x.header.Get("Content-Type"), body)
 	if b.status != 0 && status < 400 {
@@ -238,13 +239,16 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 	redact := newRedactor(x.request)
 	e := &Error{Host: x.request.URL.Host, Status: status, Code: redact.clean(b.code), Message: redact.clean(b.message)}
 	if u := x.request.URL; u.Path == "/chat/completions" {
-		e.try = u.Scheme + "://" + u.Host + "/v1"
+		e.suggestedURL = u.Scheme + "://" + u.Host + "/v1"
 	}
 	e.responses = strings.HasSuffix(x.request.URL.Path, "/responses")
 	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
-	e.overflow()
+	e.detectOverflow()
 	return e
 }
+
+// bodyError returns the error of a failure that the host reports in a response with status OK.
+func (x *exchange) bodyError(body []byte) *Error { return x.hostError(http.StatusOK, body) }
 
 // isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts
 // stream as text/plain, or without a content type.
@@ -269,8 +273,8 @@ type streamBody struct {
 	io.Closer
 }
 
-// bounded returns a reader that fails after maxReply bytes, as isTooLarge tells.
-func (x *exchange) bounded(r io.Reader) io.Reader {
+// limitReader returns a reader that fails after maxReply bytes, with an error for isTooLarge.
+func (x *exchange) limitReader(r io.Reader) io.Reader {
 	return http.MaxBytesReader(nil, io.NopCloser(r), x.maxReply)
 }
 
@@ -286,8 +290,8 @@ type watchedReader struct {
 	limit   time.Duration
 }
 
-// watched returns a reader of the stream.
-func (x *exchange) watched() *watchedReader {
+// newWatchedReader returns a reader of the stream that ends the exchange after silence.
+func (x *exchange) newWatchedReader() *watchedReader {
 	silence := time.AfterFunc(x.idleTimeout, func() { x.cancel(errIdle) })
 	silence.Stop()
 	return &watchedReader{x.stream, silence, x.idleTimeout}
@@ -301,7 +305,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 
 // events returns a reader of events that fails after maxReply bytes.
 func (x *exchange) events(src io.Reader) *sse.Reader {
-	return sse.NewReader(x.bounded(src), int(x.maxReply))
+	return sse.NewReader(x.limitReader(src), int(x.maxReply))
 }
 
 // next returns the next event of a stream that has not ended.

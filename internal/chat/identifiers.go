@@ -11,13 +11,13 @@ import (
 // names translates tool names. The caller's names have up to 128 characters and may have dots. Hosts take up to 64 of
 // [A-Za-z0-9_-], and Gemini and Moonshot want a letter or _ first. No two names of a request have the same translation.
 type names struct {
-	out map[string]string // by the caller's name
-	in  map[string]string // by the host's name
+	out map[string]string // the host's names, by the caller's
+	in  map[string]string // the caller's names, by the host's
 }
 
-// namesOf translates the names of a request. Names that the host takes come first: they stay as they are, and no
+// newNames translates the names of a request. Names that the host takes come first: they stay as they are, and no
 // translation may be one of them.
-func namesOf(r *Request) *names {
+func newNames(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}
 	var refused []string
 	add := func(name string) {
@@ -97,15 +97,15 @@ func (i *ids) outgoing(id string) string {
 		return out
 	}
 	out := id
-	for salt := 0; !i.rule.accepts(out) || i.used[out]; salt++ {
+	for salt := 0; !i.rule.allows(out) || i.used[out]; salt++ {
 		out = digest(fmt.Sprint(id, salt), 9)
 	}
 	i.out[id], i.used[out] = out, true
 	return out
 }
 
-// accepts reports whether the host takes an id.
-func (r idFormat) accepts(id string) bool {
+// allows reports whether the host accepts an id.
+func (r idFormat) allows(id string) bool {
 	switch r {
 	case plainID:
 		return plain(id, 40)

@@ -15,21 +15,21 @@ import (
 // encodeMessages sets the conversation. System messages at its start become one; later ones stay where they are.
 func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	system, rest := leadingSystem(r.Messages)
-	if d.must && c.profile.Required == requiredBySystem {
+	if d.mustCall && c.profile.Required == requiredBySystem {
 		system = append(system, "Answer by calling at least one of the tools.")
 	}
 	e := &messageEncoder{draft: d, profile: &c.profile,
-		ids: newIDs(c.profile.IDs), called: map[string]string{}, system: systemRole(&c.profile, r.Model, rule)}
+		ids: newIDs(c.profile.IDs), toolNames: map[string]string{}, system: systemRole(&c.profile, r.Model, rule)}
 	if len(system) > 0 {
-		e.text(e.system, strings.Join(system, "\n\n"))
+		e.addText(e.system, strings.Join(system, "\n\n"))
 	}
 	leading := len(r.Messages) - len(rest)
-	d.follow(r.Messages[:leading])
+	d.extendConversation(r.Messages[:leading])
 	for i := range rest {
 		if err := e.encode(&rest[i]); err != nil {
 			return fmt.Errorf("message %d: %w", leading+i, err)
 		}
-		d.follow(rest[i : i+1])
+		d.extendConversation(rest[i : i+1])
 	}
 	if len(d.messages) == 0 {
 		return errors.New("no messages")
@@ -38,7 +38,7 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	return nil
 }
 
-// leadingSystem takes the system messages off the start of a conversation.
+// leadingSystem splits the system messages from the start of a conversation.
 func leadingSystem(messages []Message) (system []string, rest []Message) {
 	for len(messages) > 0 && messages[0].Role == System {
 		if text := joinText(messages[0].Parts); text != "" {
@@ -49,30 +49,30 @@ func leadingSystem(messages []Message) (system []string, rest []Message) {
 	return system, messages
 }
 
-// messageEncoder turns messages into those of Chat Completions, one after the other.
+// messageEncoder appends messages to the conversation of a draft, in the form of Chat Completions.
 type messageEncoder struct {
-	draft   *draft
-	profile *Profile
-	ids     *ids
-	system  string            // the role of instructions
-	thinks  bool              // a message has reasoning
-	called  map[string]string // the tools' names, by the ids of their calls
+	draft        *draft
+	profile      *Profile
+	ids          *ids
+	system       string            // the role of instructions
+	hasReasoning bool              // a message has reasoning
+	toolNames    map[string]string // the tools' names, by the ids of their calls
 }
 
 func (e *messageEncoder) add(m chatMessage) { e.draft.messages = append(e.draft.messages, m) }
 
-// text adds a message of text, which may be empty.
-func (e *messageEncoder) text(role, text string) { e.add(chatMessage{Role: role, Content: text}) }
+// addText adds a message of text, which may be empty.
+func (e *messageEncoder) addText(role, text string) { e.add(chatMessage{Role: role, Content: text}) }
 
 // encode adds one message.
 func (e *messageEncoder) encode(m *Message) error {
 	switch m.Role {
 	case System:
-		e.text(e.system, joinText(m.Parts))
+		e.addText(e.system, joinText(m.Parts))
 	case User:
-		return e.user(m)
+		return e.addUser(m)
 	case Assistant:
-		return e.assistant(m)
+		return e.addAssistant(m)
 	case ToolRole:
 		if m.ToolCallID == "" {
 			return errors.New("a tool's result has no call id")
@@ -84,7 +84,7 @@ func (e *messageEncoder) encode(m *Message) error {
 		e.draft.ids[m.ToolCallID] = true
 		answer := chatMessage{Role: "tool", Content: text, CallID: e.ids.outgoing(m.ToolCallID)}
 		if !e.profile.Nameless {
-			answer.Name = e.called[m.ToolCallID]
+			answer.Name = e.toolNames[m.ToolCallID]
 		}
 		e.add(answer)
 	default:
@@ -93,16 +93,16 @@ func (e *messageEncoder) encode(m *Message) error {
 	return nil
 }
 
-// user adds a message of the user.
-func (e *messageEncoder) user(m *Message) error {
+// addUser adds a message of the user.
+func (e *messageEncoder) addUser(m *Message) error {
 	if sent := e.draft.messages; e.profile.BridgeTools && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
-		e.text("assistant", "I have the results.")
+		e.addText("assistant", "I have the results.")
 	}
 	var parts []chatPart
 	media := false
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if err := e.profile.takes(p); err != nil {
+		if err := e.profile.checkPart(p); err != nil {
 			return err
 		}
 		media = media || p.Image != nil || p.Audio != nil
@@ -111,7 +111,7 @@ func (e *messageEncoder) user(m *Message) error {
 		}
 	}
 	if !media && (len(parts) < 2 || e.profile.JoinText) {
-		e.text("user", joinText(slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p == Part{} })))
+		e.addText("user", joinText(slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p == Part{} })))
 		return nil
 	}
 	e.add(chatMessage{Role: "user", Content: parts})
@@ -121,8 +121,8 @@ func (e *messageEncoder) user(m *Message) error {
 // webURL matches URLs that the host would have to fetch. Others hold the data, or name a file at the host.
 var webURL = regexp.MustCompile(`(?i)^https?:`)
 
-// takes returns an error if the host does not take a part of a user's message.
-func (p *Profile) takes(part *Part) error {
+// checkPart returns an error if the host does not accept a part of a user's message.
+func (p *Profile) checkPart(part *Part) error {
 	image := part.Image
 	switch {
 	case part.Audio != nil && !p.Audio:
@@ -166,18 +166,18 @@ func dataURL(mimeType string, data []byte) string {
 	return "data:" + mimeType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// assistant adds a message of the assistant.
-func (e *messageEncoder) assistant(m *Message) error {
+// addAssistant adds a message of the assistant.
+func (e *messageEncoder) addAssistant(m *Message) error {
 	if slices.ContainsFunc(m.Parts, Part.isMedia) {
 		return errors.New("an assistant's message takes text only")
 	}
 	text := joinText(m.Parts)
 	msg := chatMessage{Role: "assistant", Content: text}
-	thought := recalled{reasoning: m.Reasoning, details: m.Details}
+	thought := hostData{reasoning: m.Reasoning, details: m.Details}
 	if len(m.ToolCalls) == 0 {
-		thought = thought.or(e.draft.recall(textOnly(text)))
+		thought = thought.or(e.draft.recall(textAsCall(text)))
 	} else {
-		kept, err := e.calls(&msg, m.ToolCalls)
+		kept, err := e.addCalls(&msg, m.ToolCalls)
 		if err != nil {
 			return err
 		}
@@ -190,21 +190,22 @@ func (e *messageEncoder) assistant(m *Message) error {
 			msg.Content = nil
 		}
 	}
-	e.thinks = e.reasoning(&msg, thought) || e.thinks
+	e.hasReasoning = e.setReasoning(&msg, thought) || e.hasReasoning
 	e.add(msg)
 	return nil
 }
 
 // or returns v, or other if v has no reasoning.
-func (v recalled) or(other recalled) recalled {
+func (v hostData) or(other hostData) hostData {
 	if v.reasoning == "" && v.details == nil {
 		return other
 	}
 	return v
 }
 
-// reasoning sets the reasoning of a message in the form in which the host wants it back, and reports whether it has some.
-func (e *messageEncoder) reasoning(m *chatMessage, v recalled) bool {
+// setReasoning sets the reasoning of a message in the form in which the host wants it back. It
+// returns false if the message has none.
+func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
 	switch field := e.profile.Reasoning; {
 	case field == "":
 	case field == reasoningContent:
@@ -218,27 +219,27 @@ func (e *messageEncoder) reasoning(m *chatMessage, v recalled) bool {
 }
 
 // fillReasoning gives every message of the assistant some reasoning, if one has reasoning and the host requires it for
-// all. DeepSeek takes a space for reasoning that was not kept.
+// all. DeepSeek accepts a space for reasoning that was not kept.
 func (e *messageEncoder) fillReasoning() {
-	if !e.thinks || !e.profile.AllReasoning {
+	if !e.hasReasoning || !e.profile.AllReasoning {
 		return
 	}
 	for i := range e.draft.messages {
 		if m := &e.draft.messages[i]; m.Role == "assistant" && m.ReasoningContent == "" {
-			e.reasoning(m, recalled{reasoning: " "})
+			e.setReasoning(m, hostData{reasoning: " "})
 		}
 	}
 }
 
-// calls adds tool calls to a message, with the data that the host wants back, and returns their reasoning.
-func (e *messageEncoder) calls(msg *chatMessage, calls []ToolCall) (thought recalled, err error) {
+// addCalls adds tool calls to a message, with the data that the host wants back, and returns their reasoning.
+func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought hostData, err error) {
 	for _, call := range calls {
 		if call.ID == "" || call.Name == "" {
 			return thought, fmt.Errorf("a tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
 		e.draft.ids[call.ID] = true
-		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: chatCalled{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}}
-		e.called[call.ID] = wire.Function.Name
+		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: calledFunction{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}}
+		e.toolNames[call.ID] = wire.Function.Name
 		kept := e.draft.recall(&call)
 		if kept.extra == nil && isExtra(call.Extra) {
 			kept.extra = call.Extra

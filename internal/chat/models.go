@@ -11,11 +11,11 @@ import (
 // modelRule says which fields of a request a model of OpenAI takes. The first row with a matching prefix applies;
 // other models take all fields.
 type modelRule struct {
-	prefix   string
-	reasons  bool // it reasons by default
-	none     bool // it takes the effort "none"
-	sampling sampling
-	adds     bool // it takes definitions of tools within a conversation, at Responses
+	prefix     string
+	reasons    bool // it reasons by default
+	effortNone bool // it accepts the effort "none"
+	sampling   sampling
+	addsTools  bool // it accepts definitions of tools within a conversation, at Responses
 }
 
 // sampling says when a model takes temperature, top_p and the penalties.
@@ -29,10 +29,10 @@ const (
 
 func modelRules() []modelRule {
 	return []modelRule{
-		{prefix: "gpt-6-sol", reasons: true, none: true, adds: true},
-		{prefix: "gpt-6-luna", reasons: true, none: true, adds: true},
-		{prefix: "gpt-6", reasons: true, sampling: never, adds: true},
-		{prefix: "gpt-5.6", reasons: true, none: true, adds: true},
+		{prefix: "gpt-6-sol", reasons: true, effortNone: true, addsTools: true},
+		{prefix: "gpt-6-luna", reasons: true, effortNone: true, addsTools: true},
+		{prefix: "gpt-6", reasons: true, sampling: never, addsTools: true},
+		{prefix: "gpt-5.6", reasons: true, effortNone: true, addsTools: true},
 		{prefix: "gpt-5.5-pro", reasons: true, sampling: never},
 		{prefix: "gpt-5.4-pro", reasons: true, sampling: never},
 		{prefix: "gpt-5.2-pro", reasons: true, sampling: never},
@@ -40,11 +40,11 @@ func modelRules() []modelRule {
 		{prefix: "gpt-5.2-chat", reasons: true, sampling: never},
 		{prefix: "gpt-5.3-chat", reasons: true, sampling: never},
 		{prefix: "gpt-5.1-codex", reasons: true, sampling: never},
-		{prefix: "gpt-5.5", reasons: true, none: true, adds: true},
-		{prefix: "gpt-5.1", none: true},
-		{prefix: "gpt-5.2", none: true},
-		{prefix: "gpt-5.3", none: true},
-		{prefix: "gpt-5.4", none: true, adds: true},
+		{prefix: "gpt-5.5", reasons: true, effortNone: true, addsTools: true},
+		{prefix: "gpt-5.1", effortNone: true},
+		{prefix: "gpt-5.2", effortNone: true},
+		{prefix: "gpt-5.3", effortNone: true},
+		{prefix: "gpt-5.4", effortNone: true, addsTools: true},
 		{prefix: "gpt-5-chat", sampling: always},
 		{prefix: "gpt-5", reasons: true, sampling: never},
 		{prefix: "o1", reasons: true, sampling: never},
@@ -53,8 +53,8 @@ func modelRules() []modelRule {
 	}
 }
 
-// ruleOf finds the rule for a model id. The id may begin with a vendor.
-func ruleOf(model string) modelRule {
+// findRule finds the rule for a model id. The id may begin with a vendor.
+func findRule(model string) modelRule {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	for _, r := range modelRules() {
 		if strings.HasPrefix(model, r.prefix) {
@@ -70,19 +70,19 @@ func (r modelRule) reasonsWith(effort string) bool {
 	case "":
 		return r.reasons
 	case "none":
-		return r.reasons && !r.none
+		return r.reasons && !r.effortNone
 	}
 	return true
 }
 
-// responsesOnly returns the prefixes of models that take tools only at OpenAI's endpoint Responses. Others of their
-// families take them at Chat Completions if they do not reason.
-func responsesOnly() []string { return []string{"gpt-6-astra", "gpt-6.1"} }
+// responsesOnlyModels returns the prefixes of models that take tools only at OpenAI's endpoint
+// Responses. Others of their families take them at Chat Completions if they do not reason.
+func responsesOnlyModels() []string { return []string{"gpt-6-astra", "gpt-6.1"} }
 
-// responsesAlone reports whether a model takes tools only at Responses.
-func responsesAlone(model string) bool {
+// needsResponses reports whether a model takes tools only at Responses.
+func needsResponses(model string) bool {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
-	return slices.ContainsFunc(responsesOnly(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+	return slices.ContainsFunc(responsesOnlyModels(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
 // withTools returns the effort for a request with tools. If it must differ from the model's default, a note says why.
@@ -91,10 +91,10 @@ func (p *Profile) withTools(model string, r modelRule, effort string) (set, note
 		return effort, "", nil
 	}
 	switch {
-	case responsesAlone(model):
+	case needsResponses(model):
 		return "", "", fmt.Errorf("the model %s takes tools only at the Responses API, and this is Chat Completions: "+
 			"set API to responses, or leave it empty", excerpt.Cut(model))
-	case effort == "" && r.reasons && r.none:
+	case effort == "" && r.reasons && r.effortNone:
 		note = fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model))
 		return "none", note, nil
 	}
@@ -117,15 +117,15 @@ func formatModels() []string {
 	return []string{"gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-6", "o1", "o3", "o4"}
 }
 
-// formatless returns the prefixes of models among them that do not.
-func formatless() []string {
+// formatlessModels returns prefixes of exceptions to formatModels.
+func formatlessModels() []string {
 	return []string{"gpt-4o-2024-05-13", "gpt-4o-audio", "gpt-4o-mini-audio", "o1-mini", "o1-preview"}
 }
 
 // takesFormat reports whether a model of OpenAI enforces the schema of a reply.
 func takesFormat(model string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(strings.ToLower(model), prefix) }
-	return slices.ContainsFunc(formatModels(), begins) && !slices.ContainsFunc(formatless(), begins)
+	return slices.ContainsFunc(formatModels(), begins) && !slices.ContainsFunc(formatlessModels(), begins)
 }
 
 // systemRole returns the role of instructions for a model.

@@ -29,8 +29,8 @@ var windows = []*regexp.Regexp{
 var prompts = regexp.MustCompile(`(?i)(?:request \(|messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
 	`input length \(|prompt contains |prompt is too long: |input token count \(?|passed )([\d,]+)`)
 
-// overflow sets CodeContextLength and both lengths if the request was longer than the model's window.
-func (e *Error) overflow() {
+// detectOverflow sets CodeContextLength and both lengths if the request was longer than the model's window.
+func (e *Error) detectOverflow() {
 	known := e.Code == CodeContextLength || e.Code == "exceed_context_size_error"
 	if !known && (e.Status < 400 || e.Status == 401 || e.Status == 403 || e.Status == 404 || e.Status == 429) {
 		return

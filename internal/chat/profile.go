@@ -41,7 +41,7 @@ type Profile struct {
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
 	EchoExtra    bool           // earlier tool calls need their extra_content
 
-	Schemas   profile.Profile // of the parameters of tools; OpenAI's if empty
+	Schemas   profile.Profile // profile for the parameters of tools; OpenAI's if empty
 	AnyVendor bool            // that profile depends on the model's vendor
 	Images    imageSupport    // images in messages of the user
 	Audio     bool            // accepts sounds in messages of the user, in OpenAI's form

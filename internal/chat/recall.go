@@ -9,28 +9,28 @@ import (
 	"sync"
 )
 
-// recalled is data that a host sends with a message and wants back with it: Gemini's thought signature of a tool call,
+// hostData is data that a host sends with a message and wants back with it: Gemini's thought signature of a tool call,
 // or reasoning. Neither MCP nor langchaingo has a field for it.
-type recalled struct {
+type hostData struct {
 	extra     json.RawMessage
 	reasoning string
 	details   json.RawMessage
 }
 
-func (v *recalled) size() int { return len(v.extra) + len(v.reasoning) + len(v.details) }
+func (v *hostData) size() int { return len(v.extra) + len(v.reasoning) + len(v.details) }
 
-// textOnly returns a call that stands for a message without calls.
-func textOnly(text string) *ToolCall { return &ToolCall{Name: text} }
+// textAsCall returns a call that stands for a message without calls.
+func textAsCall(text string) *ToolCall { return &ToolCall{Name: text} }
 
 const (
-	maxRecalled     = 512      // calls of a memory; the oldest are forgotten
-	maxRecalledSize = 64 << 10 // bytes of one call's data; larger data is not kept
-	maxMemorySize   = 4 << 20  // bytes of a memory
+	maxMemoryCalls = 512      // calls of a memory; the oldest are forgotten
+	maxHostData    = 64 << 10 // bytes of one call's data; larger data is not kept
+	maxMemorySize  = 4 << 20  // bytes of a memory
 )
 
 // isExtra reports whether JSON can be the extra data of a call: an object within maxRecalledSize.
 func isExtra(raw json.RawMessage) bool {
-	return len(raw) > 0 && len(raw) <= maxRecalledSize && raw[0] == '{' && json.Valid(raw)
+	return len(raw) > 0 && len(raw) <= maxHostData && raw[0] == '{' && json.Valid(raw)
 }
 
 // Memory keeps a host's extra data of the latest tool calls, and adds it to requests that replay
@@ -40,33 +40,33 @@ func isExtra(raw json.RawMessage) bool {
 // A memory holds up to 512 calls and 4 MiB. It may be used concurrently.
 type Memory struct {
 	mu     sync.Mutex
-	byCall map[callDigest]recalled
+	byCall map[callDigest]hostData
 	order  []callDigest // oldest first
 	size   int          // bytes
 }
 
 // NewMemory returns an empty memory.
-func NewMemory() *Memory { return &Memory{byCall: map[callDigest]recalled{}} }
+func NewMemory() *Memory { return &Memory{byCall: map[callDigest]hostData{}} }
 
-func (m *Memory) get(d callDigest) recalled {
+func (m *Memory) get(d callDigest) hostData {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.byCall[d]
 }
 
 // put replaces the data of a call, also by none: another conversation may have begun with the same text.
-func (m *Memory) put(d callDigest, v recalled) {
+func (m *Memory) put(d callDigest, v hostData) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, known := m.byCall[d]; known {
 		m.forgetLocked(slices.Index(m.order, d))
 	}
-	if size := v.size(); size == 0 || size > maxRecalledSize {
+	if size := v.size(); size == 0 || size > maxHostData {
 		return
 	}
 	m.byCall[d], m.order = v, append(m.order, d)
 	m.size += v.size()
-	for len(m.order) > maxRecalled || m.size > maxMemorySize {
+	for len(m.order) > maxMemoryCalls || m.size > maxMemorySize {
 		m.forgetLocked(0)
 	}
 }
@@ -98,6 +98,7 @@ func (h conversationHash) field(data []byte) {
 
 func (h conversationHash) text(s string) { h.field([]byte(s)) }
 
+// message adds a message.
 func (h conversationHash) message(m *Message) {
 	h.text(string(m.Role))
 	h.text(m.ToolCallID)
@@ -124,7 +125,7 @@ func (h conversationHash) message(m *Message) {
 func (h conversationHash) call(c *ToolCall) {
 	h.text(c.ID)
 	h.text(c.Name)
-	if len(c.Arguments) > maxRecalledSize {
+	if len(c.Arguments) > maxHostData {
 		h.text(c.Arguments)
 		return
 	}
@@ -146,8 +147,8 @@ func (h conversationHash) callDigest(c *ToolCall) callDigest {
 	return callDigest(one.Sum(nil))
 }
 
-// follow adds messages to the conversation so far.
-func (d *draft) follow(messages []Message) {
+// extendConversation adds messages to the conversation so far.
+func (d *draft) extendConversation(messages []Message) {
 	if d.memory == nil {
 		return
 	}
@@ -157,15 +158,15 @@ func (d *draft) follow(messages []Message) {
 }
 
 // recall returns the host's extra data of a call after the conversation so far.
-func (d *draft) recall(c *ToolCall) recalled {
+func (d *draft) recall(c *ToolCall) hostData {
 	if d.memory == nil {
-		return recalled{}
+		return hostData{}
 	}
 	return d.memory.get(d.conversation.callDigest(c))
 }
 
-// keep remembers the host's extra data of a call in its reply.
-func (d *draft) keep(c *ToolCall, v recalled) {
+// remember remembers the host's extra data of a call in its reply.
+func (d *draft) remember(c *ToolCall, v hostData) {
 	if d.memory != nil {
 		d.memory.put(d.conversation.callDigest(c), v)
 	}

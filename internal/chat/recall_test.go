@@ -178,27 +178,27 @@ func TestMemoryIsBounded(t *testing.T) {
 		return d
 	}
 	m := NewMemory()
-	m.put(numbered(1), recalled{reasoning: "kept"})
-	m.put(numbered(2), recalled{reasoning: "y"})
-	m.put(numbered(2), recalled{})
+	m.put(numbered(1), hostData{reasoning: "kept"})
+	m.put(numbered(2), hostData{reasoning: "y"})
+	m.put(numbered(2), hostData{})
 	if m.get(numbered(1)).reasoning != "kept" || m.get(numbered(2)).reasoning != "" || len(m.order) != 1 || m.size != len("kept") {
 		t.Errorf("got %d bytes of %d calls, want those of the call that was kept", m.size, len(m.order))
 	}
-	for i := range 3 * maxRecalled {
-		m.put(numbered(i), recalled{reasoning: "y"})
+	for i := range 3 * maxMemoryCalls {
+		m.put(numbered(i), hostData{reasoning: "y"})
 	}
-	if len(m.byCall) != maxRecalled || len(m.order) != maxRecalled || m.size != maxRecalled {
-		t.Errorf("got %d calls, %d in order, of %d bytes, want %d each", len(m.byCall), len(m.order), m.size, maxRecalled)
+	if len(m.byCall) != maxMemoryCalls || len(m.order) != maxMemoryCalls || m.size != maxMemoryCalls {
+		t.Errorf("got %d calls, %d in order, of %d bytes, want %d each", len(m.byCall), len(m.order), m.size, maxMemoryCalls)
 	}
-	if m.get(numbered(3*maxRecalled-1)).reasoning != "y" || m.get(numbered(0)).reasoning != "" {
+	if m.get(numbered(3*maxMemoryCalls-1)).reasoning != "y" || m.get(numbered(0)).reasoning != "" {
 		t.Error("the latest call is forgotten, or the first is not")
 	}
-	m.put(numbered(-1), recalled{extra: make([]byte, maxRecalledSize+1)})
+	m.put(numbered(-1), hostData{extra: make([]byte, maxHostData+1)})
 	if m.get(numbered(-1)).extra != nil {
 		t.Error("too large data was kept")
 	}
-	for i := range maxRecalled {
-		m.put(numbered(i), recalled{reasoning: strings.Repeat("z", maxRecalledSize)})
+	for i := range maxMemoryCalls {
+		m.put(numbered(i), hostData{reasoning: strings.Repeat("z", maxHostData)})
 	}
 	size := 0
 	for _, v := range m.byCall {

@@ -47,34 +47,34 @@ const (
 
 // answer is the host's reply, in one piece or assembled from events.
 type answer struct {
-	id, model string
-	text      string
-	refusal   string
-	reasoning string
-	details   json.RawMessage
-	calls     []answerCall
-	items     []Item      // of the Responses API
-	settled   []*ToolCall // as the reply has them, by the index of calls; nil for one that was dropped
-	finish    string
-	stopWord  string // stop sequence that ended the text, if the host tells
-	cut       bool   // the text was cut at a stop sequence already
-	cutOff    int    // bytes after the stop sequence
-	usage     *Usage
+	id, model      string
+	text           string
+	refusal        string
+	reasoning      string
+	details        json.RawMessage
+	calls          []answerCall
+	items          []Item      // items of the Responses API, else nil
+	replyCalls     []*ToolCall // the reply's calls, by the index in calls; nil for one that was dropped
+	finish         string
+	stopSequence   string // stop sequence that ended the text, if the host tells
+	stopped        bool   // the text was cut at a stop sequence already
+	bytesAfterStop int    // bytes after the stop sequence
+	usage          *Usage
 }
 
 // cutAt cuts the text before the first stop sequence in it.
 func (a *answer) cutAt(stops []string) {
-	if a.cut {
+	if a.stopped {
 		return
 	}
 	before := len(a.text)
-	a.text, a.cut = cutAtStop(a.text, stops)
-	a.cutOff += before - len(a.text)
+	a.text, a.stopped = cutAtStop(a.text, stops)
+	a.bytesAfterStop += before - len(a.text)
 }
 
 // size returns the number of bytes that the model wrote.
 func (a *answer) size() int {
-	n := len(a.text) + a.cutOff + len(a.refusal) + len(a.reasoning)
+	n := len(a.text) + a.bytesAfterStop + len(a.refusal) + len(a.reasoning)
 	for _, call := range a.calls {
 		n += len(call.Name) + len(call.Arguments)
 	}
@@ -87,21 +87,21 @@ type answerCall struct {
 	extra json.RawMessage
 }
 
-// whole reads an answer in one piece and passes it to the callbacks.
-func (x *exchange) whole(d *draft, deltas *Deltas, decode func() (*answer, error)) (*answer, error) {
+// readWhole decodes an answer in one piece and passes it to the callbacks.
+func (x *exchange) readWhole(d *draft, deltas *Deltas, decode func() (*answer, error)) (*answer, error) {
 	a, err := decode()
 	if err != nil || deltas == nil {
 		return a, err
 	}
 	a.cutAt(d.stops)
-	if err := deltas.reason(a.reasoning); err != nil {
+	if err := deltas.sendReasoning(a.reasoning); err != nil {
 		return nil, err
 	}
-	return a, deltas.text(a.text)
+	return a, deltas.sendText(a.text)
 }
 
-// malformed returns the error of an answer in one piece that is not what the API defines.
-func (x *exchange) malformed(want string, err error) *Error {
+// malformedError returns the error of an answer in one piece that breaks the API's format.
+func (x *exchange) malformedError(want string, err error) *Error {
 	reason := err.Error()
 	if !json.Valid(x.body) {
 		reason = plainText(x.header.Get("Content-Type"), x.body)
@@ -113,22 +113,22 @@ func (x *exchange) malformed(want string, err error) *Error {
 func (x *exchange) decodeReply() (*answer, error) {
 	w, err := decode(x.ctx, x.body).reply()
 	if err != nil {
-		return nil, x.malformed("chat completion", err)
+		return nil, x.malformedError("chat completion", err)
 	}
 	if hasError(w.error) {
-		return nil, x.hostError(200, x.body)
+		return nil, x.bodyError(x.body)
 	}
 	if w.choice == nil {
 		return nil, x.newError(CodeEmpty, "the answer has no choice")
 	}
 	if hasError(w.choice.error) {
-		return nil, x.hostError(200, w.choice.error)
+		return nil, x.bodyError(w.choice.error)
 	}
 	m := &w.choice.message
 	a := &answer{
 		id: w.id, model: w.model, usage: w.usage,
 		text: wellFormed(m.content), refusal: wellFormed(m.refusal), reasoning: wellFormed(m.reasoning), details: m.details,
-		finish: w.choice.finish, stopWord: w.choice.stopReason,
+		finish: w.choice.finish, stopSequence: w.choice.stopReason,
 	}
 	for _, call := range m.calls {
 		a.calls = append(a.calls, answerCall{ToolCall{ID: call.id, Name: call.name, Arguments: wellFormed(call.arguments)}, call.extra})
@@ -136,36 +136,36 @@ func (x *exchange) decodeReply() (*answer, error) {
 	return a, nil
 }
 
-// settle turns an answer into the reply, without the peculiarities of the host. An answer that the host broke off, or
+// newReply turns an answer into the reply, without the peculiarities of the host. An answer that the host broke off, or
 // withheld without a text, is an error.
-func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
+func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
 	size := a.size()
 	a.cutAt(d.stops)
 	r := &Reply{
 		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning, Details: a.details,
-		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.plausible(d.sent, size), Size: size,
+		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.plausible(d.textBytes, size), Size: size,
 	}
 	if r.Model == "" {
 		r.Model = d.model
 	}
 	switch {
-	case a.cut: // the model would have stopped here, before any call
+	case a.stopped: // the model would have stopped here, before any call
 		r.Finish, r.Stopped, a.calls = FinishStop, true, nil
 	case r.Finish == FinishContentFilter: // a part of the calls may be withheld
 		a.calls = nil
-	case r.Finish == FinishStop && a.stopWord != "":
-		r.Stopped = slices.Contains(d.stops, a.stopWord)
+	case r.Finish == FinishStop && a.stopSequence != "":
+		r.Stopped = slices.Contains(d.stops, a.stopSequence)
 	}
-	if err := d.settleCalls(x, a, r); err != nil {
+	if err := d.setCalls(x, a, r); err != nil {
 		return nil, err
 	}
-	settleItems(a, r)
-	switch said := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
-	case r.Finish == "error" && !said:
+	setItems(a, r)
+	switch hasContent := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
+	case r.Finish == "error" && !hasContent:
 		return nil, x.newError(CodeEmpty, "the host broke off with finish reason "+a.finish)
 	case r.Finish == "error":
 		return nil, x.newError(CodeTruncated, "the host broke off with finish reason "+a.finish)
-	case r.Finish == FinishContentFilter && !said:
+	case r.Finish == FinishContentFilter && !hasContent:
 		return nil, x.newError(CodeContentFilter, "the host withheld the answer")
 	case len(r.ToolCalls) > 0 && r.Finish != FinishLength:
 		r.Finish = FinishToolCalls
@@ -175,13 +175,13 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	return r, nil
 }
 
-// settleCalls gives every call the caller's name and a unique id, drops calls that are empty or cut off, and remembers
+// setCalls gives every call the caller's name and a unique id, drops calls that are empty or cut off, and remembers
 // the data that the host wants back.
-func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
-	taken := map[string]bool{}
-	thought := recalled{reasoning: a.reasoning, details: a.details}
-	a.settled = make([]*ToolCall, len(a.calls))
-	made := make([]ToolCall, 0, len(a.calls))
+func (d *draft) setCalls(x *exchange, a *answer, r *Reply) error {
+	used := map[string]bool{}
+	data := hostData{reasoning: a.reasoning, details: a.details}
+	a.replyCalls = make([]*ToolCall, len(a.calls))
+	calls := make([]ToolCall, 0, len(a.calls))
 	for i, call := range a.calls {
 		arguments := strings.TrimSpace(call.Arguments)
 		switch {
@@ -195,23 +195,23 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 			arguments = "{}"
 		}
 		id := call.ID
-		if id == "" || taken[id] || d.ids[id] {
+		if id == "" || used[id] || d.ids[id] {
 			id = newCallID()
 		}
-		taken[id] = true
+		used[id] = true
 		if !isExtra(call.extra) {
 			call.extra = nil
 		}
-		made = append(made, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra})
-		a.settled[i] = &made[len(made)-1]
-		kept := thought
-		kept.extra = call.extra
-		d.keep(a.settled[i], kept)
+		calls = append(calls, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra})
+		a.replyCalls[i] = &calls[len(calls)-1]
+		callData := data
+		callData.extra = call.extra
+		d.remember(a.replyCalls[i], callData)
 	}
-	if len(made) > 0 {
-		r.ToolCalls = made
+	if len(calls) > 0 {
+		r.ToolCalls = calls
 	} else {
-		d.keep(textOnly(r.Text), thought)
+		d.remember(textAsCall(r.Text), data)
 	}
 	return nil
 }

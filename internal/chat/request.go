@@ -13,7 +13,7 @@ type Request struct {
 	Tools      []Tool
 	ToolChoice ToolChoice
 
-	// OneChance makes a missing required tool call an error at once. By default the
+	// OneChance makes a missing required tool call an error immediately. By default the
 	// model is asked once more, except in a stream.
 	OneChance bool
 
@@ -35,7 +35,7 @@ type Request struct {
 
 	// ToEnd reads a stream to its end even after a stop sequence, because the host reports the
 	// usage there. Otherwise the stream is closed, which saves the rest of the reply.
-	ToEnd bool
+	ReadToEnd bool
 
 	JSON     bool    // the text must be a JSON object
 	Format   *Format // the text must be JSON that follows a schema; nil for none
@@ -78,7 +78,7 @@ type Message struct {
 	Role  Role
 	Parts []Part
 
-	ToolCalls []ToolCall // of an assistant
+	ToolCalls []ToolCall // calls of an assistant
 	Reasoning string     // reasoning of an assistant; sent to hosts that want it back
 
 	// Details is the reasoning in OpenRouter's form, as in [Reply.Details]; nil for none.

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxItems   = 1_024   // items of a response
-	maxThought = 1 << 20 // bytes of a reasoning item; a larger one is not kept
+	maxItems         = 1_024   // items of a response
+	maxReasoningItem = 1 << 20 // bytes of a reasoning item; a larger one is not kept
 )
 
 var errManyItems = fmt.Errorf("the response has more than %d items", maxItems)
@@ -22,7 +22,7 @@ type responseWire struct {
 	replyHead
 	status, reason string
 	items          []itemWire
-	listed         bool // it has an output
+	hasOutput      bool // the response has a member "output"
 }
 
 // itemWire is an item of a response.
@@ -30,10 +30,10 @@ type itemWire struct {
 	kind, status  string
 	text, refusal string
 	phase         string
-	summary       string // of the reasoning, or the reasoning itself
+	summary       string // summary of the reasoning, or the reasoning itself
 	callID, name  string
 	arguments     string
-	raw           json.RawMessage // of a reasoning item
+	raw           json.RawMessage // the whole item, for reasoning
 }
 
 // itemTexts joins the texts of an item, or of all items.
@@ -58,31 +58,31 @@ func (d *decoder) response() (w responseWire) {
 				}
 			}
 		case "output":
-			w.items, w.listed = d.items(), true
+			w.items, w.hasOutput = d.items(), true
 		}
 	}
 	return w
 }
 
-// responseEvent has the members of all kinds of events that matter here.
+// responseEvent holds the members that matter here, of all kinds of events.
 type responseEvent struct {
 	kind     string
-	place    int    // of the item
-	piece    string // of a text
+	index    int    // output_index, the index of the item
+	delta    string // a piece of text
 	item     itemWire
 	response responseWire
 }
 
-// responseEvent reads an event of a stream.
+// responseEvent reads an event of the Responses API.
 func (d *decoder) responseEvent() (e responseEvent) {
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
 			e.kind = d.word()
 		case "output_index":
-			e.place = int(countOf(d.Raw()))
+			e.index = int(decodeCount(d.Raw()))
 		case "delta":
-			e.piece, _ = d.plainString()
+			e.delta, _ = d.plainString()
 		case "item":
 			if d.opens('{') {
 				e.item = d.item()
@@ -94,6 +94,7 @@ func (d *decoder) responseEvent() (e responseEvent) {
 	return e
 }
 
+// items reads at most maxItems items with at most maxCalls calls.
 func (d *decoder) items() (items []itemWire) {
 	calls := 0
 	for range d.objects {
@@ -114,9 +115,10 @@ func (d *decoder) items() (items []itemWire) {
 	return items
 }
 
+// item reads an item.
 func (d *decoder) item() (w itemWire) {
 	start := d.Offset()
-	var said itemTexts
+	var texts itemTexts
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
@@ -132,20 +134,20 @@ func (d *decoder) item() (w itemWire) {
 		case "arguments":
 			w.arguments = d.json()
 		case "content", "summary":
-			d.contents(&said)
+			d.contents(&texts)
 		}
 	}
-	w.text, w.refusal, w.summary = said.text.String(), said.refusal.String(), said.summary.String()
+	w.text, w.refusal, w.summary = texts.text.String(), texts.refusal.String(), texts.summary.String()
 	if w.kind == "reasoning" && d.Err() == nil {
-		if raw := bytes.TrimSpace(d.Since(start)); len(raw) <= maxThought {
-			w.raw = bytes.Clone(d.keep(raw))
+		if raw := bytes.TrimSpace(d.Since(start)); len(raw) <= maxReasoningItem {
+			w.raw = bytes.Clone(d.countReread(raw))
 		}
 	}
 	return w
 }
 
 // contents reads the parts of a message or of a reasoning item.
-func (d *decoder) contents(said *itemTexts) {
+func (d *decoder) contents(texts *itemTexts) {
 	for range d.objects {
 		kind, text := "", ""
 		for key := range d.Members {
@@ -158,11 +160,11 @@ func (d *decoder) contents(said *itemTexts) {
 		}
 		switch kind {
 		case "output_text":
-			said.text.WriteString(text)
+			texts.text.WriteString(text)
 		case "refusal":
-			said.refusal.WriteString(text)
+			texts.refusal.WriteString(text)
 		case "summary_text", "reasoning_text":
-			paragraph(&said.summary, text)
+			appendParagraph(&texts.summary, text)
 		}
 	}
 }
@@ -177,8 +179,8 @@ func Summary(item json.RawMessage) string {
 	return wellFormed(w.summary)
 }
 
-// paragraph appends a paragraph to a text.
-func paragraph(text *strings.Builder, more string) {
+// appendParagraph appends a paragraph to a text.
+func appendParagraph(text *strings.Builder, more string) {
 	if text.Len() > 0 && more != "" {
 		text.WriteString("\n\n")
 	}
@@ -190,19 +192,19 @@ func (x *exchange) decodeResponse() (*answer, error) {
 	d := decode(x.ctx, x.body)
 	w := d.response()
 	if err := d.End(); err != nil {
-		return nil, x.malformed("response", err)
+		return nil, x.malformedError("response", err)
 	}
 	return x.response(&w)
 }
 
-// response turns a response into an answer. Its call items are completed by settleItems.
+// response turns a response into an answer. Its call items are completed by setItems.
 func (x *exchange) response(w *responseWire) (*answer, error) {
 	switch {
 	case hasError(w.error):
-		return nil, x.hostError(200, append(append([]byte(`{"error":`), w.error...), '}'))
+		return nil, x.bodyError(append(append([]byte(`{"error":`), w.error...), '}'))
 	case w.status == "failed", w.status == "cancelled":
 		return nil, x.newError(CodeTruncated, "the host says that the response has "+w.status)
-	case !w.listed:
+	case !w.hasOutput:
 		return nil, x.newError(CodeEmpty, "the answer has no output")
 	}
 	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop, items: []Item{}}
@@ -213,18 +215,18 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 		}
 	}
 	var reasoning []json.RawMessage
-	var said itemTexts
+	var texts itemTexts
 	for i := range w.items {
 		switch item := &w.items[i]; item.kind {
 		case "message":
 			text := wellFormed(item.text)
-			said.text.WriteString(text)
-			said.refusal.WriteString(wellFormed(item.refusal))
+			texts.text.WriteString(text)
+			texts.refusal.WriteString(wellFormed(item.refusal))
 			if text != "" {
 				a.items = append(a.items, Item{Text: &ItemText{text, item.phase}})
 			}
 		case "reasoning":
-			paragraph(&said.summary, wellFormed(item.summary))
+			appendParagraph(&texts.summary, wellFormed(item.summary))
 			if item.raw != nil {
 				reasoning = append(reasoning, item.raw)
 				a.items = append(a.items, Item{Raw: item.raw})
@@ -234,19 +236,19 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 			a.items = append(a.items, Item{Call: &ToolCall{}})
 		}
 	}
-	a.text, a.refusal, a.reasoning = said.text.String(), said.refusal.String(), said.summary.String()
+	a.text, a.refusal, a.reasoning = texts.text.String(), texts.refusal.String(), texts.summary.String()
 	if len(reasoning) > 0 {
 		a.details, _ = jsonrpc.Marshal(reasoning) // JSON always marshals
 	}
 	return a, nil
 }
 
-// settleItems sets the items of a reply, with the settled calls. Calls that were dropped have no item.
-func settleItems(a *answer, r *Reply) {
+// setItems sets the items of a reply, with the reply's calls. Calls that were dropped have no item.
+func setItems(a *answer, r *Reply) {
 	if a.items == nil {
 		return
 	}
-	if a.cut {
+	if a.stopped {
 		r.Items = []Item{{Text: &ItemText{Text: r.Text}}}
 		return
 	}
@@ -254,10 +256,10 @@ func settleItems(a *answer, r *Reply) {
 	next := 0
 	for _, item := range a.items {
 		if item.Call != nil {
-			if next == len(a.settled) {
+			if next == len(a.replyCalls) {
 				continue
 			}
-			call := a.settled[next]
+			call := a.replyCalls[next]
 			if next++; call == nil {
 				continue
 			}
@@ -265,11 +267,12 @@ func settleItems(a *answer, r *Reply) {
 		}
 		r.Items = append(r.Items, item)
 	}
-	r.Items = withoutLastThoughts(r.Items)
+	r.Items = withoutTrailingReasoning(r.Items)
 }
 
-// withoutLastThoughts returns items without the reasoning at their end: the host refuses reasoning that nothing follows.
-func withoutLastThoughts(items []Item) []Item {
+// withoutTrailingReasoning returns items without the reasoning at their end: the host refuses
+// reasoning that nothing follows.
+func withoutTrailingReasoning(items []Item) []Item {
 	n := len(items)
 	for n > 0 && items[n-1].Raw != nil {
 		n--

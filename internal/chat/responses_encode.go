@@ -83,7 +83,7 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 	}
 	if c.profile.Developer {
 		set(d, "prompt_cache_key", cacheKey(r.CacheKey))
-		if rule.reasons || rule.none {
+		if rule.reasons || rule.effortNone {
 			d.fields["include"] = []string{"reasoning.encrypted_content"}
 		}
 	}
@@ -94,7 +94,7 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 		d.fields["text"] = map[string]any{"format": map[string]string{"type": "json_object"}}
 	}
 	later := map[string]responsesTool{}
-	if c.profile.Developer && rule.adds {
+	if c.profile.Developer && rule.addsTools {
 		for i := range r.Messages {
 			for _, name := range r.Messages[i].Tools {
 				later[name] = responsesTool{}
@@ -154,7 +154,7 @@ func (c *Client) responsesInput(d *draft, r *Request, later map[string]responses
 	system, rest := leadingSystem(r.Messages)
 	set(d, "instructions", strings.Join(system, "\n\n"))
 	leading := len(r.Messages) - len(rest)
-	d.follow(r.Messages[:leading])
+	d.extendConversation(r.Messages[:leading])
 	ids := newIDs(plainID)
 	var added []responsesTool
 	input := []any{}
@@ -164,7 +164,7 @@ func (c *Client) responsesInput(d *draft, r *Request, later map[string]responses
 			return fmt.Errorf("message %d: %w", leading+i, err)
 		}
 		input = append(input, items...)
-		d.follow(rest[i : i+1])
+		d.extendConversation(rest[i : i+1])
 		for _, name := range rest[i].Tools {
 			if tool := later[name]; tool.Name != "" {
 				added = append(added, tool)
@@ -219,9 +219,9 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) {
 	items := m.Items
 	if items == nil {
-		items = d.rebuilt(m)
+		items = d.reconstructItems(m)
 	}
-	for _, item := range withoutLastThoughts(items) {
+	for _, item := range withoutTrailingReasoning(items) {
 		switch {
 		case item.Raw != nil:
 			out = append(out, item.Raw)
@@ -242,8 +242,9 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 	return out, nil
 }
 
-// rebuilt returns the items of a message whose order is not known: remembered reasoning, then text, then calls.
-func (d *draft) rebuilt(m *Message) (items []Item) {
+// reconstructItems returns the items of a message whose order is not known: remembered reasoning,
+// then text, then calls.
+func (d *draft) reconstructItems(m *Message) (items []Item) {
 	details := m.Details
 	if details == nil && len(m.ToolCalls) > 0 {
 		details = d.recall(&m.ToolCalls[0]).details
@@ -269,7 +270,7 @@ func (d *draft) rebuilt(m *Message) (items []Item) {
 func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
 	for i := range parts {
 		p := &parts[i]
-		if err := c.profile.takes(p); err != nil {
+		if err := c.profile.checkPart(p); err != nil {
 			return nil, err
 		}
 		switch {

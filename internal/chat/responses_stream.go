@@ -10,77 +10,85 @@ import (
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
-// responseStream assembles the events of a stream.
+// responseStream assembles an answer from the events of the Responses API.
 type responseStream struct {
-	x      *exchange
-	draft  *draft
-	spoken spoken
-	thinks bool // a part of the reasoning has arrived
+	exchange     *exchange
+	draft        *draft
+	text         textStream
+	hasReasoning bool // some reasoning has arrived
 
 	items map[int]itemWire // the items that are done, by output_index
-	final *responseWire    // of the last event
+	final *responseWire    // the response in the last event
 }
 
 // assembleResponse reads a stream of the Responses API to its end.
 func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	s := &responseStream{x: x, draft: d, spoken: spoken{deltas: deltas, filter: newStopFilter(d.stops)}, items: map[int]itemWire{}}
+	s := &responseStream{exchange: x, draft: d, text: textStream{deltas: deltas, filter: newStopFilter(d.stops)}, items: map[int]itemWire{}}
 	events := x.events(src)
-	for s.final == nil && (!s.spoken.cut || d.toEnd) {
+	for !s.done() {
 		event, err := x.next(events)
+		if err != nil && s.text.stopped && events.AtEnd() {
+			break // after a stop sequence only the usage is missing
+		}
 		if err == nil {
-			err = s.event(event)
-		} else if s.spoken.cut && events.AtEnd() {
-			err, s.final = nil, &responseWire{} // only the usage is missing
+			err = s.handleEvent(event)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	x.ended = !s.spoken.cut || d.toEnd
+	x.replyComplete = !s.text.stopped || d.readToEnd
 	return s.finish()
 }
 
-// event takes one event of the stream. Kinds that are not here repeat what these have.
-func (s *responseStream) event(event sse.Event) error {
+// done reports whether no more events are needed. After a stop sequence they matter only for the
+// usage.
+func (s *responseStream) done() bool {
+	return s.final != nil || s.text.stopped && !s.draft.readToEnd
+}
+
+// handleEvent handles one event of the stream. It ignores other kinds: they only repeat content
+// that these have.
+func (s *responseStream) handleEvent(event sse.Event) error {
 	data := bytes.TrimSpace(event.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
 		return nil
 	}
-	d := decode(s.x.ctx, data)
+	d := decode(s.exchange.ctx, data)
 	if !d.opens('{') {
-		return s.x.newError(CodeMalformed, "an event of the stream is not an object")
+		return s.exchange.newError(CodeMalformed, "an event of the stream is not an object")
 	}
 	e := d.responseEvent()
 	if err := d.End(); err != nil {
-		return s.x.newError(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
+		return s.exchange.newError(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
 	}
 	switch e.kind {
 	case "response.output_text.delta":
-		return s.spoken.write(e.piece)
+		return s.text.write(e.delta)
 	case "response.reasoning_summary_part.added":
-		if s.thinks {
-			return s.spoken.deltas.reason("\n\n") // as in the whole reasoning
+		if s.hasReasoning {
+			return s.text.deltas.sendReasoning("\n\n") // as decodeResponse joins the parts
 		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		s.thinks = true
-		return s.spoken.deltas.reason(wellFormed(e.piece))
+		s.hasReasoning = true
+		return s.text.deltas.sendReasoning(wellFormed(e.delta))
 	case "response.output_item.done":
-		if _, known := s.items[e.place]; !known && len(s.items) == maxItems {
-			return s.x.newError(CodeMalformed, errManyItems.Error())
+		if _, known := s.items[e.index]; !known && len(s.items) == maxItems {
+			return s.exchange.newError(CodeMalformed, errManyItems.Error())
 		}
-		s.items[e.place] = e.item
+		s.items[e.index] = e.item
 	case "response.completed", "response.incomplete", "response.failed":
 		s.final = &e.response
 	case "error":
-		return s.x.hostError(200, data)
+		return s.exchange.bodyError(data)
 	}
 	return nil
 }
 
 // finish returns the answer. Its items are those in the last event, or else those that were done.
 func (s *responseStream) finish() (*answer, error) {
-	if s.spoken.cut {
-		a := &answer{text: s.spoken.text.String(), cut: true, cutOff: s.spoken.cutOff, items: []Item{}}
+	if s.text.stopped {
+		a := &answer{text: s.text.sent.String(), stopped: true, bytesAfterStop: s.text.bytesAfterStop, items: []Item{}}
 		if s.final != nil {
 			a.id, a.model, a.usage = s.final.id, s.final.model, s.final.usage
 		}
@@ -90,20 +98,20 @@ func (s *responseStream) finish() (*answer, error) {
 		for _, place := range slices.Sorted(maps.Keys(s.items)) {
 			s.final.items = append(s.final.items, s.items[place])
 		}
-		s.final.listed = true
+		s.final.hasOutput = true
 	}
-	a, err := s.x.response(s.final)
+	a, err := s.exchange.response(s.final)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.spoken.end(); err != nil {
+	if err := s.text.flush(); err != nil {
 		return nil, err
 	}
-	missing, ok := strings.CutPrefix(a.text, s.spoken.text.String())
+	// Some hosts send no deltas, or not all: the caller gets the rest, up to the stop sequence.
+	unsent, ok := strings.CutPrefix(a.text, s.text.sent.String())
 	a.cutAt(s.draft.stops)
-	if !ok {
+	if !ok { // the text contradicts the deltas, which the caller already has
 		return a, nil
 	}
-	// not every host sends pieces
-	return a, s.spoken.deltas.text(missing[:max(0, len(a.text)-s.spoken.text.Len())])
+	return a, s.text.deltas.sendText(unsent[:max(0, len(a.text)-s.text.sent.Len())])
 }

@@ -127,7 +127,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestResponsesRemembered gives a caller that keeps no items, as a server that samples, the thoughts back by the memory.
+// TestResponsesRemembered gives a caller that keeps no items, as a server that samples, the
+// thoughts back by the memory.
 func TestResponsesRemembered(t *testing.T) {
 	host := newHost(t, answering(response("completed", thoughtItem+","+callItem, "")))
 	c := host.client(t, openAI, nil)
@@ -287,7 +288,7 @@ func TestResponsesStop(t *testing.T) {
 	lines := append(events(textItem, callItem), completed("response.completed", response("completed", textItem+","+callItem, "")))
 	for _, toEnd := range []bool{false, true} {
 		r := astra(Tool{Name: "weather"})
-		r.Stop, r.ToEnd = []string{"me"}, toEnd
+		r.Stop, r.ReadToEnd = []string{"me"}, toEnd
 		text := ""
 		reply, err := newHost(t, streaming(lines...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { text += s; return nil }})
 		if err != nil || reply.Text != "Let " || text != "Let " || !reply.Stopped || len(reply.ToolCalls) > 0 || len(reply.Items) != 1 || (reply.Usage != nil) != toEnd {
@@ -348,9 +349,9 @@ func FuzzResponses(f *testing.F) {
 		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(t.Context(), chatCompletion)
 		defer x.close()
 		x.body = []byte(data)
-		d := &draft{names: namesOf(&Request{}), ids: map[string]bool{}}
+		d := &draft{names: newNames(&Request{}), ids: map[string]bool{}}
 		if a, err := x.decodeResponse(); err == nil {
-			if r, err := d.settle(x, a); err == nil && len(r.Text)+len(r.Reasoning) > 4*len(data) {
+			if r, err := d.newReply(x, a); err == nil && len(r.Text)+len(r.Reasoning) > 4*len(data) {
 				t.Errorf("%d bytes became %d", len(data), len(r.Text)+len(r.Reasoning))
 			}
 		}

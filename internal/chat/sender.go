@@ -74,7 +74,7 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
 	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
-		return fmt.Errorf("redirect to another origin refused: set the base URL to %s if you trust it", originOf(req.URL))
+		return fmt.Errorf("redirect to another origin refused: set the base URL to %s if you trust it", origin(req.URL))
 	case req.Method != via[0].Method:
 		return fmt.Errorf("redirect that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method)
 	case len(via) > maxRedirects:
@@ -83,33 +83,34 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // retrier counts the attempts of one request.
 type retrier struct {
 	*sender
-	api     string        // for errors
-	failed  int           // attempts
-	loading time.Duration // spent on waits for a host that loads the model
+	api         string        // the API's name, for errors
+	failures    int           // attempts
+	loadingWait time.Duration // sum of the waits for a host that loads the model
 }
 
-// wait waits before another attempt. It returns an error if there must not be one: the failure, or that of the context.
-// A host that is loading the model is asked beyond the number of retries, while the sum of the waits is at most maxLoading.
+// wait waits before another attempt. It returns an error if there must not be one: the failure, or
+// the error of the context. A host that is loading the model is asked beyond the number of retries,
+// while the sum of the waits is at most maxLoading.
 func (r *retrier) wait(ctx context.Context, failure *Error) error {
 	if r.retries == 0 || !failure.Retryable() || failure.RetryAfter > r.backoff.Max {
 		return failure
 	}
 	wait := backoff.Spread(failure.RetryAfter)
 	if wait == 0 {
-		wait = r.backoff.Delay(r.failed)
+		wait = r.backoff.Delay(r.failures)
 	}
-	if failure.loading() {
-		r.loading += wait
+	if failure.isLoading() {
+		r.loadingWait += wait
 	}
-	if r.failed >= r.retries && (!failure.loading() || r.loading > maxLoading) {
+	if r.failures >= r.retries && (!failure.isLoading() || r.loadingWait > maxLoading) {
 		return failure
 	}
-	r.failed++
+	r.failures++
 	if r.retrying != nil {
 		r.retrying(failure, wait)
 	}

@@ -10,23 +10,25 @@ import (
 // complete answer as bare JSON.
 type sideLines struct {
 	r       io.Reader
-	kept    []byte
-	within  bool // the next byte continues a line
+	lines   []byte
+	inLine  bool // the next byte continues a line
 	keeping bool // this line is kept
 }
 
+// Read reads from the stream and keeps the side lines among the bytes.
 func (s *sideLines) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	for rest := p[:n]; len(rest) > 0; {
-		if !s.within {
+		if !s.inLine {
 			s.keeping = !isField(rest[0])
 		}
 		end := bytes.IndexByte(rest, '\n') + 1
-		if s.within = end == 0; s.within {
+		s.inLine = end == 0
+		if s.inLine {
 			end = len(rest)
 		}
 		if s.keeping {
-			s.kept = append(s.kept, rest[:end]...)
+			s.lines = append(s.lines, rest[:end]...)
 		}
 		rest = rest[end:]
 	}
@@ -39,8 +41,8 @@ func isField(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ':' || c == '\r' || c == '\n'
 }
 
-// failed reports whether the lines are an object with an error.
-func (s *sideLines) failed(ctx context.Context) bool {
-	w, err := decode(ctx, s.kept).reply()
+// hasError reports whether the lines are an object with an error.
+func (s *sideLines) hasError(ctx context.Context) bool {
+	w, err := decode(ctx, s.lines).reply()
 	return err == nil && hasError(w.error)
 }

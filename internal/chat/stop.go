@@ -17,22 +17,22 @@ func cutAtStop(text string, stops []string) (string, bool) {
 	return text[:at], true
 }
 
-// stopFilter does the same to a text in pieces. It holds back what may be the beginning of a stop sequence.
+// stopFilter does the same to a text in pieces. It holds back text that may begin a stop sequence.
 type stopFilter struct {
-	stops []followedStop
+	stops []stopMatcher
 	held  string
 }
 
 func newStopFilter(stops []string) stopFilter {
 	var f stopFilter
 	for _, s := range stops {
-		f.stops = append(f.stops, followStop(s))
+		f.stops = append(f.stops, newStopMatcher(s))
 	}
 	return f
 }
 
-// write takes a piece and returns the text that no stop sequence can begin in. After a stop sequence the caller must
-// not write more.
+// write adds a piece and returns the text in which no stop sequence can begin. The caller must not
+// write more after a stop sequence.
 func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	if len(f.stops) == 0 {
 		return piece, false
@@ -53,44 +53,44 @@ func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	}
 	hold := 0
 	for i := range f.stops {
-		hold = max(hold, f.stops[i].at)
+		hold = max(hold, f.stops[i].matched)
 	}
 	f.held = text[len(text)-hold:]
 	return text[:len(text)-hold], false
 }
 
-// flush returns the held back text at the end of the text.
+// flush returns the text that was held back, at the end of the text.
 func (f *stopFilter) flush() string {
 	held := f.held
 	f.held = ""
 	return held
 }
 
-// followedStop looks for a stop sequence byte by byte, in linear time, as Knuth,
+// stopMatcher looks for a stop sequence byte by byte, in linear time, as Knuth,
 // Morris and Pratt do.
-type followedStop struct {
-	word string
-	at   int   // length of the longest beginning of word at the end of the text
-	back []int // back[i] is that length for word[:i+1], shorter than i+1
+type stopMatcher struct {
+	word     string
+	matched  int   // length of the longest beginning of word that is at the end of the text
+	fallback []int // fallback[i] is this length for the text word[:i+1], shorter than i+1
 }
 
-func followStop(word string) followedStop {
-	s := followedStop{word: word, back: make([]int, len(word))}
+func newStopMatcher(word string) stopMatcher {
+	s := stopMatcher{word: word, fallback: make([]int, len(word))}
 	for i := 1; i < len(word); i++ {
 		s.next(word[i])
-		s.back[i] = s.at
+		s.fallback[i] = s.matched
 	}
-	s.at = 0
+	s.matched = 0
 	return s
 }
 
-// next takes a byte of the text, and reports whether it completes the sequence.
-func (s *followedStop) next(c byte) bool {
-	for s.at > 0 && s.word[s.at] != c {
-		s.at = s.back[s.at-1]
+// next reads a byte of the text and returns true if it completes the sequence.
+func (s *stopMatcher) next(c byte) bool {
+	for s.matched > 0 && s.word[s.matched] != c {
+		s.matched = s.fallback[s.matched-1]
 	}
-	if s.word[s.at] == c {
-		s.at++
+	if s.word[s.matched] == c {
+		s.matched++
 	}
-	return s.at == len(s.word)
+	return s.matched == len(s.word)
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
-// Deltas has callbacks for the pieces of a reply as they arrive. They run one at a time, on the caller's goroutine,
+// Deltas holds callbacks for the pieces of a reply as they arrive. They run one at a time, on the caller's goroutine,
 // and get no tool calls. Their error ends the stream and is the error of the call. Either may be nil.
 type Deltas struct {
 	Text      func(piece string) error
 	Reasoning func(piece string) error
 }
 
-func (d *Deltas) text(piece string) error {
+func (d *Deltas) sendText(piece string) error {
 	if d == nil || d.Text == nil || piece == "" {
 		return nil
 	}
 	return callbackError(d.Text(piece))
 }
 
-func (d *Deltas) reason(piece string) error {
+func (d *Deltas) sendReasoning(piece string) error {
 	if d == nil || d.Reasoning == nil || piece == "" {
 		return nil
 	}
@@ -44,189 +44,191 @@ func callbackError(err error) error {
 	return &Stopped{err}
 }
 
-// spoken is the text of a stream, which it passes to the caller as it arrives, up to a stop sequence.
-type spoken struct {
-	deltas *Deltas
-	pieces wellFormedPieces
-	filter stopFilter
-	text   strings.Builder
-	cut    bool // the text ended at a stop sequence
-	cutOff int  // bytes after it
+// textStream passes the text of a stream to the caller as it arrives, up to a stop sequence.
+type textStream struct {
+	deltas         *Deltas
+	pieces         wellFormedPieces
+	filter         stopFilter
+	sent           strings.Builder
+	stopped        bool // the text ended at a stop sequence
+	bytesAfterStop int
 }
 
-// write takes a piece of the text.
-func (s *spoken) write(piece string) error {
-	if s.cut {
-		s.cutOff += len(piece)
+// write handles a piece of the text.
+func (s *textStream) write(piece string) error {
+	if s.stopped {
+		s.bytesAfterStop += len(piece)
 		return nil
 	}
-	return s.filtered(s.pieces.write(piece))
+	return s.writeWellFormed(s.pieces.write(piece))
 }
 
-func (s *spoken) filtered(piece string) error {
+// writeWellFormed passes text up to a stop sequence to the caller. Text that may begin a stop
+// sequence waits in the filter.
+func (s *textStream) writeWellFormed(piece string) error {
 	came := len(s.filter.held) + len(piece)
 	text, stopped := s.filter.write(piece)
 	if stopped {
-		s.cut, s.cutOff = true, came-len(text)
+		s.stopped, s.bytesAfterStop = true, came-len(text)
 	}
-	return s.say(text)
+	return s.send(text)
 }
 
-func (s *spoken) say(text string) error {
-	s.text.WriteString(text)
-	return s.deltas.text(text)
+func (s *textStream) send(text string) error {
+	s.sent.WriteString(text)
+	return s.deltas.sendText(text)
 }
 
-// end takes what was held back.
-func (s *spoken) end() error {
-	if s.cut {
+// flush handles the text that was held back, at the end of the stream.
+func (s *textStream) flush() error {
+	if s.stopped {
 		return nil
 	}
-	if err := s.filtered(s.pieces.flush()); err != nil || s.cut {
+	if err := s.writeWellFormed(s.pieces.flush()); err != nil || s.stopped {
 		return err
 	}
-	return s.say(s.filter.flush())
+	return s.send(s.filter.flush())
 }
 
-// assembler assembles the events of a stream.
-type assembler struct {
-	x      *exchange
-	draft  *draft
-	side   *sideLines
-	spoken spoken
+// chatStream assembles an answer from the chunks of Chat Completions.
+type chatStream struct {
+	exchange *exchange
+	draft    *draft
+	side     *sideLines
+	text     textStream
 
-	answer    answer
-	thoughts  wellFormedPieces
-	reasoning strings.Builder
-	details   streamedDetails
-	refusal   strings.Builder
-	calls     streamedCalls
-	begun     bool // a chunk has arrived
-	hasDelta  bool // a delta had content
-	done      bool // the stream is complete
+	answer          answer
+	reasoningPieces wellFormedPieces
+	reasoning       strings.Builder
+	details         streamedDetails
+	refusal         strings.Builder
+	calls           streamedCalls
+	begun           bool // a chunk has arrived
+	hasDelta        bool // a delta had content
+	done            bool // the stream is complete
 }
 
 // assemble reads a stream to its end.
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	side := &sideLines{r: x.bounded(src)}
-	a := &assembler{
-		x: x, draft: d, side: side, spoken: spoken{deltas: deltas, filter: newStopFilter(d.stops)},
+	side := &sideLines{r: x.limitReader(src)}
+	a := &chatStream{
+		exchange: x, draft: d, side: side, text: textStream{deltas: deltas, filter: newStopFilter(d.stops)},
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
 	}
 	events := sse.NewReader(side, int(x.maxReply))
 	for !a.done {
 		ev, err := events.Next()
 		if err == nil {
-			err = a.event(ev)
+			err = a.handleEvent(ev)
 		} else {
-			err = a.end(err)
+			err = a.handleEnd(err)
 		}
 		switch {
-		case err != nil && a.spoken.cut:
+		case err != nil && a.text.stopped:
 			a.done = true // only the usage is missing
 		case err == errNoStream:
-			x.body = side.kept
-			return x.whole(d, deltas, x.decodeReply)
+			x.body = side.lines
+			return x.readWhole(d, deltas, x.decodeReply)
 		case err != nil:
 			return nil, err
 		}
 	}
-	x.ended = !a.spoken.cut || d.toEnd
+	x.replyComplete = !a.text.stopped || d.readToEnd
 	return a.finish()
 }
 
 // errNoStream means that the answer came in one piece instead of a stream.
 var errNoStream = errors.New("an answer in one piece")
 
-// end returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
-func (a *assembler) end(err error) error {
-	ended := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+// handleEnd returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
+func (a *chatStream) handleEnd(err error) error {
+	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
 	case isTooLarge(err):
-		return a.x.tooLarge()
-	case a.answer.finish != "" && (ended || a.x.ctx.Err() == nil):
+		return a.exchange.tooLarge()
+	case a.answer.finish != "" && (streamEnded || a.exchange.ctx.Err() == nil):
 		a.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
 		return nil
-	case ended && !a.begun && json.Valid(a.side.kept):
+	case streamEnded && !a.begun && json.Valid(a.side.lines):
 		return errNoStream
-	case a.side.failed(a.x.ctx):
-		return a.x.hostError(200, a.side.kept)
+	case a.side.hasError(a.exchange.ctx):
+		return a.exchange.bodyError(a.side.lines)
 	case err == nil && a.begun: // some hosts give no reason to stop
 		a.done = true
 		return nil
 	case err == nil, err == io.EOF:
-		return a.x.newError(CodeTruncated, "the stream ended before the model did")
+		return a.exchange.newError(CodeTruncated, "the stream ended before the model did")
 	}
-	return a.x.wrapError(CodeTruncated, err)
+	return a.exchange.wrapError(CodeTruncated, err)
 }
 
-// event takes one event of the stream.
-func (a *assembler) event(ev sse.Event) error {
+// handleEvent handles one event of the stream.
+func (a *chatStream) handleEvent(ev sse.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	switch {
 	case ev.Type == "error":
-		return a.x.hostError(200, data)
+		return a.exchange.bodyError(data)
 	case string(data) == "[DONE]":
-		return a.end(nil)
+		return a.handleEnd(nil)
 	case len(data) == 0:
 		return nil
 	}
-	w, err := decode(a.x.ctx, data).reply()
+	w, err := decode(a.exchange.ctx, data).reply()
 	if err != nil {
-		return a.x.newError(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
+		return a.exchange.newError(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
 	}
 	if hasError(w.error) {
-		return a.x.hostError(200, data)
+		return a.exchange.bodyError(data)
 	}
 	a.begun = true
-	a.head(&w.replyHead)
+	a.addHead(&w.replyHead)
 	if w.choice == nil {
 		return nil // usage, or Azure's verdict on the prompt
 	}
 	if hasError(w.choice.error) {
-		return a.x.hostError(200, w.choice.error)
+		return a.exchange.bodyError(w.choice.error)
 	}
-	return a.choice(w.choice)
+	return a.addChoice(w.choice)
 }
 
-// head takes the fields that any chunk may have.
-func (a *assembler) head(w *replyHead) {
+// addHead adds the members that any chunk may have.
+func (a *chatStream) addHead(w *replyHead) {
 	a.answer.id, a.answer.model = cmp.Or(w.id, a.answer.id), cmp.Or(w.model, a.answer.model)
 	if w.usage != nil {
 		a.answer.usage = w.usage
 	}
 }
 
-// choice takes a piece of the answer.
-func (a *assembler) choice(choice *choiceWire) error {
-	m := a.piece(choice)
-	if a.spoken.cut {
-		a.spoken.cutOff += m.size()
+// addChoice adds a piece of the answer.
+func (a *chatStream) addChoice(choice *choiceWire) error {
+	m := a.newContent(choice)
+	if a.text.stopped {
+		a.text.bytesAfterStop += m.size()
 		return nil
 	}
 	a.details.add(m.details)
-	if err := a.think(a.thoughts.write(m.reasoning)); err != nil {
+	if err := a.addReasoning(a.reasoningPieces.write(m.reasoning)); err != nil {
 		return err
 	}
 	a.refusal.WriteString(m.refusal)
-	if err := a.spoken.write(m.content); err != nil || a.spoken.cut {
-		a.done = a.spoken.cut && !a.draft.toEnd
+	if err := a.text.write(m.content); err != nil || a.text.stopped {
+		a.done = a.text.stopped && !a.draft.readToEnd
 		return err
 	}
 	for i := range m.calls {
 		if err := a.calls.add(&m.calls[i]); err != nil {
-			return a.x.newError(CodeMalformed, err.Error())
+			return a.exchange.newError(CodeMalformed, err.Error())
 		}
 	}
 	if choice.finish != "" {
-		a.answer.finish, a.answer.stopWord = choice.finish, choice.stopReason
+		a.answer.finish, a.answer.stopSequence = choice.finish, choice.stopReason
 	}
 	return nil
 }
 
-// piece returns what a chunk adds to the answer: its delta, or its message if it has no delta. Some hosts repeat the
-// complete message at the end.
-func (a *assembler) piece(choice *choiceWire) *messageWire {
+// newContent returns the content that a chunk adds to the answer: its delta, or its message if it
+// has no delta. Some hosts repeat the complete message at the end.
+func (a *chatStream) newContent(choice *choiceWire) *messageWire {
 	m := &choice.message
 	switch {
 	case !choice.delta.empty():
@@ -236,8 +238,8 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 		return m
 	}
 	rest := &messageWire{}
-	if text, ok := strings.CutPrefix(wellFormed(m.content), a.spoken.text.String()); ok {
-		if text, ok = strings.CutPrefix(text, a.spoken.filter.held); ok {
+	if text, ok := strings.CutPrefix(wellFormed(m.content), a.text.sent.String()); ok {
+		if text, ok = strings.CutPrefix(text, a.text.filter.held); ok {
 			rest.content = text
 		}
 	}
@@ -256,22 +258,22 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 	return rest
 }
 
-// think adds to the reasoning and passes it to the caller.
-func (a *assembler) think(thought string) error {
+// addReasoning adds to the reasoning and passes it to the caller.
+func (a *chatStream) addReasoning(thought string) error {
 	a.reasoning.WriteString(thought)
-	return a.spoken.deltas.reason(thought)
+	return a.text.deltas.sendReasoning(thought)
 }
 
 // finish completes the answer.
-func (a *assembler) finish() (*answer, error) {
-	if err := a.spoken.end(); err != nil {
+func (a *chatStream) finish() (*answer, error) {
+	if err := a.text.flush(); err != nil {
 		return nil, err
 	}
-	if err := a.think(a.thoughts.flush()); err != nil {
+	if err := a.addReasoning(a.reasoningPieces.flush()); err != nil {
 		return nil, err
 	}
-	a.answer.text, a.answer.cut, a.answer.cutOff = a.spoken.text.String(), a.spoken.cut, a.spoken.cutOff
+	a.answer.text, a.answer.stopped, a.answer.bytesAfterStop = a.text.sent.String(), a.text.stopped, a.text.bytesAfterStop
 	a.answer.reasoning, a.answer.refusal = a.reasoning.String(), wellFormed(a.refusal.String())
-	a.answer.details, a.answer.calls = a.details.list(), a.calls.answer()
+	a.answer.details, a.answer.calls = a.details.list(), a.calls.list()
 	return &a.answer, nil
 }

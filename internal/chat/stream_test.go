@@ -139,7 +139,7 @@ func TestStreamedCallsAreBounded(t *testing.T) {
 		{"the name of a tool call is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n)} }},
 		{"the name of a tool call is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n%2)} }},
 	} {
-		calls := streamedCalls{names: namesOf(&Request{}), byIndex: map[int]*streamedCall{}}
+		calls := streamedCalls{names: newNames(&Request{}), byIndex: map[int]*streamedCall{}}
 		var err error
 		for n := 0; err == nil && n < 1000; n++ {
 			err = calls.add(test.delta(n))

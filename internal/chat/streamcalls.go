@@ -20,8 +20,8 @@ type streamedCall struct {
 	repeated  bool // so far it only repeats the name of the call before
 }
 
-// add takes a piece of a call. The id and the name come first; some hosts repeat them. Its errors are those of a reply that
-// exceeds maxCalls or maxCallName.
+// add adds a piece of a call. The id and the name come first; some hosts repeat them. It returns an
+// error for a reply that exceeds maxCalls or maxCallName.
 func (s *streamedCalls) add(delta *toolCallWire) error {
 	name := delta.name
 	call := s.find(delta)
@@ -29,7 +29,7 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 		if len(s.calls) == maxCalls {
 			return errManyCalls
 		}
-		call = &streamedCall{repeated: s.repeats(delta)}
+		call = &streamedCall{repeated: s.mayRepeat(delta)}
 		s.calls = append(s.calls, call)
 		if delta.index != nil {
 			s.byIndex[*delta.index] = call
@@ -40,9 +40,9 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 	}
 	switch {
 	case name == "" || name == call.name:
-	case call.name == "", s.grown(call.name, name):
+	case call.name == "", s.isFullName(call.name, name):
 		call.name = name
-	case !call.begun():
+	case !call.hasArguments():
 		if call.name += name; len(call.name) > maxCallName {
 			return errLongName
 		}
@@ -52,7 +52,7 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 	}
 	call.arguments.WriteString(delta.arguments)
 	call.object.write(delta.arguments)
-	call.repeated = call.repeated && !call.begun()
+	call.repeated = call.repeated && !call.hasArguments()
 	return nil
 }
 
@@ -67,14 +67,14 @@ func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 		return nil
 	case name == "", id != "" && id == call.id:
 		return call
-	case call.begun(): // the name is repeated, or another call begins
+	case call.hasArguments(): // the name is repeated, or another call begins
 		if name == call.name && !call.object.closed {
 			return call
 		}
 		return nil
 	case delta.index == nil, id != "" && call.id != "": // after a call without arguments
 		return nil
-	case name == call.name, s.continues(call.name, name):
+	case name == call.name, s.mayContinue(call.name, name):
 		return call
 	}
 	return nil
@@ -96,18 +96,18 @@ func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 	return s.calls[len(s.calls)-1]
 }
 
-// repeats reports whether a piece may repeat the name of the call at its index.
-func (s *streamedCalls) repeats(delta *toolCallWire) bool {
+// mayRepeat reports whether a piece may repeat the name of the call at its index.
+func (s *streamedCalls) mayRepeat(delta *toolCallWire) bool {
 	call := s.candidate(delta)
-	return call != nil && call.begun() && delta.id == "" && delta.name == call.name
+	return call != nil && call.hasArguments() && delta.id == "" && delta.name == call.name
 }
 
-// continues reports whether a piece may continue a name: a tool's name begins with both, or neither is a tool's name.
-func (s *streamedCalls) continues(name, piece string) bool {
+// mayContinue reports whether a piece may continue a name: a tool's name begins with both, or neither is a tool's name.
+func (s *streamedCalls) mayContinue(name, piece string) bool {
 	if len(name)+len(piece) > maxCallName {
 		return false
 	}
-	if s.grown(name, piece) || !s.known(name) && !s.known(piece) {
+	if s.isFullName(name, piece) || !s.isTool(name) && !s.isTool(piece) {
 		return true
 	}
 	for known := range s.names.in {
@@ -118,15 +118,15 @@ func (s *streamedCalls) continues(name, piece string) bool {
 	return false
 }
 
-// grown reports whether longer is a tool's name and name only its beginning.
-func (s *streamedCalls) grown(name, longer string) bool {
-	return strings.HasPrefix(longer, name) && !s.known(name) && s.known(longer)
+// isFullName reports whether longer is a tool's name, and name is only its beginning.
+func (s *streamedCalls) isFullName(name, longer string) bool {
+	return strings.HasPrefix(longer, name) && !s.isTool(name) && s.isTool(longer)
 }
 
-func (s *streamedCalls) known(name string) bool { return s.names.in[name] != "" }
+func (s *streamedCalls) isTool(name string) bool { return s.names.in[name] != "" }
 
-// answer returns the calls.
-func (s *streamedCalls) answer() []answerCall {
+// list returns the calls, without those that only repeat a name.
+func (s *streamedCalls) list() []answerCall {
 	var out []answerCall
 	for _, call := range s.calls {
 		if !call.repeated {
@@ -138,8 +138,8 @@ func (s *streamedCalls) answer() []answerCall {
 	return out
 }
 
-// begun reports whether a part of the arguments has arrived.
-func (c *streamedCall) begun() bool { return c.arguments.Len() > 0 }
+// hasArguments reports whether a part of the arguments has arrived.
+func (c *streamedCall) hasArguments() bool { return c.arguments.Len() > 0 }
 
 // jsonObject follows a JSON object in pieces.
 type jsonObject struct {
@@ -149,7 +149,7 @@ type jsonObject struct {
 	closed   bool // the object is complete
 }
 
-// write takes the next piece.
+// write reads the next piece.
 func (o *jsonObject) write(piece string) {
 	for i := range len(piece) {
 		c := piece[i]

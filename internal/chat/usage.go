@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// Usage has the host's counts of tokens. A count is 0 if it is missing or cannot be true.
+// Usage holds the host's counts of tokens. A count is 0 if it is missing or cannot be true.
 type Usage struct {
 	Prompt     int
-	Completion int // with reasoning
+	Completion int // reasoning included
 	Total      int // both, or the host's only count
-	Reasoning  int // of Completion
-	Cached     int // of Prompt, read from the host's cache
-	CacheWrite int // of Prompt, written to the cache
+	Reasoning  int // part of Completion
+	Cached     int // part of Prompt that was read from the host's cache
+	CacheWrite int // part of Prompt that was written to the cache
 }
 
 const (
@@ -24,7 +24,7 @@ type usageWire struct {
 	prompt, completion, total int
 	reasoning                 int
 	cached, written           int
-	beside                    int // tokens of the cache that Anthropic counts beside the prompt
+	besidePrompt              int // tokens of the cache that Anthropic counts beside the prompt
 }
 
 // decodeUsage returns a host's counts, nil if none can be true.
@@ -38,14 +38,15 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	}
 	u := &Usage{Prompt: w.prompt, Completion: w.completion, Total: w.total}
 	switch rest := u.Total - u.Prompt - u.Completion; {
-	case u.Prompt > 0 && rest > 0 && (rest == w.beside || rest == w.cached):
+	case u.Prompt > 0 && rest > 0 && (rest == w.besidePrompt || rest == w.cached):
 		u.Prompt += rest // the host counts cached tokens beside the prompt
 	case u.Prompt > 0: // Gemini and xAI count reasoning only in the total
 		u.Completion = max(u.Completion, u.Total-u.Prompt)
 	case u.Completion > 0:
 		u.Prompt = max(0, u.Total-u.Completion)
 	}
-	if u.Total = max(u.Total, u.Prompt+u.Completion); u.Total == 0 {
+	u.Total = max(u.Total, u.Prompt+u.Completion)
+	if u.Total == 0 {
 		return nil
 	}
 	u.Cached, u.Reasoning = min(w.cached, u.Prompt), min(w.reasoning, u.Completion)
@@ -56,7 +57,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 // usage reads the counts, which hosts name differently.
 func (d *decoder) usage() (w usageWire, err error) {
 	set := func(n *int) {
-		if count := countOf(d.Raw()); count > 0 && count <= maxCount {
+		if count := decodeCount(d.Raw()); count > 0 && count <= maxCount {
 			*n = int(count)
 		}
 	}
@@ -81,10 +82,10 @@ func (d *decoder) usage() (w usageWire, err error) {
 			}
 		case "cache_creation_input_tokens":
 			set(&w.written)
-			w.beside += w.written
+			w.besidePrompt += w.written
 		case "cache_read_input_tokens":
 			set(&w.cached)
-			w.beside += w.cached
+			w.besidePrompt += w.cached
 		}
 	}
 	return w, d.End()

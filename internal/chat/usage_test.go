@@ -65,7 +65,7 @@ func TestSize(t *testing.T) {
 		whole := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":%s,"finish_reason":%q}],%s}`, tt.message, tt.finish, usage)))
 		streamed := newHost(t, streaming(chunk(tt.message, ""), chunk(`{}`, tt.finish), `data: {"choices":[],`+usage+`}`))
 		r := hello()
-		r.Stop, r.ToEnd = []string{"###"}, true
+		r.Stop, r.ReadToEnd = []string{"###"}, true
 		one, err := whole.client(t, openAI, nil).Complete(t.Context(), r)
 		check.Must(t, err)
 		other, err := streamed.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
@@ -103,7 +103,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 	for _, tt := range tests {
 		h := newHost(t, streaming(append(start, tt.rest...)...))
 		r := hello()
-		r.Stop, r.ToEnd = []string{"###"}, tt.toEnd
+		r.Stop, r.ReadToEnd = []string{"###"}, tt.toEnd
 		var pieces string
 		got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }})
 		check.Must(t, err)

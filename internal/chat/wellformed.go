@@ -23,7 +23,7 @@ func unquote(data []byte) string {
 			return string(out)
 		}
 		if after[0] != 'u' {
-			out, rest = append(out, unescaped(after[0])), after[1:]
+			out, rest = append(out, unescape(after[0])), after[1:]
 			continue
 		}
 		r := hexRune(after[1:])
@@ -42,7 +42,8 @@ func unquote(data []byte) string {
 	}
 }
 
-func unescaped(c byte) byte {
+// unescape returns the character of a two-character escape.
+func unescape(c byte) byte {
 	switch c {
 	case 'b':
 		return '\b'
@@ -95,6 +96,7 @@ func wellFormed(s string) string {
 // is held back.
 type wellFormedPieces struct{ held string }
 
+// write adds a piece and returns the text that is complete.
 func (p *wellFormedPieces) write(piece string) string {
 	if p.held == "" && utf8.ValidString(piece) {
 		return piece

@@ -21,7 +21,7 @@ func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
 	return &Wire{sender: newSender(next, o), api: api}
 }
 
-// Answer takes the answer to one attempt. The data is valid until the method returns. An error ends the attempt:
+// Answer reads the answer to one attempt. The data is valid until the method returns. An error ends the attempt:
 // a [*Reported] is the host's failure, a [*Stopped] the caller's error, and any other says why the data is malformed.
 type Answer interface {
 	Whole(body []byte) error                               // an answer in one piece
@@ -75,28 +75,28 @@ func (x *exchange) post(url string, header http.Header, body []byte, answer Answ
 		return err
 	}
 	if x.stream == nil {
-		return x.read(answer.Whole(x.body))
+		return x.answerError(answer.Whole(x.body))
 	}
-	events := x.events(x.watched())
-	for !x.ended {
+	events := x.events(x.newWatchedReader())
+	for !x.replyComplete {
 		event, err := x.next(events)
 		if err != nil {
 			return err
 		}
-		if x.ended, err = answer.Event(event.Type, event.Data); err != nil {
-			return x.read(err)
+		if x.replyComplete, err = answer.Event(event.Type, event.Data); err != nil {
+			return x.answerError(err)
 		}
 	}
 	return nil
 }
 
-// read converts the error of an [Answer].
-func (x *exchange) read(err error) error {
+// answerError returns the error of the exchange for the error of an [Answer].
+func (x *exchange) answerError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if reported, ok := errors.AsType[*Reported](err); ok {
-		return x.hostError(http.StatusOK, reported.Body)
+		return x.bodyError(reported.Body)
 	}
 	if _, ok := errors.AsType[*Stopped](err); ok {
 		return err
