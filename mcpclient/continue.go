@@ -97,7 +97,7 @@ func continued(r *mcp.InputRequired, method string, answers map[string]any, opts
 		next.answers = jsonrpc.AppendMember(next.answers, "inputResponses", raw)
 	}
 	if r.State != nil {
-		state, err := jsonrpc.Compact(r.State)
+		state, err := jsonrpc.OneLine(r.State)
 		if err != nil {
 			return nil, nil, fmt.Errorf("InputRequired.State: %w", err)
 		}

@@ -216,7 +216,7 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 		if _, err := metakey.Check(key); err != nil {
 			return nil, fmt.Errorf("%s: key %q: %w", who, excerpt.Cut(key), err)
 		}
-		compact, err := jsonrpc.Compact(value)
+		compact, err := jsonrpc.OneLine(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: value of %q: %w", who, key, err)
 		}

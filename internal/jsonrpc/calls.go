@@ -13,7 +13,7 @@ type Calls struct {
 	last   int64
 	single *Call           // the first waiting call; often the only one
 	others map[int64]*Call // further waiting calls; nil until there are some
-	listed []*Call         // all waiting calls; nil if the list is out of date
+	list   []*Call         // all waiting calls; nil if the list is out of date
 	err    error           // set once the table is closed
 }
 
@@ -25,7 +25,7 @@ type Call struct {
 	Value any
 
 	mu       sync.Mutex
-	wake     chan struct{} // has a token if there is news; nil before Wait
+	wake     chan struct{} // holds a token if there is news; nil before Wait
 	notes    []json.RawMessage
 	maxNotes int
 	done     bool
@@ -49,7 +49,7 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 		return t.err
 	}
 	t.last++
-	c.ID, t.listed = t.last, nil
+	c.ID, t.list = t.last, nil
 	if t.single == nil {
 		t.single = c
 		return nil
@@ -84,10 +84,10 @@ func (t *Calls) Started(id int64) bool {
 func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.listed == nil {
-		t.listed = t.allLocked()
+	if t.list == nil {
+		t.list = t.allLocked()
 	}
-	return t.listed
+	return t.list
 }
 
 func (t *Calls) allLocked() []*Call {
@@ -101,18 +101,18 @@ func (t *Calls) allLocked() []*Call {
 	return all
 }
 
-// Resolve gives a call its response and reports whether it still waited.
+// Resolve gives a call its response. It returns false if the call does not wait any more.
 func (t *Calls) Resolve(id int64, r Response) bool {
-	c, ok := t.take(id)
+	c, ok := t.remove(id)
 	if ok {
 		c.finish(r, nil)
 	}
 	return ok
 }
 
-// Fail ends a call with an error and reports whether it still waited.
+// Fail ends a call with an error. It returns false if the call does not wait any more.
 func (t *Calls) Fail(id int64, err error) bool {
-	c, ok := t.take(id)
+	c, ok := t.remove(id)
 	if ok {
 		c.finish(Response{}, err)
 	}
@@ -121,22 +121,23 @@ func (t *Calls) Fail(id int64, err error) bool {
 
 // Forget removes a call: a later response finds nothing.
 func (t *Calls) Forget(c *Call) {
-	if !c.over() { // otherwise it was removed when it ended
-		t.take(c.ID)
+	if !c.isDone() { // otherwise it was removed when it ended
+		t.remove(c.ID)
 	}
 }
 
-func (t *Calls) take(id int64) (*Call, bool) {
+// remove removes a waiting call from the table and returns it.
+func (t *Calls) remove(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.single; c != nil && c.ID == id {
-		t.single, t.listed = nil, nil
+		t.single, t.list = nil, nil
 		return c, true
 	}
 	c, ok := t.others[id]
 	if ok {
 		delete(t.others, id)
-		t.listed = nil
+		t.list = nil
 	}
 	return c, ok
 }
@@ -148,7 +149,7 @@ func (t *Calls) Close(err error) {
 		t.err = err
 	}
 	pending := t.allLocked()
-	t.single, t.others, t.listed = nil, nil, nil
+	t.single, t.others, t.list = nil, nil, nil
 	t.mu.Unlock()
 	for _, c := range pending {
 		c.finish(Response{}, err)
@@ -162,7 +163,7 @@ func (c *Call) finish(r Response, err error) {
 	c.signalLocked()
 }
 
-func (c *Call) over() bool {
+func (c *Call) isDone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.done
@@ -198,7 +199,7 @@ func (c *Call) waker() <-chan struct{} {
 	return c.wake
 }
 
-// Wait waits for the response and returns it, or the error of Fail or Close, or the context's. It
+// Wait waits for the response and returns it, or the error of Fail, of Close or of the context. It
 // calls note with each note before that, on this goroutine.
 func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, error) {
 	for wake := c.waker(); ; {

@@ -93,7 +93,8 @@ func (d *Decoder) Raw() []byte {
 	}
 	d.s.space()
 	start := d.s.pos
-	if d.err = d.s.value(); d.err != nil {
+	d.err = d.s.value()
+	if d.err != nil {
 		return nil
 	}
 	return d.Since(start)
@@ -112,7 +113,7 @@ func (d *Decoder) Members(yield func(key []byte) bool) {
 		if !yield(key) {
 			d.Fail(errStopped)
 		}
-		return d.passed(start)
+		return d.skipUnread(start)
 	})
 	d.Fail(err)
 }
@@ -135,7 +136,7 @@ func (d *Decoder) Elements(yield func(i int) bool) {
 			d.Fail(errStopped)
 		}
 		i++
-		return d.passed(start)
+		return d.skipUnread(start)
 	})
 	d.Fail(err)
 }
@@ -143,8 +144,8 @@ func (d *Decoder) Elements(yield func(i int) bool) {
 // errStopped marks a loop that its body left.
 var errStopped = errors.New("not read to the end")
 
-// passed skips the value at start unless it was read.
-func (d *Decoder) passed(start int) error {
+// skipUnread skips the value at start unless it was read.
+func (d *Decoder) skipUnread(start int) error {
 	if d.err == nil && d.s.pos == start {
 		return d.s.value()
 	}

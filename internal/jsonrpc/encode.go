@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw messages too.
+// Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw messages, too.
 func Marshal(v any) ([]byte, error) { return AppendValue(nil, v) }
 
-// AppendValue appends v like [Marshal], on one line.
+// AppendValue appends the encoding of v: see [Marshal].
 func AppendValue(b []byte, v any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
-	defer e.free()
+	defer e.release()
 	if err := e.json.Encode(v); err != nil {
 		return b, err
 	}
@@ -32,7 +33,7 @@ func validUTF8(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// encoder is an encoder and its buffer.
+// encoder is a reusable json.Encoder with the buffer that it writes to.
 type encoder struct {
 	buf  bytes.Buffer
 	json *json.Encoder
@@ -45,18 +46,20 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// keptBuffer bounds a buffer that is kept for the next value, in bytes.
-const keptBuffer = 64 << 10
+// maxPooledBuffer is the capacity in bytes above which a buffer does not return to the pool.
+const maxPooledBuffer = 64 << 10
 
-func (e *encoder) free() {
-	if e.buf.Cap() <= keptBuffer {
+// release puts e back into the pool, unless its buffer has grown too large to keep.
+func (e *encoder) release() {
+	if e.buf.Cap() <= maxPooledBuffer {
 		e.buf.Reset()
 		encoders.Put(e)
 	}
 }
 
-// Compact returns raw as JSON on one line in valid UTF-8, raw itself if it is so already.
-func Compact(raw json.RawMessage) (json.RawMessage, error) {
+// OneLine checks raw and returns it without line breaks and invalid UTF-8. It returns raw itself if
+// it has none.
+func OneLine(raw json.RawMessage) (json.RawMessage, error) {
 	if err := Check(raw); err != nil {
 		return nil, err
 	}
@@ -74,7 +77,11 @@ func Compact(raw json.RawMessage) (json.RawMessage, error) {
 // Check returns an error unless the text is one JSON value, nested at most [MaxDepth] deep.
 func Check(raw []byte) error {
 	s := scanner{data: raw}
-	if err := s.value(); err != nil {
+	err := s.value()
+	switch {
+	case errors.Is(err, errDepth):
+		return fmt.Errorf("JSON %w", err)
+	case err != nil:
 		return fmt.Errorf("not valid JSON: %w", err)
 	}
 	if s.space(); s.pos != len(raw) {
@@ -83,17 +90,20 @@ func Check(raw []byte) error {
 	return nil
 }
 
+// beforeID begins a message with an id.
+const beforeID = `{"jsonrpc":"` + Version + `","id":`
+
 // AppendRequest appends a request up to its params. The caller appends a comma
 // and the member params, or nothing, and then the closing brace.
 func AppendRequest(b []byte, id int64, method string) []byte {
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, beforeID...)
 	b = strconv.AppendInt(b, id, 10)
 	return AppendString(append(b, `,"method":`...), method)
 }
 
 // AppendNotification appends a notification. params is a JSON object or nil.
 func AppendNotification(b []byte, method string, params []byte) []byte {
-	const start = `{"jsonrpc":"2.0","method":`
+	const start = `{"jsonrpc":"` + Version + `","method":`
 	b = slices.Grow(b, len(start)+len(`"","params":}`)+len(method)+len(params))
 	b = AppendString(append(b, start...), method)
 	if len(params) > 0 {
@@ -105,7 +115,7 @@ func AppendNotification(b []byte, method string, params []byte) []byte {
 
 // AppendResult appends a response with a result. id is echoed unchanged.
 func AppendResult(b []byte, id, result json.RawMessage) []byte {
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, beforeID...)
 	b = append(b, id...)
 	b = append(b, `,"result":`...)
 	b = append(b, result...)
@@ -113,11 +123,11 @@ func AppendResult(b []byte, id, result json.RawMessage) []byte {
 }
 
 // AppendError appends a response with an error, a JSON object. id is echoed unchanged.
-func AppendError(b []byte, id, err json.RawMessage) []byte {
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
+func AppendError(b []byte, id, rpcError json.RawMessage) []byte {
+	b = append(b, beforeID...)
 	b = append(b, id...)
 	b = append(b, `,"error":`...)
-	b = append(b, err...)
+	b = append(b, rpcError...)
 	return append(b, '}')
 }
 

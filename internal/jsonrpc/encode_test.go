@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -44,7 +45,7 @@ func TestMarshalIsUTF8(t *testing.T) {
 	}
 }
 
-func TestCompact(t *testing.T) {
+func TestOneLine(t *testing.T) {
 	tests := []struct {
 		in, want string
 		ok       bool
@@ -56,10 +57,27 @@ func TestCompact(t *testing.T) {
 		{"\"\xff\xc3\xa4\"", "\"\uFFFDä\"", true},
 	}
 	for _, tt := range tests {
-		got, err := Compact(json.RawMessage(tt.in))
+		got, err := OneLine(json.RawMessage(tt.in))
 		if (err == nil) != tt.ok || string(got) != tt.want {
 			t.Errorf("%q: got %s, %v, want %s", tt.in, got, err, tt.want)
 		}
+	}
+}
+
+// Text that is nested too deeply is not called invalid: it may be valid JSON.
+func TestCheckDepth(t *testing.T) {
+	deep := strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)
+	for in, want := range map[string]string{
+		deep:                  "JSON nested deeper than 1000 at byte 1000",
+		"[1":                  "not valid JSON: the message ends in the middle",
+		"[] []":               "not valid JSON: text after the value at byte 3",
+		deep[1:][:2*MaxDepth]: "",
+	} {
+		got := ""
+		if err := Check([]byte(in)); err != nil {
+			got = err.Error()
+		}
+		check.Equal(t, "", got, want)
 	}
 }
 

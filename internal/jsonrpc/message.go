@@ -186,7 +186,7 @@ func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	element = func() error {
 		if s.peek() == '[' {
 			if depth++; depth == MaxDepth {
-				return fmt.Errorf("nested deeper than %d at byte %d", MaxDepth, s.pos)
+				return fmt.Errorf("%w at byte %d", errDepth, s.pos)
 			}
 			defer func() { depth-- }()
 			return s.array(element)

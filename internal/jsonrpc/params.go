@@ -25,7 +25,7 @@ func EncodeParams(v any) ([]byte, error) {
 		if len(bytes.TrimSpace(v)) == 0 {
 			return nil, nil
 		}
-		raw, err = Compact(v)
+		raw, err = OneLine(v)
 	default:
 		raw, err = Marshal(v)
 	}

@@ -12,7 +12,10 @@ import (
 // MaxDepth bounds the nesting of arrays and objects in a message.
 const MaxDepth = 1000
 
-var errEnd = errors.New("the message ends in the middle")
+var (
+	errEnd   = errors.New("the message ends in the middle")
+	errDepth = fmt.Errorf("nested deeper than %d", MaxDepth) // the text may still be valid JSON
+)
 
 // scanner walks over JSON text. It accepts the same text as encoding/json, up
 // to [MaxDepth], so scanned text needs no other check.
@@ -53,11 +56,11 @@ func (s *scanner) expect(c byte) error {
 		s.pos++
 		return nil
 	}
-	return s.unexpected(fmt.Sprintf("want %q", c))
+	return s.unexpectedError(fmt.Sprintf("want %q", c))
 }
 
-// unexpected returns an error for the next character. want says what was expected instead.
-func (s *scanner) unexpected(want string) error {
+// unexpectedError returns an error for the next character. want names the expected ones.
+func (s *scanner) unexpectedError(want string) error {
 	if s.pos >= len(s.data) {
 		return errEnd
 	}
@@ -142,7 +145,7 @@ func (s *scanner) key() ([]byte, error) {
 // name moves past the name of a member.
 func (s *scanner) name() (escaped bool, err error) {
 	if s.peek() != '"' {
-		return false, s.unexpected("want the name of a member")
+		return false, s.unexpectedError("want the name of a member")
 	}
 	return s.str()
 }
@@ -159,7 +162,7 @@ func special(w uint64) uint64 {
 	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
 }
 
-// str moves past a string, and reports whether it has escapes.
+// str moves past a string. escaped is true if it has escapes.
 func (s *scanner) str() (escaped bool, err error) {
 	data, pos := s.data, s.pos+1 // after the opening quote
 	for {
@@ -194,23 +197,23 @@ func (s *scanner) str() (escaped bool, err error) {
 			pos = s.pos
 		default:
 			s.pos = pos
-			return escaped, s.unexpected("which must be escaped in a string")
+			return escaped, s.unexpectedError("which must be escaped in a string")
 		}
 	}
 }
 
-// simpleEscape has the characters that may follow a backslash, except u.
+// simpleEscape marks the characters that may follow a backslash, except u.
 var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // unicodeEscape moves past the letter u and four digits.
 func (s *scanner) unicodeEscape() error {
 	if s.peek() != 'u' {
-		return s.unexpected("which is not allowed in an escape of a string")
+		return s.unexpectedError("which is not allowed in an escape of a string")
 	}
 	for range 4 {
 		s.pos++
 		if !isHex(s.peek()) {
-			return s.unexpected("want a hexadecimal digit")
+			return s.unexpectedError("want a hexadecimal digit")
 		}
 	}
 	s.pos++
@@ -245,7 +248,7 @@ func (s *scanner) compound() error {
 			}
 		case '{', '[':
 			if open.depth == MaxDepth {
-				return fmt.Errorf("nested deeper than %d at byte %d", MaxDepth, s.pos)
+				return fmt.Errorf("%w at byte %d", errDepth, s.pos)
 			}
 			open.push(c == '{')
 			s.pos++
@@ -265,14 +268,14 @@ func (s *scanner) compound() error {
 				return err
 			}
 		}
-		if done, err := s.leave(&open); done || err != nil {
+		if done, err := s.toNextValue(&open); done || err != nil {
 			return err
 		}
 	}
 }
 
-// leave moves from the end of a value to the next value, or past the end of all open brackets.
-func (s *scanner) leave(open *nesting) (done bool, err error) {
+// toNextValue moves from the end of a value to the next value, or past the end of all open brackets.
+func (s *scanner) toNextValue(open *nesting) (done bool, err error) {
 	for {
 		s.space()
 		switch c := s.peek(); {
@@ -290,9 +293,9 @@ func (s *scanner) leave(open *nesting) (done bool, err error) {
 				return true, nil
 			}
 		case open.object():
-			return false, s.unexpected(`want "," or "}"`)
+			return false, s.unexpectedError(`want "," or "}"`)
 		default:
-			return false, s.unexpected(`want "," or "]"`)
+			return false, s.unexpectedError(`want "," or "]"`)
 		}
 	}
 }
@@ -323,9 +326,10 @@ func (s *scanner) literal() error {
 		}
 		return fmt.Errorf("unknown word at byte %d", s.pos)
 	}
-	return s.unexpected("want a value")
+	return s.unexpectedError("want a value")
 }
 
+// number moves past a number.
 func (s *scanner) number() error {
 	if s.peek() == '-' {
 		s.pos++
@@ -333,12 +337,12 @@ func (s *scanner) number() error {
 	if s.peek() == '0' {
 		s.pos++
 	} else if !s.digits() {
-		return s.unexpected("want a digit")
+		return s.unexpectedError("want a digit")
 	}
 	if s.peek() == '.' {
 		s.pos++
 		if !s.digits() {
-			return s.unexpected("want a digit")
+			return s.unexpectedError("want a digit")
 		}
 	}
 	if s.peek()|0x20 == 'e' {
@@ -347,7 +351,7 @@ func (s *scanner) number() error {
 			s.pos++
 		}
 		if !s.digits() {
-			return s.unexpected("want a digit")
+			return s.unexpectedError("want a digit")
 		}
 	}
 	return nil

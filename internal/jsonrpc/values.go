@@ -52,7 +52,8 @@ func Lookup(object []byte, path ...string) (value []byte) {
 				found = value
 			}
 		})
-		if value = found; err != nil {
+		value = found
+		if err != nil {
 			return nil
 		}
 	}
@@ -71,7 +72,7 @@ func LimitArrays(object []byte, max int, except ...string) error {
 		}
 		start, walk := s.pos, s.value
 		if s.peek() == '[' {
-			walk = func() error { return s.limited(max) }
+			walk = func() error { return s.limitedArray(max) }
 		}
 		if err := walk(); err != nil {
 			return fmt.Errorf("member %q: %w", key, err)
@@ -113,8 +114,8 @@ func CountElements(raw []byte) (n int) {
 	return n
 }
 
-// limited moves past an array of at most max elements.
-func (s *scanner) limited(max int) error {
+// limitedArray moves past an array of at most max elements.
+func (s *scanner) limitedArray(max int) error {
 	count := 0
 	return s.array(func() error {
 		if count++; count > max {
@@ -133,15 +134,15 @@ func String(raw []byte) (s string, ok bool) {
 	inner := raw[1 : len(raw)-1]
 	switch {
 	case !utf8.Valid(inner):
-		return repaired(raw)
+		return decodeInvalidUTF8(raw)
 	case bytes.IndexByte(inner, '\\') < 0:
 		return string(inner), true
 	}
 	return unescape(inner)
 }
 
-// repaired decodes a string with invalid UTF-8.
-func repaired(raw []byte) (s string, ok bool) {
+// decodeInvalidUTF8 decodes a string with invalid UTF-8.
+func decodeInvalidUTF8(raw []byte) (s string, ok bool) {
 	err := json.Unmarshal(raw, &s)
 	return s, err == nil
 }
@@ -157,7 +158,8 @@ func unescape(inner []byte) (string, bool) {
 			return b.String(), true
 		}
 		b.Write(inner[:i])
-		if inner = inner[i+1:]; len(inner) == 0 {
+		inner = inner[i+1:]
+		if len(inner) == 0 {
 			return "", false
 		}
 		c := inner[0]
@@ -180,7 +182,8 @@ func unescape(inner []byte) (string, bool) {
 			if len(inner) >= 6 && inner[0] == '\\' && inner[1] == 'u' {
 				low, _ = hex4(inner[2:])
 			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			r = utf16.DecodeRune(r, low)
+			if r != utf8.RuneError {
 				inner = inner[6:]
 			}
 		}

@@ -37,7 +37,7 @@ func (s *Session) ToolInput(arguments json.RawMessage) error {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	compact, err := jsonrpc.Compact(arguments)
+	compact, err := jsonrpc.OneLine(arguments)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", fullInput, err)
