@@ -80,9 +80,9 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 	return page, err
 }
 
-// Count returns how many runs a query selects. Limit bounds the number and the cost.
+// Count implements [Store].
 func (s *database) Count(ctx context.Context, q record.Query) (n int, err error) {
-	where, args := conditions(q, column(q), nil)
+	where, args := conditions(q, nil)
 	query := `SELECT 1 FROM mcpchain_runs` + where
 	if q.Limit > 0 {
 		query += ` LIMIT ?`
@@ -94,40 +94,37 @@ func (s *database) Count(ctx context.Context, q record.Query) (n int, err error)
 	return subject.Result(n, err, "count runs")
 }
 
-// since is [run.Head.DueSince] in SQL. In the column due the least number stands for a run that is due
-// whatever the time is.
-const since = `(CASE WHEN due = -9223372036854775808 THEN updated ELSE due END)`
-
 const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs`
 
-// selectPage returns the SQL of a page of a list. A list of all statuses is a union of one list
-// per status, because indexes have the order within a status.
+// selectPage returns the SQL of a page of a list. Indexes have the order within a status, so a list
+// of all statuses is the union of a list for each status.
 func selectPage(q record.Query, last *row, size int) (query string, args []any) {
+	order := orderOf(q).clause()
 	if q.Status != "" || q.ID != "" || !q.DueAt.IsZero() {
-		where, args := conditions(q, column(q), last)
-		return selectRows + where + order(q, column(q)), append(args, size)
+		where, args := conditions(q, last)
+		return selectRows + where + order, append(args, size)
 	}
 	var lists []string
 	add := func(list record.Query, terms ...string) {
-		where, values := conditions(list, column(list), last, terms...)
-		lists = append(lists, `SELECT num, updated, tenant, id FROM (SELECT num, updated, tenant, id FROM mcpchain_runs`+where+order(list, column(list))+`) AS list`)
+		where, values := conditions(list, last, terms...)
+		lists = append(lists, `SELECT num, updated, tenant, id FROM (SELECT num, updated, tenant, id FROM mcpchain_runs`+where+orderOf(list).clause()+`) AS list`)
 		args = append(append(args, values...), size)
 	}
-	add(q, otherStatus)
+	add(q, unknownStatus)
 	for _, status := range statuses {
 		list := q
 		list.Status = status
 		add(list)
 	}
-	return selectRows + ` WHERE num IN (SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + ` ORDER BY updated DESC, tenant, id LIMIT ?) AS page)` +
-		order(q, "updated"), append(args, size, size)
+	return selectRows + ` WHERE num IN (SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + order + `) AS page)` + order, append(args, size, size)
 }
 
-// statuses are the statuses that this program knows, in order.
+// statuses are the statuses that this program knows, in alphabetical order.
 var statuses = []run.Status{run.StatusCancelled, run.StatusFinished, run.StatusFailed, run.StatusRunning, run.StatusWaiting}
 
-// otherStatus is the condition for a status of a later version, as ranges of an index.
-var otherStatus = func() string {
+// unknownStatus is the condition for a status that a newer program has stored: a range of an index
+// between each two known ones.
+var unknownStatus = func() string {
 	text := "(status < '" + string(statuses[0]) + "'"
 	for i, status := range statuses[1:] {
 		text += " OR status > '" + string(statuses[i]) + "' AND status < '" + string(status) + "'"
@@ -135,25 +132,56 @@ var otherStatus = func() string {
 	return text + " OR status > '" + string(statuses[len(statuses)-1]) + "')"
 }()
 
-// column returns the index column that orders the runs of a query, or the table's column if
-// there is no index: running runs have none, because each append would change it.
-func column(q record.Query) string {
+// listOrder is the order of a list: by a column or an expression, then by tenant and id. See
+// [record.Query.Compare].
+type listOrder struct {
+	by   string
+	desc bool
+}
+
+func orderOf(q record.Query) listOrder {
+	if !q.DueAt.IsZero() {
+		return listOrder{by: dueSince}
+	}
+	return listOrder{by: updatedColumn(q), desc: true}
+}
+
+// dueSince is [run.Head.DueSince] in SQL.
+var dueSince = fmt.Sprintf("(CASE WHEN due = %d THEN updated ELSE due END)", int64(dueNow))
+
+// updatedColumn returns the column with the time of a run's last change, of two the one that an
+// index of the query has. Running runs have no such index, because each append would change it.
+func updatedColumn(q record.Query) string {
 	if q.ID != "" || q.Status == "" || q.Status == run.StatusRunning {
 		return "updated"
 	}
 	return "placed"
 }
 
-// order returns ORDER BY and LIMIT of a query, see [record.Query.Compare].
-func order(q record.Query, column string) string {
-	if !q.DueAt.IsZero() {
-		return ` ORDER BY ` + since + `, tenant, id LIMIT ?`
+// clause returns ORDER BY and LIMIT.
+func (o listOrder) clause() string {
+	if o.desc {
+		return " ORDER BY " + o.by + " DESC, tenant, id LIMIT ?"
 	}
-	return ` ORDER BY ` + column + ` DESC, tenant, id LIMIT ?`
+	return " ORDER BY " + o.by + ", tenant, id LIMIT ?"
 }
 
-// conditions returns a query as SQL conditions, and the values of their parameters.
-func conditions(q record.Query, column string, last *row, terms ...string) (where string, args []any) {
+// after returns the condition for the rows after last, and the values of its parameters.
+func (o listOrder) after(last *row) (term string, args []any) {
+	key, place, operator := last.head.Key, last.updated, " <"
+	if !o.desc {
+		operator = " >"
+		if last.due > dueNow {
+			place = last.due
+		}
+	}
+	return o.by + operator + "= ? AND (" + o.by + operator + " ? OR tenant > ? OR tenant = ? AND id > ?)",
+		[]any{place, place, key.Tenant, key.Tenant, key.ID}
+}
+
+// conditions returns the SQL conditions for the rows of a query after last, unless last is nil, and
+// the values of their parameters.
+func conditions(q record.Query, last *row, terms ...string) (where string, args []any) {
 	add := func(term string, values ...any) {
 		terms = append(terms, term)
 		args = append(args, values...)
@@ -179,20 +207,16 @@ func conditions(q record.Query, column string, last *row, terms ...string) (wher
 		add("status = ?", string(q.Status))
 	}
 	if !q.Before.IsZero() {
-		add(column+" < ?", nanos(q.Before))
+		add(updatedColumn(q)+" < ?", nanos(q.Before))
 	}
 	if !q.DueAt.IsZero() {
-		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
+		// Not held by a lease, see [run.Head.HeldAt], and due at some time.
+		add(fmt.Sprintf("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < %d", int64(dueNever)),
+			nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
 	}
 	if last != nil {
-		key, at, behind := last.head.Key, last.updated, " <"
-		if !q.DueAt.IsZero() {
-			column, behind = since, " >"
-			if last.due > math.MinInt64 {
-				at = last.due
-			}
-		}
-		add(column+behind+"= ? AND ("+column+behind+" ? OR tenant > ? OR tenant = ? AND id > ?)", at, at, key.Tenant, key.Tenant, key.ID)
+		term, values := orderOf(q).after(last)
+		add(term, values...)
 	}
 	if len(terms) == 0 {
 		return "", nil

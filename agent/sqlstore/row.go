@@ -15,18 +15,21 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// never is the column due of a run that is due at no time.
-const never = math.MaxInt64
+// Values of the column due that are not times.
+const (
+	dueNow   = math.MinInt64 // whatever the time is
+	dueNever = math.MaxInt64
+)
 
 // due returns the time from which a run that is not held is due, see [run.Head.Due].
 func due(h run.Head) int64 {
 	switch {
 	case h.Status.Ended():
-		return never
+		return dueNever
 	case h.Status == run.StatusRunning || h.Replies > 0:
-		return math.MinInt64
+		return dueNow
 	case h.Wake.IsZero():
-		return never
+		return dueNever
 	}
 	return nanos(h.Wake)
 }
@@ -37,7 +40,7 @@ func nanos(t time.Time) int64 {
 	case year < 1700:
 		return math.MinInt64
 	case year > 2200:
-		return never
+		return math.MaxInt64
 	}
 	return t.UnixNano()
 }

@@ -18,7 +18,8 @@ type Store interface {
 	record.Pruner
 	record.BatchRenewer
 
-	// Count returns how many runs a query selects. Limit bounds the number and the cost.
+	// Count returns how many runs a query selects. Limit bounds the number and the cost; After is
+	// ignored.
 	Count(ctx context.Context, q record.Query) (int, error)
 }
 
