@@ -39,7 +39,7 @@ import (
 // Options configure a [Set]. Nil and the zero value are valid.
 type Options struct {
 	// Allow reports whether the model is told about a skill. server is the host's label of its
-	// server. Default: all skills that can be verified.
+	// server. Allow is not called once the set is full. Default: all skills that can be verified.
 	Allow func(server string, s *skills.Skill) bool
 }
 
@@ -110,12 +110,12 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 			s.left = append(s.left, err)
 			continue
 		}
-		if o.Allow != nil && !o.Allow(server, skill) {
-			continue
-		}
 		if len(s.skills) >= maxSkills {
 			s.left = append(s.left, fmt.Errorf("server %q has more skills than a set takes, %d: choose some with Options.Allow", server, maxSkills))
 			return nil
+		}
+		if o.Allow != nil && !o.Allow(server, skill) {
+			continue
 		}
 		s.skills = append(s.skills, &entry{name: skill.Name, server: server, client: client, skill: skill})
 	}

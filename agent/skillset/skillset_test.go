@@ -155,7 +155,9 @@ func TestNamesAndChoice(t *testing.T) {
 	for i := range 99 {
 		servers[fmt.Sprint(i)] = one
 	}
-	set = opened(t, servers, nil)
+	allowed := 0
+	set = opened(t, servers, &skillset.Options{Allow: func(string, *skills.Skill) bool { allowed++; return true }})
+	check.Equal(t, "allowed skills", allowed, 100)
 	if len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), `server "b" has more skills than a set takes, 100`) {
 		t.Errorf("got %v, want the last one left out", set.Left())
 	}

@@ -120,6 +120,9 @@ func TestModelCommand(t *testing.T) {
 	if got := fmt.Sprint(asked()); got != "[small large large]" {
 		t.Errorf("asked for %s", got)
 	}
+	url, _ = severalModels(t, `{"data":[{"id":"small"},{"id":"large","max_model_len":5000}]}`)
+	o = converse(t, "/model large\nhello\n/context\n", "-base-url", url, "-model", "small")
+	holds(t, o.stdout, "1000 tokens, 20% of a window of 5000\n")
 	url, _ = severalModels(t, "no list")
 	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
 }

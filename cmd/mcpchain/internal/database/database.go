@@ -1,5 +1,4 @@
-// Package database opens the place where runs are kept: a SQLite file, a Postgres database, or a
-// folder.
+// Package database opens and reads the place where runs are kept: a SQLite file, a Postgres database, or a folder.
 package database
 
 import (
@@ -17,8 +16,10 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // connections bounds the connections of a process to a database.
@@ -96,6 +97,15 @@ func OpenStore(ctx context.Context, place string) (record.Store, func() error, e
 		return nil, nil, err
 	}
 	return db.Runs, db.Close, nil
+}
+
+// LoadState returns the current state of a stored run.
+func LoadState(ctx context.Context, store record.Store, key run.Key) (*ledger.State, error) {
+	log, err := record.LoadCurrent(ctx, store, key)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.StateOf(log.Records)
 }
 
 // isFolder reports whether a place names a folder. A URL that ends with a slash does not.

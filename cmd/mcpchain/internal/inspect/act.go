@@ -75,7 +75,7 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 		}
 		return &answer{result: r, text: resource(r)}, nil
 	}
-	if err := checkBlanks(ctx, s.Client, o); err != nil {
+	if err := checkBlanks(ctx, s.Client, o, limits); err != nil {
 		return nil, err
 	}
 	r, err := s.Client.GetPrompt(ctx, o.prompt, o.blanks, limits...)
@@ -87,8 +87,8 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 
 // checkBlanks returns an error if the prompt does not take one of its arguments. A prompt that the server does not list may take
 // any.
-func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options) error {
-	for prompt, err := range c.Prompts(ctx) {
+func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
+	for prompt, err := range c.Prompts(ctx, limits...) {
 		if err != nil {
 			break
 		}

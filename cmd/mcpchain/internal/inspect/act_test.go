@@ -97,6 +97,10 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("%s: got %d, %s%s\nwant %s", tt.flags, status, out, stderr, tt.want)
 		}
 	}
+	status, out, stderr := inspectFile(t, servers(plain), "-prompt", "fine", "-idle-timeout", "50ms") // of the list, too
+	if status != statusFine || out != "user:\n  fine\n" || stderr != "" {
+		t.Errorf("got %d, %s%s, want the prompt", status, out, stderr)
+	}
 }
 
 // TestBreaches shows what a server does wrong in a call.

@@ -150,7 +150,7 @@ func tasks(in io.Reader, out io.Writer) {
 	})
 }
 
-// wedge is a server that gives no answer, and one that insists on a form.
+// wedge is a server that gives no answer, not even a list of its prompts, and one that insists on a form.
 func wedge() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "wedge"}, nil)
 	s.AddTool(&sdk.Tool{Name: "wedge", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -175,6 +175,17 @@ func wedge() *sdk.Server {
 	s.AddPrompt(&sdk.Prompt{Name: "wedge"}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "fine"}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "fine"}}}}, nil
+	})
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method == "prompts/list" {
+				<-ctx.Done()
+			}
+			return next(ctx, method, r)
+		}
 	})
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
@@ -148,11 +149,7 @@ type view struct {
 
 // show answers with the state of a run.
 func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
-	log, err := record.LoadCurrent(r.Context(), s.store, c.key(r))
-	if err != nil {
-		return err
-	}
-	state, err := ledger.StateOf(log.Records)
+	state, err := database.LoadState(r.Context(), s.store, c.key(r))
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // begin begins a run, and answers with 201 and its id; a repeated request gets the same.
@@ -114,12 +114,11 @@ func (s *service) tryToStart(ctx context.Context, user, id, input string, others
 
 // same returns an error if a run was begun with another input, or there is none.
 func (s *service) same(ctx context.Context, key run.Key, input string) error {
-	log, err := s.store.Load(ctx, key)
+	state, err := database.LoadState(ctx, s.store, key)
 	if err != nil {
 		return err
 	}
-	begun, ok := ledger.ChangeOf(log.Records[0]).(*ledger.Begun)
-	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
+	if len(state.History) == 0 || state.History[0].Text() != input {
 		return hosting.Refuse(http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input")
 	}
 	return nil

@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // operator is the command line of `mcpchain runs`, with what its commands work on.
@@ -234,9 +233,10 @@ func (o *operator) operate(ctx context.Context) error {
 // nameOf returns a key as the command line accepts it.
 func nameOf(key run.Key) string { return hosttext.Line(key.Tenant+"/"+key.ID, 200) }
 
-// list writes a line for each run, also for a damaged one.
-func (o *operator) list(ctx context.Context) error {
+// list writes a line for each run, also for a damaged one. If the list fails, the runs so far are written.
+func (o *operator) list(ctx context.Context) (err error) {
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', 0)
+	defer func() { err = errors.Join(err, w.Flush()) }()
 	fmt.Fprintln(w, "RUN\tSTATUS\tQUESTIONS\tTAKEOVERS\tHELD\tLAST CHANGE")
 	for head, err := range o.store.List(ctx, o.query) {
 		if damaged, ok := errors.AsType[*record.DamagedError](err); ok {
@@ -254,16 +254,12 @@ func (o *operator) list(ctx context.Context) error {
 		changed := head.Updated.UTC().Format(time.RFC3339)
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", nameOf(head.Key), head.Status, questions, head.Takeovers, held, changed)
 	}
-	return w.Flush()
+	return nil
 }
 
 // show writes the state of a run as JSON.
 func (o *operator) show(ctx context.Context) error {
-	log, err := record.LoadCurrent(ctx, o.store, o.key)
-	if err != nil {
-		return err
-	}
-	state, err := ledger.StateOf(log.Records)
+	state, err := database.LoadState(ctx, o.store, o.key)
 	if err != nil {
 		return err
 	}

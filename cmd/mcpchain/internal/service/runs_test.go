@@ -2,8 +2,12 @@ package service
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"iter"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -146,5 +152,50 @@ func TestRunsCommandLine(t *testing.T) {
 	out.Reset()
 	if status := operate([]string{"show", "ada/good", "-store", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
 		t.Errorf("show: got status %d and %s", status, &out)
+	}
+}
+
+// breaks is a store whose list fails after its runs.
+type breaks struct{ record.Store }
+
+func (s breaks) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		for head, err := range s.Store.List(ctx, q) {
+			if !yield(head, err) {
+				return
+			}
+		}
+		yield(run.Head{}, io.ErrUnexpectedEOF)
+	}
+}
+
+// A list that fails midway has the runs so far.
+func TestBrokenList(t *testing.T) {
+	store := record.NewMemory()
+	keepRun(t, store, "one")
+	var out bytes.Buffer
+	o := &operator{store: breaks{store}, query: record.Query{AllTenants: true}, out: &out}
+	if err := o.list(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(out.String(), "ada/one ") {
+		t.Errorf("got %v and %s, want the run and the error", err, &out)
+	}
+}
+
+// A request is known again after its run was pruned.
+func TestIdempotencyKeyAfterPrune(t *testing.T) {
+	s, _ := assembled(t, settings(t))
+	input := &ledger.Begun{ID: "key_1", Tenant: "ada", Agent: ledger.AgentName{Name: "service"}, Messages: []run.Message{run.Text(run.RoleUser, "hi")}}
+	begun := ledgertest.Since(time.Now(), input)
+	snapshot, err := ledger.NewSnapshot(begun.State)
+	check.Must(t, err)
+	begun.Add(snapshot, &ledger.Ended{Status: run.StatusFinished})
+	lease := ledgertest.Keep(t, s.store, begun)
+	check.Must(t, s.store.Release(t.Context(), lease))
+	if n, err := record.Prune(t.Context(), s.store, record.Query{AllTenants: true}); n != 1 || err != nil {
+		t.Fatalf("got %d pruned, %v", n, err)
+	}
+	key := run.Key{Tenant: "ada", ID: "key_1"}
+	check.NoError(t, s.same(t.Context(), key, "hi"), "the same input")
+	if refused, ok := errors.AsType[hosting.Refusal](s.same(t.Context(), key, "another")); !ok || refused.Status != http.StatusUnprocessableEntity {
+		t.Errorf("another input: got %v", refused)
 	}
 }

@@ -74,6 +74,7 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	next.Discover(ctx)
 	before := s.Model.endpoint()
 	if err := s.useModel(ctx, next); err != nil {
 		return errors.Join(err, s.useModel(ctx, before))

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -63,11 +64,11 @@ func (s *Session) branch(history []run.Message) {
 }
 
 // cancelTurn cancels the run of a turn that has no answer, so that it accepts another question, which note precedes. If that
-// fails, the conversation continues under a new name.
+// fails, or there is no run yet, the conversation continues under a new name.
 func (s *Session) cancelTurn(note run.Message) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelWait)
 	defer cancel()
-	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil && !errors.Is(err, record.ErrNotFound) {
+	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil {
 		s.branch(s.history)
 		return
 	}
@@ -185,11 +186,7 @@ func firstQuestion(history []run.Message) string {
 
 // load returns the state of a stored conversation.
 func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) {
-	log, err := record.LoadCurrent(ctx, s.Store, key)
-	if err != nil {
-		return nil, err
-	}
-	return ledger.StateOf(log.Records)
+	return database.LoadState(ctx, s.Store, key)
 }
 
 // resume is the command /resume: it continues a conversation by its number in the list, or the newest one of the folder.

@@ -1,16 +1,22 @@
 package talk
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -123,4 +129,36 @@ func TestNumbersOfAList(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("second")
+}
+
+// full is a store that takes no new run while it is full.
+type full struct {
+	record.Store
+	full bool
+}
+
+func (s *full) Create(ctx context.Context, by record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
+	if s.full {
+		return record.Lease{}, syscall.ENOSPC
+	}
+	return s.Store.Create(ctx, by, head, records)
+}
+
+// What came before a turn that could not begin is not lost to the model.
+func TestTurnThatCannotBegin(t *testing.T) {
+	store := &full{Store: record.NewMemory(), full: true}
+	model := agenttest.Play(agenttest.Say("fine"))
+	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Model: &Model{}, Failures: &person.Failures{}}}
+	var err error
+	s.agent, err = agent.New(model, &agent.Options{Name: agentName, Durable: agent.Durable{Store: store}})
+	check.Must(t, err)
+	s.branch([]run.Message{run.Text(run.RoleUser, "first"), run.Text(run.RoleAssistant, "yes")})
+	check.Is(t, s.askModel(t.Context(), run.Text(run.RoleUser, "second")), ErrReported)
+	store.full = false
+	check.NoError(t, s.askModel(t.Context(), run.Text(run.RoleUser, "third")))
+	var asked []string
+	for _, m := range model.Turns()[0].Request.Messages {
+		asked = append(asked, m.Text())
+	}
+	check.Same(t, "messages", asked, []string{"first", "yes", "second", "(no answer: the turn failed)", "third"})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
@@ -363,11 +364,8 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 
 // load returns the state of a run. The error is ErrGone if there is none.
 func (s *Service) load(ctx context.Context, key run.Key) (*ledger.State, error) {
-	log, err := record.LoadCurrent(ctx, s.o.Store, key)
-	if err != nil {
-		return nil, goneError(err)
-	}
-	return ledger.StateOf(log.Records)
+	state, err := database.LoadState(ctx, s.o.Store, key)
+	return state, goneError(err)
 }
 
 // goneError turns the error for a missing run into ErrGone.
