@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -59,11 +60,11 @@ type listener struct {
 
 func newListener(t *testing.T, tools ...string) *listener {
 	l := &listener{tools: tools}
-	l.way, l.conn = answeredBy(t, func(m message) string { return l.answer(t, m) })
+	l.way, l.conn = answeredBy(t, func(m *testenv.Message) string { return l.answer(t, m) })
 	return l
 }
 
-func (l *listener) answer(t *testing.T, m message) string {
+func (l *listener) answer(t *testing.T, m *testenv.Message) string {
 	var params struct{ Notifications, RequestID json.RawMessage }
 	if m.Params != nil {
 		check.Must(t, json.Unmarshal(m.Params, &params))

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -22,7 +23,7 @@ import (
 func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) mcpclient.Transport {
 	var conn mcpclient.Conn
 	var transport mcpclient.Transport
-	transport, conn = answeredBy(t, func(m message) string {
+	transport, conn = answeredBy(t, func(m *testenv.Message) string {
 		switch m.Method {
 		case "server/discover":
 			return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -88,7 +89,7 @@ func (p *taskPeer) answer(method string) string {
 func (p *taskPeer) transport(t *testing.T) mcpclient.Transport {
 	var transport mcpclient.Transport
 	var conn mcpclient.Conn
-	transport, conn = answeredBy(t, func(m message) string {
+	transport, conn = answeredBy(t, func(m *testenv.Message) string {
 		if m.ID == nil {
 			return ""
 		}

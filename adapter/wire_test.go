@@ -1,9 +1,6 @@
 package adapter
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,40 +8,17 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// message is a request of a client.
-type message struct {
-	ID, Params json.RawMessage
-	Method     string
-}
-
-// serve answers requests on conn until the connection ends: with the members that answer returns,
-// or not at all for "". Notifications are passed to answer, too; they have no ID.
-func serve(conn mcpclient.Conn, answer func(m message) string) {
-	for {
-		data, err := conn.Recv()
-		if err != nil {
-			return
-		}
-		var m message
-		if json.Unmarshal(data, &m) != nil {
-			return
-		}
-		if members := answer(m); members != "" && m.ID != nil {
-			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, members))
-		}
-	}
-}
-
-// answeredBy returns a transport to a server that answers with serve, and the server's end.
-func answeredBy(t testing.TB, answer func(m message) string) (mcpclient.Transport, mcpclient.Conn) {
+// answeredBy returns a transport to a server that answers with [testenv.Answer], and the server's end.
+func answeredBy(t testing.TB, answer func(m *testenv.Message) string) (mcpclient.Transport, mcpclient.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		serve(conn, answer)
+		testenv.Answer(conn, answer)
 	}()
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	return transport, conn
@@ -55,7 +29,7 @@ const handshake = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"
 // scriptedBy returns a transport to a server that answers with result(method), and the server's
 // end. Without a result it initializes a session with 2025-11-25, and knows no other method.
 func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, mcpclient.Conn) {
-	return answeredBy(t, func(m message) string {
+	return answeredBy(t, func(m *testenv.Message) string {
 		switch r := result(m.Method); {
 		case r != "":
 			return `"result":` + r

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -20,28 +20,13 @@ import (
 // discovered is the result of server/discover.
 const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// asked is a message of the client.
-type asked struct {
-	ID     json.RawMessage
-	Method string
-	Params struct{ URI string }
-}
-
-// served connects to a server over a connection that can be made to end. answer returns the member
-// with the result or the error, "" for no answer.
-func served(t *testing.T, opts *Options, answer func(m asked) string) (*Client, *ending) {
+// served connects to a server that answers with [testenv.Answer], over a connection that can be made
+// to end.
+func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string) (*Client, *ending) {
 	t.Helper()
 	transport, conn := Pipe()
 	t.Cleanup(func() { _ = conn.Close() })
-	go func() {
-		for raw, err := conn.Recv(); err == nil; raw, err = conn.Recv() {
-			var m asked
-			_ = json.Unmarshal(raw, &m)
-			if text := answer(m); text != "" && m.ID != nil {
-				_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, text))
-			}
-		}
-	}()
+	go testenv.Answer(conn, answer)
 	pipe, err := transport.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +77,7 @@ func call(ctx context.Context, c *Client, tool string) <-chan error {
 // connection before its reader has ended them.
 func TestCallsOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := served(t, &Options{Restart: new(Restart)}, func(m asked) string {
+		c, _ := served(t, &Options{Restart: new(Restart)}, func(m *testenv.Message) string {
 			if m.Method == "server/discover" {
 				return discovered
 			}
@@ -117,7 +102,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 func TestRefusedByEndingConnection(t *testing.T) {
 	for name, err := range map[string]error{"before the reader": nil, "after it": io.ErrUnexpectedEOF} {
 		t.Run(name, func(t *testing.T) {
-			c, e := served(t, nil, func(asked) string { return discovered })
+			c, e := served(t, nil, func(*testenv.Message) string { return discovered })
 			e.dies = func() {
 				if err != nil {
 					c.link.Load().calls.Close(err)
@@ -136,7 +121,7 @@ func TestRefusedByEndingConnection(t *testing.T) {
 func TestEndingConnectionBringsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
-		c, e := served(t, &Options{Restart: new(Restart)}, func(m asked) string {
+		c, e := served(t, &Options{Restart: new(Restart)}, func(m *testenv.Message) string {
 			if m.Method == "server/discover" {
 				return discovered
 			}
@@ -163,7 +148,7 @@ func TestEndingConnectionBringsAnswers(t *testing.T) {
 // Followers do not outlive their calls.
 func TestFollowersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := served(t, nil, func(m asked) string {
+		c, _ := served(t, nil, func(m *testenv.Message) string {
 			switch m.Method {
 			case "server/discover":
 				return discovered
@@ -210,12 +195,14 @@ func TestRewatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var methods []string
 		gone := "nothing"
-		c, _ := served(t, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}}, func(m asked) string {
-			methods = append(methods, m.Method+" "+m.Params.URI)
+		c, _ := served(t, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}}, func(m *testenv.Message) string {
+			var params struct{ URI string }
+			_ = json.Unmarshal(m.Params, &params)
+			methods = append(methods, m.Method+" "+params.URI)
 			switch {
 			case m.Method == "initialize":
 				return `"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}}}`
-			case m.Params.URI == gone:
+			case params.URI == gone:
 				return `"error":{"code":-32002,"message":"gone"}`
 			}
 			return `"result":{}`

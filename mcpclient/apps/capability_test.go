@@ -16,10 +16,10 @@ import (
 func declared(t *testing.T, opts *mcpclient.Options) string {
 	c, seen := connect(t, opts, "", "")
 	check.NoError(t, c.Close())
-	if found := jsonrpc.Lookup(seen.first, "params", "capabilities"); found != nil {
+	if found := jsonrpc.Lookup(seen.first, "capabilities"); found != nil {
 		return string(found)
 	}
-	return string(jsonrpc.Lookup(seen.first, "params", "_meta", "io.modelcontextprotocol/clientCapabilities"))
+	return string(jsonrpc.Lookup(seen.first, "_meta", "io.modelcontextprotocol/clientCapabilities"))
 }
 
 func TestDeclare(t *testing.T) {

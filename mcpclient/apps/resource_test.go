@@ -1,10 +1,8 @@
 package apps_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -19,7 +18,7 @@ import (
 
 // requests are what a server was asked.
 type requests struct {
-	first   []byte
+	first   json.RawMessage // the params of the first
 	methods map[string]int
 }
 
@@ -27,32 +26,18 @@ type requests struct {
 func connect(t *testing.T, opts *mcpclient.Options, contents, listed string) (*mcpclient.Client, *requests) {
 	transport, conn := mcpclient.Pipe()
 	asked := &requests{methods: map[string]int{}}
-	go func() {
-		for {
-			raw, err := conn.Recv()
-			if err != nil {
-				return
-			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-			}
-			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
-				continue
-			}
-			if asked.methods[m.Method]++; asked.first == nil {
-				asked.first = raw
-			}
-			answer := `{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`
-			switch m.Method {
-			case "resources/read":
-				answer = `{"resultType":"complete","contents":[` + contents + `]}`
-			case "resources/list":
-				answer = `{"resultType":"complete","resources":[` + listed + `]}`
-			}
-			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
+	go testenv.Answer(conn, func(m *testenv.Message) string {
+		if asked.methods[m.Method]++; asked.first == nil {
+			asked.first = m.Params
 		}
-	}()
+		switch m.Method {
+		case "resources/read":
+			return `"result":{"resultType":"complete","contents":[` + contents + `]}`
+		case "resources/list":
+			return `"result":{"resultType":"complete","resources":[` + listed + `]}`
+		}
+		return `"result":{"protocolVersion":"2025-11-25","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`
+	})
 	c, err := mcpclient.Connect(t.Context(), transport, opts)
 	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })

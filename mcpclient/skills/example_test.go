@@ -2,9 +2,9 @@ package skills_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -41,20 +41,6 @@ func library() mcpclient.Transport {
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:7d7f3aac5f0704bd953208df2ba5aad5711194c97d3ce77b02e03aaef34dafd3","size":30}]}]}`,
 		"resources/read":  `{"contents":[{"uri":"skill://pdf/SKILL.md","text":"---\nname: pdf\n---\nFill forms.\n"}]}`,
 	}
-	go func() {
-		for {
-			raw, err := server.Recv()
-			if err != nil {
-				return
-			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-			}
-			if json.Unmarshal(raw, &m) == nil && m.ID != nil {
-				_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answers[m.Method]))
-			}
-		}
-	}()
+	go testenv.Answer(server, func(m *testenv.Message) string { return `"result":` + answers[m.Method] })
 	return transport
 }

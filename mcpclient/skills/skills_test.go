@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -61,27 +62,12 @@ func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpc
 func serve(t *testing.T, result string) (c *mcpclient.Client, asked map[string]int) {
 	transport, server := mcpclient.Pipe()
 	asked = map[string]int{}
-	go func() {
-		for {
-			raw, err := server.Recv()
-			if err != nil {
-				return
-			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-			}
-			if err := json.Unmarshal(raw, &m); err != nil || m.ID == nil {
-				continue
-			}
-			asked[m.Method]++
-			answer := result
-			if m.Method == "server/discover" {
-				answer = `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`
-			}
-			_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
+	go testenv.Answer(server, func(m *testenv.Message) string {
+		if asked[m.Method]++; m.Method == "server/discover" {
+			return `"result":{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`
 		}
-	}()
+		return `"result":` + result
+	})
 	return connect(t, transport, mcp.Revision20260728), asked
 }
 
