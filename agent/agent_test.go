@@ -338,11 +338,24 @@ func TestCallerKeepsItsMessages(t *testing.T) {
 
 func TestAgentKeepsItsOptions(t *testing.T) {
 	model := play(says("x"))
-	opts := &agent.Options{Model: agent.ModelSettings{Effort: "low"}}
+	fails := agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return errors.New("another hook") }}
+	opts := &agent.Options{Model: agent.ModelSettings{Effort: "low"}, Hooks: make([]agent.Hook, 1)}
 	a := newAgent(t, model, opts)
-	opts.Model.Effort = "high"
+	opts.Model.Effort, opts.Hooks[0] = "high", fails
 	mustRun(t, a, human("go"))
 	if got := model.prompts()[0].Request.Effort; got != "low" {
 		t.Errorf("effort %q, want that of the options at the time of New", got)
+	}
+}
+
+func TestRunKeepsItsLimits(t *testing.T) {
+	limits := run.Limits{Cost: map[string]int64{"USD": 1_000_000}}
+	model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+		limits.Cost["USD"] = 0
+		return costly(ctx, p)
+	}, counted(says("done"))).called("m-1")
+	a := newAgent(t, model, &agent.Options{Model: agent.ModelSettings{Prices: prices}})
+	if got := mustRun(t, a, human("go"), agent.WithLimits(limits)); got.StopReason != agent.StopOutput {
+		t.Errorf("stopped with %q, want the limits at the beginning of the run", got.StopReason)
 	}
 }

@@ -170,7 +170,7 @@ func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error 
 
 // noForms is the advice for a server that may not ask.
 const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithSource, " +
-	"for questions that come to Options.Reply, or set Elicitation of mcpclient.Options"
+	"for questions that come to Options.Person.Reply, or set Elicitation of mcpclient.Options"
 
 // adviceOf returns what the host can do about a call that failed because its server could not
 // ask, "" if unknown.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -50,13 +51,13 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	prices := a.engine.agent.opts.Model.Prices
 	amount, ok := cost.Of(prices, model, tokens)
 	if !ok { // providers reply with the dated name of a model
-		asked := a.engine.agent.info.Name
+		asked := ""
 		for _, name := range a.engine.agent.names {
-			if name != "" && strings.HasPrefix(model, name) {
+			if len(name) > len(asked) && strings.HasPrefix(model, name) {
 				asked = name
 			}
 		}
-		amount, ok = cost.Of(prices, asked, tokens)
+		amount, ok = cost.Of(prices, cmp.Or(asked, a.engine.agent.info.Name), tokens)
 	}
 	if !ok {
 		return nil

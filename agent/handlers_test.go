@@ -249,7 +249,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 		want      []string
 	}{
 		{eras[0], "elicit", false, nil},
-		{eras[0], "elicit", true, []string{"adapter.WithSource"}},
+		{eras[0], "elicit", true, []string{"adapter.WithSource, for questions that come to Options.Person.Reply"}},
 		{eras[0], "ask", true, []string{"adapter.WithSource"}},
 		{eras[1], "elicit", false, []string{"adapter.Server.Revision"}},
 		{eras[1], "ask", false, nil},

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -18,8 +19,8 @@ const (
 	defaultDepth    = 4
 )
 
-// withDefaults sets the limits that are 0 to their defaults. A negative one of the others means no
-// limit, except where a run needs one: that is an error, and so is a negative cost.
+// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative one means no limit, except
+// where a run needs one: that is an error, and so is a negative cost.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
 		value *int
@@ -35,7 +36,7 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 	if l.Parallel < 0 || l.Depth < 0 {
 		return l, errors.New("Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
 	}
-	l.Active, l.Tokens = max(l.Active, 0), max(l.Tokens, 0)
+	l.Active, l.Tokens, l.Cost = max(l.Active, 0), max(l.Tokens, 0), maps.Clone(l.Cost)
 	for currency, micro := range l.Cost {
 		if micro < 0 {
 			return l, fmt.Errorf("Limits.Cost of %q is %d; give a positive value, or 0 for no cost at all", currency, micro)

@@ -208,21 +208,23 @@ func TestFallbackInfo(t *testing.T) {
 	}
 }
 
-// A reply costs what its own model costs, also if the host gives it a dated name.
+// A reply costs what its own model costs, also if the host gives it a dated name, and whatever the order of the models.
 func TestFallbackCost(t *testing.T) {
 	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
-		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
+		{Model: "m", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "m-small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
 	}}
 	down := play(func(context.Context, prompt) (*model.Response, error) {
 		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
-	}).called("large")
+	}).called("m")
 	dated := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := counted(says("hello"))(ctx, p)
-		reply.Message.Model = "small-2026-10-01"
+		reply.Message.Model = "m-small-2026-10-01"
 		return reply, err
-	}).called("small")
-	got := mustRun(t, newAgent(t, agent.Fallback(down, dated), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
-	if got.Spent.Cost["USD"] != 200 {
-		t.Errorf("got the cost %v, want that of the second model", got.Spent.Cost)
+	}).called("m-small")
+	for _, models := range [][]agent.Model{{down, dated}, {dated, down}} {
+		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
+		if got.Spent.Cost["USD"] != 200 {
+			t.Errorf("got the cost %v, want that of the small model", got.Spent.Cost)
+		}
 	}
 }

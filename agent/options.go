@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -191,6 +192,7 @@ func (o *Options) withDefaults() (*Options, error) {
 	var out Options
 	if o != nil {
 		out = *o
+		out.Tools, out.Hooks = slices.Clone(o.Tools), slices.Clone(o.Hooks)
 	}
 	var err error
 	if out.Limits, err = withDefaults(out.Limits); err != nil {

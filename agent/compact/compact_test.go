@@ -571,6 +571,15 @@ func TestByModel(t *testing.T) {
 	}
 }
 
+func TestSummarizeWithoutAModel(t *testing.T) {
+	defer func() {
+		if got, want := recover(), "compact: Summarize: the model is nil: check the error of its constructor"; got != want {
+			t.Errorf("got the panic %v, want %q", got, want)
+		}
+	}()
+	compact.Summarize(nil, nil)
+}
+
 func TestByModelOptions(t *testing.T) {
 	m := plays("ok", nil)
 	_, used, err := compact.ByModel(m, &compact.Options{Prompt: "Be brief."})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 150_000))})

@@ -27,8 +27,11 @@ const summaryHead = "[Summary of older messages]\n"
 // replaces the oldest turns and earlier summaries by a summary of a model, in one call without
 // tools. The model gets the conversation as one text of at most 200,000 bytes, about 50,000 tokens:
 // long results are shortened, media and reasoning are left out, and a longer text is cut in the
-// middle. A summary longer than 16 KiB is cut.
+// middle. A summary longer than 16 KiB is cut. Summarize panics if m is nil.
 func Summarize(m model.Model, o *Options) Compactor {
+	if m == nil {
+		panic("compact: Summarize: the model is nil: check the error of its constructor")
+	}
 	opts := o.withDefaults()
 	return summarize(byModel(m, opts), opts)
 }
