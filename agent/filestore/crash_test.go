@@ -215,10 +215,9 @@ func TestFailedSync(t *testing.T) {
 	one, lease := create(t, s, key)
 	before := content(t, s, key)
 	records := one.Add(note("1"))
-	d.fault = errors.New("the disk is full")
-	if err := s.Append(ctx, lease, one.Head(), records); !errors.Is(err, d.fault) && err == nil {
-		t.Errorf("got %v, want the fault", err)
-	}
+	full := errors.New("the disk is full")
+	d.fault = full
+	check.Is(t, s.Append(ctx, lease, one.Head(), records), full)
 	check.Equal(t, "", content(t, s, key), before)
 	check.NoError(t, s.Append(ctx, lease, one.Head(), records))
 }
