@@ -156,13 +156,13 @@ func TestHeldText(t *testing.T) {
 	files, err := filestore.Open(t.TempDir(), nil)
 	check(t, err)
 	// A store that does not say which process holds a run.
-	bare := &watched{record.NewMemory(), func(c *storeCall) error {
-		err := c.do()
+	bare := watch(record.NewMemory(), func(c *storeCall) error {
+		err := c.Do()
 		if errors.Is(err, record.ErrHeld) {
 			err = record.ErrHeld
 		}
 		return err
-	}}
+	})
 	for name, tt := range map[string]struct {
 		store record.Store
 		who   string

@@ -164,12 +164,12 @@ type plainStore struct{ record.Store }
 
 // TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run continues.
 func TestKeptResultRefused(t *testing.T) {
-	store := &watched{record.NewMemory(), func(c *storeCall) error {
-		if c.method == "put" {
+	store := watch(record.NewMemory(), func(c *storeCall) error {
+		if c.Method == "put" {
 			return record.ErrTooLarge
 		}
-		return c.do()
-	}}
+		return c.Do()
+	})
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 || len(got.Warnings) != 1 {

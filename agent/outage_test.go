@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -24,12 +23,12 @@ var errAway = errors.New("connection refused")
 // away is a store whose server cannot be reached while gone is true.
 func away(store record.Store) (s *watched, gone *atomic.Bool) {
 	gone = new(atomic.Bool)
-	return &watched{store, func(c *storeCall) error {
+	return watch(store, func(c *storeCall) error {
 		if gone.Load() {
 			return errAway
 		}
-		return c.do()
-	}}, gone
+		return c.Do()
+	}), gone
 }
 
 // A result that comes while the store is away for longer than the lease is stored afterwards, unless another process has the run: the
@@ -105,16 +104,16 @@ func TestCancelledAppendThatWasStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := record.NewMemory()
 		appends := 0
-		store := &watched{memory, func(c *storeCall) error {
-			err := c.do()
-			if c.method == "append" {
+		store := watch(memory, func(c *storeCall) error {
+			err := c.Do()
+			if c.Method == "append" {
 				if appends++; appends == 3 { // it does not say that it is stored before its context ends
-					<-c.ctx.Done()
-					return c.ctx.Err()
+					<-c.Ctx.Done()
+					return c.Ctx.Err()
 				}
 			}
 			return err
-		}}
+		})
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 1))), agent.Options{ParallelWrites: true})
 		killed(t, first, 5*time.Second, agent.In(theRun.ID))
 		log := load(t, memory, theRun)
@@ -141,24 +140,20 @@ func TestRecoverLogsTakeovers(t *testing.T) {
 	})
 }
 
-// stale lists a run as due that has ended since.
-type stale struct {
-	record.Store
-	head run.Head
-}
-
-func (s *stale) List(context.Context, record.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) { yield(s.head, nil) }
-}
-
 // A run that another process ends between the list of due runs and their start is not reported again.
 func TestRecoverPassesOverEndedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &stale{Store: record.NewMemory()}
+		var listed run.Head
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			if c.Method == "list" {
+				c.Heads = func(yield func(run.Head, error) bool) { yield(listed, nil) }
+				return nil
+			}
+			return c.Do()
+		})
 		a, _ := process(t, store, play(says("done")), agent.Options{})
 		begun(t, a, agent.In(theRun.ID))
-		log := load(t, store, theRun)
-		store.head = log.Head
+		listed = load(t, store, theRun).Head
 		resumed(t, a)
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
@@ -171,12 +166,12 @@ func TestRecoverPassesOverEndedRuns(t *testing.T) {
 
 // A store that panics when a run is released does not end the program.
 func TestReleasePanics(t *testing.T) {
-	store := &watched{record.NewMemory(), func(c *storeCall) error {
-		if c.method == "release" {
+	store := watch(record.NewMemory(), func(c *storeCall) error {
+		if c.Method == "release" {
 			panic("released twice")
 		}
-		return c.do()
-	}}
+		return c.Do()
+	})
 	a, _ := process(t, store, play(says("done")), agent.Options{})
 	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "done" {
 		t.Errorf("got %+v, %v", got, err)
@@ -202,17 +197,17 @@ func TestStoreThatFails(t *testing.T) {
 		for kind, open := range everyStore {
 			synctestRun(t, name+" in "+kind, func(t *testing.T) {
 				failures := 0
-				store := &watched{open(t), func(c *storeCall) error {
-					if c.method != "append" || failures == 0 && len(changesOf[*ledger.Outcome](c.records)) == 0 {
-						return c.do()
+				store := watch(open(t), func(c *storeCall) error {
+					if c.Method != "append" || failures == 0 && len(changesOf[*ledger.Outcome](c.Records)) == 0 {
+						return c.Do()
 					}
 					err, kept := test.fail(failures)
 					failures++
 					if err == nil || kept {
-						err = errors.Join(err, c.do())
+						err = errors.Join(err, c.Do())
 					}
 					return err
-				}}
+				})
 				a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
 				began := time.Now()
 				got, err := a.Run(t.Context(), human("go"), agent.In("r"))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -170,12 +169,12 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			lists := 0
-			store := &watched{record.NewMemory(), func(c *storeCall) error {
-				if c.method == "list" {
+			store := watch(record.NewMemory(), func(c *storeCall) error {
+				if c.Method == "list" {
 					lists++
 				}
-				return c.do()
-			}}
+				return c.Do()
+			})
 			model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 				time.Sleep(time.Second)
 				return tc.model(ctx, p)
@@ -205,12 +204,12 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 func TestWokenProcessIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		stalled := &watched{store, func(c *storeCall) error {
-			if c.method == "renew" {
+		stalled := watch(store, func(c *storeCall) error {
+			if c.Method == "renew" {
 				return nil
 			}
-			return c.do()
-		}}
+			return c.Do()
+		})
 		first, _ := process(t, stalled, play(uses(sleep("1", 60)), says("late")), agent.Options{Durable: agent.Durable{LeaseTTL: 10 * time.Second}})
 		late := make(chan error)
 		go func() {
@@ -308,26 +307,6 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 	})
 }
 
-// shut is a store whose only run is due at times, and cannot be taken.
-type shut struct {
-	record.Store
-	due   atomic.Bool
-	tries chan time.Time
-}
-
-func (s *shut) List(context.Context, record.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
-		if s.due.Load() {
-			yield(run.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
-		}
-	}
-}
-
-func (s *shut) Load(context.Context, run.Key) (*record.Log, error) {
-	s.tries <- time.Now()
-	return nil, errors.New("down")
-}
-
 // A callback that panics, or ends its goroutine, keeps its run from being driven for a while,
 // and no other run.
 func TestRecoverFromOnEvent(t *testing.T) {
@@ -367,7 +346,20 @@ func TestRecoverFromOnEvent(t *testing.T) {
 // forgotten if it is not due for a while.
 func TestRecoverForgetsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &shut{Store: record.NewMemory(), tries: make(chan time.Time, 100)}
+		var due atomic.Bool
+		tries := make(chan time.Time, 100)
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			if c.Method == "load" {
+				tries <- time.Now()
+				return errors.New("down")
+			}
+			c.Heads = func(yield func(run.Head, error) bool) {
+				if due.Load() {
+					yield(run.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
+				}
+			}
+			return nil
+		})
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: store}})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -375,15 +367,15 @@ func TestRecoverForgetsWaits(t *testing.T) {
 			ended <- agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler)})
 		}()
 		for range 2 {
-			store.due.Store(true)
+			due.Store(true)
 			var waits []int
-			last := <-store.tries
+			last := <-tries
 			for range 8 {
-				next := <-store.tries
+				next := <-tries
 				waits, last = append(waits, int(next.Sub(last)/time.Second)), next
 			}
 			diff(t, "seconds between tries", waits, []int{1, 2, 4, 8, 16, 32, 60, 60})
-			store.due.Store(false)
+			due.Store(false)
 			time.Sleep(3 * time.Minute)
 		}
 		stop()
@@ -429,14 +421,14 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 func TestRecoverLogsAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := 0
-		store := &watched{record.NewMemory(), func(c *storeCall) error {
-			if c.method == "list" {
+		store := watch(record.NewMemory(), func(c *storeCall) error {
+			if c.Method == "list" {
 				if lists++; lists <= 3 {
 					return errors.New("store away")
 				}
 			}
-			return c.do()
-		}}
+			return c.Do()
+		})
 		a, _ := process(t, store, play(), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}

@@ -43,8 +43,8 @@ func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Age
 // renewals counts how often the leases of a memory store are renewed, until fails.
 func renewals() (store record.Store, all, alone *atomic.Int64, fails *atomic.Bool) {
 	all, alone, fails = new(atomic.Int64), new(atomic.Int64), new(atomic.Bool)
-	return together{&watched{record.NewMemory(), func(c *storeCall) error {
-		switch c.method {
+	return together{watch(record.NewMemory(), func(c *storeCall) error {
+		switch c.Method {
 		case "renew":
 			alone.Add(1)
 		case "renewAll":
@@ -53,8 +53,8 @@ func renewals() (store record.Store, all, alone *atomic.Int64, fails *atomic.Boo
 				return errors.New("no connection is free")
 			}
 		}
-		return c.do()
-	}}}, all, alone, fails
+		return c.Do()
+	})}, all, alone, fails
 }
 
 // TestLeasesAreRenewedTogether has a thousand runs of a process renew their leases by one statement at a time.
@@ -153,16 +153,17 @@ const leaseTTL = time.Minute
 // a renewal under way returns before. Renewals after it have the error.
 func halting(store record.Store, renewal error) *watched {
 	var woken atomic.Bool
-	return &watched{store, func(c *storeCall) error {
-		switch c.method {
+	return watch(store, func(c *storeCall) error {
+		switch c.Method {
 		case "append":
-			err := c.do()
-			if len(changesOf[*ledger.Intent](c.records)) > 0 {
+			err := c.Do()
+			if len(changesOf[*ledger.Intent](c.Records)) > 0 {
 				time.Sleep(2 * leaseTTL)
 				woken.Store(true)
 			}
 			return err
 		case "renew", "renewAll":
+			c.Ctx = context.WithoutCancel(c.Ctx)
 			if !woken.Load() {
 				time.Sleep(3 * leaseTTL)
 			}
@@ -170,8 +171,8 @@ func halting(store record.Store, renewal error) *watched {
 				return renewal
 			}
 		}
-		return c.do()
-	}}
+		return c.Do()
+	})
 }
 
 // A process that is stopped between the commit of an intent and the call sends nothing

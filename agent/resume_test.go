@@ -348,21 +348,21 @@ type listed struct {
 }
 
 func (s *listed) in(store record.Store) *listed {
-	s.watched = watched{store, func(c *storeCall) error {
-		switch c.method {
+	s.watched = *watch(store, func(c *storeCall) error {
+		switch c.Method {
 		case "load", "append", "reply", "acquire":
-			s.calls = append(s.calls, c.method)
+			s.calls = append(s.calls, c.Method)
 		}
-		if before := s.before; before != nil && c.method == "acquire" {
+		if before := s.before; before != nil && c.Method == "acquire" {
 			s.before = nil
 			before()
 		}
-		if s.broken != nil && c.method == "append" {
+		if s.broken != nil && c.Method == "append" {
 			return s.broken
 		}
-		s.given = append(s.given, c.replies...)
-		return c.do()
-	}}
+		s.given = append(s.given, c.Replies...)
+		return c.Do()
+	})
 	return s
 }
 
@@ -402,13 +402,13 @@ func TestResumeWritesOnce(t *testing.T) {
 func TestReplyBeforeRelease(t *testing.T) {
 	var worked int
 	var release func() // once, before a run is free for others
-	store := &watched{record.NewMemory(), func(c *storeCall) error {
-		if do := release; do != nil && c.method == "release" {
+	store := watch(record.NewMemory(), func(c *storeCall) error {
+		if do := release; do != nil && c.Method == "release" {
 			release = nil
 			do()
 		}
-		return c.do()
-	}}
+		return c.Do()
+	})
 	a := worker(t, turnsOf{turns: 2}, func() { worked++ }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	key := run.Key{ID: "0"}
 	allow := func() {

@@ -58,7 +58,7 @@ func TestSnapshots(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
 			const inputs = 60
-			store := &counting{watched: watched{open(t), (*storeCall).make}}
+			store := &counting{watched: *watch(open(t), nil)}
 			for i := range inputs {
 				a := chatty(t, store) // a process of its own
 				store.records = 0
@@ -95,7 +95,7 @@ func TestSnapshots(t *testing.T) {
 
 // TestAdvanceKeepsTheState loads a run for its first step alone, unless another process has stepped it meanwhile.
 func TestAdvanceKeepsTheState(t *testing.T) {
-	store := &counting{watched: watched{record.NewMemory(), (*storeCall).make}}
+	store := &counting{watched: *watch(record.NewMemory(), nil)}
 	steps := 0
 	m := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		if steps++; steps > 8 {

@@ -98,27 +98,22 @@ func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
 	return got
 }
 
-// refusing is a store whose second append fails for good.
-type refusing struct {
-	record.Store
-	appends int
-}
-
-func (f *refusing) Append(ctx context.Context, l record.Lease, h runs.Head, records []runs.Record, answers ...runs.Reply) error {
-	if f.appends++; f.appends == 2 {
-		return record.ErrTooLarge
-	}
-	time.Sleep(30 * time.Millisecond)
-	return f.Store.Append(ctx, l, h, records, answers...)
-}
-
 // TestAppendsAreMeasured measures how long a store takes to keep what a run records.
 func TestAppendsAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		telemetry, err := otelagent.New(&otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
 		check.Must(t, err)
-		store := &refusing{Store: record.NewMemory()}
+		appends := 0
+		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+			if c.Method == "append" {
+				if appends++; appends == 2 {
+					return record.ErrTooLarge
+				}
+				time.Sleep(30 * time.Millisecond)
+			}
+			return c.Do()
+		})
 		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Durable: agent.Durable{Store: store}, Observe: telemetry})
 		check.Must(t, err)
 		for range 2 {

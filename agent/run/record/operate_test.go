@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestDeleteEnded deletes old runs that have ended, and no others.
@@ -54,17 +55,14 @@ func TestDeleteEnded(t *testing.T) {
 }
 
 // changed is a store whose logs differ from what was written.
-type changed struct {
-	record.Store
-	change func(*record.Log)
-}
-
-func (c changed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := c.Store.Load(ctx, key)
-	if err == nil {
-		c.change(log)
-	}
-	return log, err
+func changed(store record.Store, change func(*record.Log)) record.Store {
+	return ledgertest.Watch(store, func(c *ledgertest.Call) error {
+		err := c.Do()
+		if err == nil && c.Log != nil {
+			change(c.Log)
+		}
+		return err
+	})
 }
 
 // TestVerify finds the defects of a run, and none in others.
@@ -93,7 +91,7 @@ func TestVerify(t *testing.T) {
 		}, "its snapshot in record 2: it leads to another state"},
 	} {
 		var got []string
-		for key, err := range record.Verify(t.Context(), changed{store, tt.change}, record.Query{}) {
+		for key, err := range record.Verify(t.Context(), changed(store, tt.change), record.Query{}) {
 			if key.ID != "one" || !errors.Is(err, record.ErrCorrupt) {
 				t.Errorf("%s: got %v, %v", name, key, err)
 			}

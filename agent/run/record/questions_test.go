@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // keep stores a run with these changes after its beginning, a second apart.
@@ -170,25 +171,17 @@ func TestOpenAsksOnce(t *testing.T) {
 	}
 }
 
-// passing is a store whose run waits while running runs are listed, and then continues.
-type passing struct {
-	record.Store
-	lists int
-	goOn  func()
-}
-
-func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
-	if s.lists++; s.lists == 2 {
-		s.goOn()
-	}
-	return s.Store.List(ctx, q)
-}
-
 // TestOpenAsksOfARunThatGoesOn lists the questions of a run that continues during the list.
 func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "waits"}
 	keep(t, store, key, "", opens("a", run.QuestionForm), opens("b", run.QuestionForm), &ledger.Suspended{})
-	s := &passing{Store: store, goOn: func() { extend(t, store, key, &ledger.Woken{}) }}
+	lists := 0
+	s := ledgertest.Watch(store, func(c *ledgertest.Call) error {
+		if lists++; lists == 2 { // the first list is that of waiting runs
+			extend(t, store, key, &ledger.Woken{})
+		}
+		return c.Do()
+	})
 	if got := questionIDs(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
 		t.Errorf("got %q, want both questions", got)
 	}

@@ -2,7 +2,6 @@ package record_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // secret returns a key with that name.
@@ -88,20 +88,17 @@ func TestSealedState(t *testing.T) {
 			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, record.ErrForged)
 		}
 	}
-	for _, tt := range []struct {
-		name, tenant, id, sealed string
-		want                     error
-	}{
-		{"more", "acme", "run_1", sealed + "AAAA", record.ErrForged},
-		{"no base64", "acme", "run_1", "!" + sealed[1:], record.ErrForged},
-		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`, record.ErrForged},
-		{"another form", "acme", "run_1", "Ag" + sealed[2:], record.ErrForged},
-		{"another tenant", "other", "run_1", sealed, record.ErrForged},
-		{"another run", "acme", "run_2", sealed, record.ErrForged},
-		{"tenant and run with another border", "acmer", "un_1", sealed, record.ErrForged},
+	for _, tt := range []struct{ name, tenant, id, sealed string }{
+		{"more", "acme", "run_1", sealed + "AAAA"},
+		{"no base64", "acme", "run_1", "!" + sealed[1:]},
+		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`},
+		{"another form", "acme", "run_1", "Ag" + sealed[2:]},
+		{"another tenant", "other", "run_1", sealed},
+		{"another run", "acme", "run_2", sealed},
+		{"tenant and run with another border", "acmer", "un_1", sealed},
 	} {
-		if s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed); s != nil || !errors.Is(err, tt.want) {
-			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, tt.want)
+		if s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed); s != nil || !errors.Is(err, record.ErrForged) {
+			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, record.ErrForged)
 		}
 	}
 	if _, err := keys(t, "b").Open(key, sealed); !errors.Is(err, record.ErrUnknownKey) || !strings.Contains(err.Error(), `"a"`) {
@@ -230,23 +227,6 @@ func TestSealedQuestions(t *testing.T) {
 	hides()
 }
 
-// swapped is a store in which a run was tampered with.
-type swapped struct {
-	record.Store
-	with func(*record.Log)
-}
-
-func (s swapped) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := s.Store.Load(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	changed := *log
-	changed.Records, changed.Replies = append([]run.Record(nil), log.Records...), append([]run.Reply(nil), log.Replies...)
-	s.with(&changed)
-	return &changed, nil
-}
-
 // TestTamperedStore moves, changes, adds and removes stored data.
 func TestTamperedStore(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
@@ -281,7 +261,7 @@ func TestTamperedStore(t *testing.T) {
 		{"an answer to another question", func(l *record.Log) { l.Replies[0].Question = "ask_9" }, record.ErrForged},
 		{"an answer that is not sealed", func(l *record.Log) { l.Replies[0] = run.Reply{Question: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
 	} {
-		log, err := record.Sealed(swapped{below, tt.with}, keys(t, "a")).Load(t.Context(), key)
+		log, err := record.Sealed(changed(below, tt.with), keys(t, "a")).Load(t.Context(), key)
 		if tt.want == nil {
 			if err != nil {
 				t.Errorf("%s: %v", tt.name, err)
@@ -302,13 +282,13 @@ func TestRecordAsAnswer(t *testing.T) {
 	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), records); err != nil {
 		t.Fatal(err)
 	}
-	moved := swapped{below, func(l *record.Log) {
+	moved := changed(below, func(l *record.Log) {
 		data, err := l.Records[0].MarshalJSON()
 		check(t, err)
 		var r struct{ Data json.RawMessage }
 		check(t, json.Unmarshal(data, &r))
 		l.Replies = append(l.Replies, run.Reply{Question: "1", Action: "sealed", Content: r.Data})
-	}}
+	})
 	if _, err := record.Sealed(moved, keys(t, "a")).Load(t.Context(), key); !errors.Is(err, record.ErrForged) {
 		t.Errorf("got %v, want %v", err, record.ErrForged)
 	}
@@ -353,27 +333,19 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
-// unsure is a store that refuses the first replies, and then fails.
-type unsure struct {
-	record.Store
-	left int // replies to refuse
-	err  error
-}
-
-func (s *unsure) Reply(_ context.Context, key run.Key, _ []run.Reply) error {
-	err := s.err
-	if s.left--; s.left >= 0 {
-		err = record.ErrReplied
-	}
-	return fmt.Errorf("answer run %q: %w", key.ID, err)
-}
-
 // TestKeyRotationWithoutTheStore does not report another reply if the store fails during the
 // comparison.
 func TestKeyRotationWithoutTheStore(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: record.ErrReplied} {
-		store := record.Sealed(&unsure{record.NewMemory(), refused, broken}, keys(t, "new", "older", "old"))
+		left := refused
+		store := record.Sealed(ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+			err := broken
+			if left--; left >= 0 {
+				err = record.ErrReplied
+			}
+			return fmt.Errorf("answer run %q: %w", c.Key.ID, err)
+		}), keys(t, "new", "older", "old"))
 		err := store.Reply(t.Context(), run.Key{ID: "run_1"}, []run.Reply{{Question: "ask_8", Action: run.ActionAccept}})
 		if !errors.Is(err, want) || errors.Is(err, record.ErrReplied) != (want == record.ErrReplied) {
 			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
