@@ -6,22 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestFullDisk has commands fail that cannot write their answers.
 func TestFullDisk(t *testing.T) {
 	suite := filepath.Join(t.TempDir(), "s.json")
 	const text = `{"name": "s", "tasks": [{"id": "a", "prompt": "What is 17 plus 25?", "expect": {"answer": {"contains": ["42"]}}}]}`
-	if err := os.WriteFile(suite, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(suite, []byte(text), 0o600))
 	for _, line := range []string{"chat -prompt hello", "chat -prompt /tools", "chat -json -prompt hello", "chat", "eval " + suite, "eval -json " + suite} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer full.Close()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(line)...)
 			cmd.Env = []string{asProgram + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}

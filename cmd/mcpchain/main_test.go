@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const asProgram = "MCPCHAIN_TEST_PROGRAM"
@@ -93,9 +94,7 @@ func TestProgram(t *testing.T) {
 // TestHelp looks for each command in the help.
 func TestHelp(t *testing.T) {
 	var out strings.Builder
-	if status := run([]string{"help"}, &out, &out); status != 0 {
-		t.Errorf("got %d, want 0", status)
-	}
+	check.Equal(t, "", run([]string{"help"}, &out, &out), 0)
 	for _, name := range names() {
 		if !strings.Contains(out.String(), "\n  "+name+" ") {
 			t.Errorf("the help lacks %s", name)

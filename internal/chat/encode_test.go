@@ -324,13 +324,9 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q comes back as %q", tool.Name, back)
 		}
 	}
-	if got := n.outgoing("files_read"); got != "files_read" {
-		t.Errorf("a good name: got %q, want it unchanged", got)
-	}
+	check.Equal(t, "a good name", n.outgoing("files_read"), "files_read")
 	check.Same(t, "names differ between requests (-first +second)", newNames(r).out, n.out)
-	if got := n.incoming("never offered"); got != "never offered" {
-		t.Errorf("got %q, want the name as it came", got)
-	}
+	check.Equal(t, "the name as it came", n.incoming("never offered"), "never offered")
 }
 
 func TestNamesComeBack(t *testing.T) {

@@ -204,9 +204,7 @@ func TestCallbackEndsTheStream(t *testing.T) {
 	}
 	h = newHost(t, answering(plainAnswer))
 	_, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(string) error { return context.Canceled }})
-	if err != context.Canceled {
-		t.Errorf("answer in one piece: got %v, want %v", err, context.Canceled)
-	}
+	check.Equal(t, "answer in one piece", err, context.Canceled)
 }
 
 // A text ends at the same place however it comes in pieces.

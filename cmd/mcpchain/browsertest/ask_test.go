@@ -3,6 +3,8 @@ package browsertest_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestForm fills in each kind of field, wrong ones first.
@@ -140,9 +142,7 @@ func TestSampling(t *testing.T) {
 // waits: after a reload, and from a second window.
 func TestHeldSampling(t *testing.T) {
 	binary, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ada := enter(t, configured(t, "demo", map[string]any{"command": binary, "args": []string{"demo"}, "revision": "2025-11-25"})...)
 	ada.allow(`call summarize {"text": "Version 1.5 is out. It is fast."}`)
 	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")

@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // browser is Chromium, started once for all tests.
@@ -99,9 +101,7 @@ func open(t *testing.T, p *program, of *person) *person {
 	if err := chromedp.Listen(w.ctx, w.listen); err != nil { // opens the window, which lives as long as its context
 		t.Fatal(err)
 	}
-	if _, err := chromedp.Call(w.ctx, log.Enable, cdp.Empty{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(chromedp.Call(w.ctx, log.Enable, cdp.Empty{})))
 	w.do(chromedp.EmulateViewport(1280, 860), chromedp.Navigate(p.url))
 	return w
 }
@@ -162,9 +162,7 @@ func value[T any](w *person, action chromedp.Action[T]) T {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	out, err := chromedp.Run(ctx, action)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	return out
 }
 
@@ -174,9 +172,7 @@ func eval[T any](w *person, format string, args ...any) T {
 	quoted := make([]any, len(args))
 	for i, a := range args {
 		data, err := json.Marshal(a)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		check.Must(w.t, err)
 		quoted[i] = string(data)
 	}
 	return value(w, chromedp.Evaluate[T](fmt.Sprintf(format, quoted...), chromedp.EvalAwaitPromise))
@@ -279,9 +275,7 @@ func (w *person) shoot(name string) {
 		return
 	}
 	png := value(w, chromedp.CaptureScreenshot())
-	if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".png"), png, 0o644); err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".png"), png, 0o644))
 }
 
 // prefer has the browser prefer dark or light colours.
@@ -290,9 +284,7 @@ func (w *person) prefer(scheme string) {
 	_, err := chromedp.Call(w.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 }
 
 // narrow makes the window as wide as a phone.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -61,13 +62,9 @@ func (c *chatter) hears(what string, yes bool) {
 func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments string) *person {
 	c.t.Helper()
 	client, err := apps.Declare(&mcpclient.Options{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.Must(c.t, err)
 	tools, err := adapter.Open(c.t.Context(), []adapter.Server{{Name: name, Transport: server}}, &adapter.Options{Client: client})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.Must(c.t, err)
 	c.t.Cleanup(func() { _ = tools.Close() })
 	service := views.New(views.Options{
 		Tools: tools, Person: c, Began: func(*views.Call) {}, Ended: func(*views.Call) {},
@@ -75,17 +72,11 @@ func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments
 	})
 	c.t.Cleanup(service.Close)
 	called, err := tools.Catalog(profile.Plain).Find(name, tool, "")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.Must(c.t, err)
 	result, err := called.Client().CallTool(c.t.Context(), tool, json.RawMessage(arguments))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.Must(c.t, err)
 	address, err := service.Offer(called, json.RawMessage(arguments), result)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.Must(c.t, err)
 	return open(c.t, &program{url: address}, nil)
 }
 
@@ -93,9 +84,7 @@ func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments
 func TestViewOfChatbot(t *testing.T) {
 	t.Parallel()
 	servers, err := demoservers.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = servers.Close() })
 	c := &chatter{t, make(chan string), make(chan bool)}
 	page := c.calls("desk", &mcpclient.HTTP{URL: servers.DeskURL}, "visitors", `{"day":"Friday"}`)

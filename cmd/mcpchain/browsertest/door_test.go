@@ -10,15 +10,15 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // write writes a file for the program.
 func write(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -40,12 +40,8 @@ func TestSignInByToken(t *testing.T) {
 	if eval[bool](ada, "document.querySelector('#token').value !== ''") {
 		t.Error("the page keeps the token")
 	}
-	if err := os.WriteFile(users, []byte("Ada fedcba9876543210\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(users, []byte("Ada fedcba9876543210\n"), 0o600))
+	check.Must(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	ada.await("fetch('/api/me').then(r => r.json()).then(me => !me.user)")
 	ada.do(chromedp.Reload())
 	ada.see("h1", "Who are you?")
@@ -56,13 +52,9 @@ func TestSignInByToken(t *testing.T) {
 func TestWithoutHTTPS(t *testing.T) {
 	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, port, _ := strings.Cut(free.Addr().String(), ":")
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, free.Close())
 	p := startAt(t, "127.0.0.1:"+port, "-origin", "http://page.test:"+port, "-demo-sign-in")
 	p.url = "http://page.test:" + port
 	ada := visit(t, p, "Ada")

@@ -7,6 +7,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // greedy is a view that takes the keyboard again and again, and shows what it reads.
@@ -37,9 +39,7 @@ func TestViewTakesTheKeyboard(t *testing.T) {
 		window.addEventListener = (type, ...rest) => { if (type !== "blur") listen.call(window, type, ...rest); };
 		window.setInterval = () => 0;
 	}`
-	if _, err := chromedp.Call(control.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: without}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(chromedp.Call(control.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: without})))
 	control.reload()
 	show(control)
 	control.clickAt("#question")

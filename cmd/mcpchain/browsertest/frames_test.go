@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // inView waits for a document of a view in which mark, an expression, is true, and evaluates other expressions there. Chromium
@@ -34,9 +36,7 @@ func (w *person) inFrames(expression string) bool {
 		}
 	}
 	infos, err := chromedp.Targets(w.ctx)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	for _, info := range infos {
 		if info.Type != "iframe" || info.BrowserContextID != chromedp.FromContext(w.ctx).BrowserContextID {
 			continue

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // server is a server of a test.
@@ -91,9 +93,7 @@ func talking(t *testing.T, replies ...[]string) (args []string) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, piece := range pieces {
 			text, err := json.Marshal(piece)
-			if err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, err)
 			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", text)
 		}
 		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
@@ -117,8 +117,6 @@ func serving(t *testing.T, name string, s *server) (args []string) {
 func configured(t *testing.T, name string, entry map[string]any) (args []string) {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return []string{"-config", write(t, "mcp.json", string(data))}
 }

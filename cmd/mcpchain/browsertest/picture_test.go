@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var update = flag.Bool("update", false, "take the picture of the page again")
@@ -25,18 +27,12 @@ func TestPicture(t *testing.T) {
 	ada.await("document.activeElement.blur() === undefined")
 	path := filepath.Join("..", "..", "..", "docs", "page.png")
 	if *update {
-		if err := os.WriteFile(path, value(ada, chromedp.CaptureScreenshot()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, value(ada, chromedp.CaptureScreenshot()), 0o644))
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	picture, err := png.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if picture.Width != 1100 || picture.Height != 760 || len(data) > 200<<10 {
 		t.Errorf("got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
 	}

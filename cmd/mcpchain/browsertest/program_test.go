@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // patience is how long a test waits for what has to come.
@@ -71,18 +73,12 @@ func startAt(t *testing.T, listen string, args ...string) *program {
 func (p *program) run(t *testing.T, listen string) {
 	t.Helper()
 	binary, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	p.cmd = exec.Command(binary, append([]string{"serve", "-listen", listen}, p.args...)...)
 	p.cmd.Env = append(os.Environ(), "OPENAI_BASE_URL=", "OPENAI_MODEL=", "OPENAI_API_KEY=none")
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, p.cmd.Start())
 	found := make(chan string, 1)
 	done := make(chan struct{})
 	p.done = done

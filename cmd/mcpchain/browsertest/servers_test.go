@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 )
 
@@ -33,16 +34,12 @@ func (w *person) signInAt(p *peer.Protected, login string) (back string) {
 	w.t.Helper()
 	w.click(".card.sign_in button", "Sign in")
 	issuer, err := url.Parse(p.Provider.Issuer)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	w.see(".card .host.big", issuer.Host)
 	w.see(".card a.button[rel~=noopener]", "Open the page")
 	p.Provider.Login = login
 	err = p.Provider.BrowseUntil(w.t.Context(), eval[string](w, "document.querySelector('.card a.button').href"), func(u *url.URL) { back = u.String() })
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	return back
 }
 

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
@@ -13,9 +12,7 @@ import (
 func TestExample(t *testing.T) {
 	note, size := &forms.Field{Name: "note"}, &forms.Field{Name: "size", Required: true}
 	for want, fields := range map[string][]*forms.Field{"size": {note, size}, "note": {note}} {
-		if got := (Answers{}).Fill(fields).Example(); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, "", (Answers{}).Fill(fields).Example(), want)
 	}
 }
 
@@ -37,9 +34,7 @@ func TestAnswersOfServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tt.given.Of(tt.servers)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			check.Same(t, "", got, tt.want)
 			if (err != nil) != (tt.err != "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
 				t.Errorf("got %v, want %s", err, tt.err)
 			}

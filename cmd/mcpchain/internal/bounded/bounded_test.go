@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // offered is a listener with as many connections as are asked for.
@@ -129,9 +130,7 @@ func TestEachAddress(t *testing.T) {
 	var first net.Conn
 	for range 8 {
 		conn, err := listener.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if first == nil {
 			first = conn
 		}
@@ -145,9 +144,7 @@ func TestEachAddress(t *testing.T) {
 	if got, want := strings.Join(refused, " "), "1.2.3.4:3 [::ffff:1.2.3.4]:4 [2001:db8::3]:1"; got != want {
 		t.Errorf("refused %s, want %s", got, want)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, first.Close())
 	come("1.2.3.4:9")
 	if conn, err := listener.Accept(); err != nil || conn.RemoteAddr().String() != "1.2.3.4:9" {
 		t.Errorf("got %v, %v, want that there is room again", conn, err)

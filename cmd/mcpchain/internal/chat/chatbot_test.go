@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
@@ -68,9 +67,7 @@ Before that you asked: Show me a picture
 		"tool_start demo count", "progress counted to 1", "progress counted to 2", "answer",
 		"tool_start demo picture", "answer", "answer",
 	}
-	if diff := cmp.Diff(want, inOrder(got)); diff != "" {
-		t.Errorf("trace: -want +got\n%s", diff)
-	}
+	check.Same(t, "trace", inOrder(got), want)
 }
 
 // inOrder sorts the two sums, because they run concurrently.
@@ -93,9 +90,7 @@ func at(v any, names ...string) any {
 func readTrace(t *testing.T, path string) []map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var records []map[string]any
 	for line := range strings.Lines(string(data)) {
 		var r map[string]any
@@ -269,9 +264,7 @@ func TestServerThatVanishes(t *testing.T) {
 	}
 	want := map[string]int{"exit status 9": 2, "lost the server frail, and start it again: the program ": 2, "  out of memory": 2, "the server frail is back": 2}
 	p.wait(0)
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("told: -want +got\n%s", diff)
-	}
+	check.Same(t, "told", told, want)
 }
 
 // A call that does not end is stopped by a timeout, and the error names the flag for it.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // holds checks that an output has texts.
@@ -95,9 +97,7 @@ func severalModels(t *testing.T, list string) (url string, asked func() []string
 			return
 		}
 		var request struct{ Model string }
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, json.NewDecoder(r.Body).Decode(&request))
 		mu.Lock()
 		names = append(names, request.Model)
 		mu.Unlock()
@@ -167,9 +167,7 @@ func TestSaveCommand(t *testing.T) {
 	converse(t, "/save "+md+"\nWhat is 1 plus 2?\n/save "+md+"\n/save "+md+"\n/save "+raw+"\n/save a.txt\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
 		"error: there is nothing to save\n", "\nsaved: "+md+", ", md+" is there already; give another name\n", "error: want a file that ends with .md or .json\n")
 	text, err := os.ReadFile(md)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	const want = "## You\n\nWhat is 1 plus 2?\n\n## Model\n\n**Call** add\n\n```json\n{\"a\":1,\"b\":2}\n```\n\n**Result** of add\n\n```\n1 + 2 = 3\n```\n\n## Model\n\nThe result: 1 + 2 = 3.\n\n"
 	if string(text) != want {
 		t.Errorf("got %q, want %q", text, want)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const tab, arrowDown, ctrlR, esc = "\t", "\x1b[B", "\x12", "\x1b"
@@ -67,9 +69,7 @@ func TestCompletionOfCommands(t *testing.T) {
 	file := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+url+`","model":"distant"}}}`)
 	cmd := command(t, "-yes", "-config", configure(t, "one=good", "two=good"), "-base-url", url, "-model", "small", "-models", file)
 	cmd.Dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(cmd.Dir, "kept"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Mkdir(filepath.Join(cmd.Dir, "kept"), 0o700))
 	m := openScreenOf(t, cmd)
 	m.ask("hello", "I am small.")
 	m.await("you ›\n")
@@ -149,9 +149,7 @@ func TestEditorEndsWithTheProgram(t *testing.T) {
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "draft\x07")
 	m.await("has the terminal")
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, cmd.Process.Signal(syscall.SIGTERM))
 	m.ended(128 + int(syscall.SIGTERM))
 	if left, err := os.ReadDir(drafts); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)

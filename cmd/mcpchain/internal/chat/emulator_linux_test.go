@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hinshun/vt10x"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var update = flag.Bool("update", false, "write the screens of testdata/screens")
@@ -87,9 +89,7 @@ func (m *emulator) take(b []byte) {
 		}
 	}
 	m.raw = append([]byte(nil), text[end:]...)
-	if _, err := m.vt.Write(unknown.ReplaceAll(text[:end], nil)); err != nil {
-		m.t.Fatal(err)
-	}
+	check.Must(m.t, check.Err(m.vt.Write(unknown.ReplaceAll(text[:end], nil))))
 }
 
 // finished matches an escape sequence that is complete.
@@ -155,9 +155,7 @@ func (m *emulator) enter(when, typed string) {
 
 func (m *emulator) typed(keys string) {
 	m.t.Helper()
-	if _, err := io.WriteString(m.file, keys); err != nil {
-		m.t.Fatal(err)
-	}
+	check.Must(m.t, check.Err(io.WriteString(m.file, keys)))
 }
 
 // ask enters a line at the prompt, and waits until the screen has a text.
@@ -224,9 +222,7 @@ func (m *emulator) ended(want int) {
 			m.t.Fatalf("the program does not end:\n%s", m.screen())
 		}
 	}
-	if got := <-m.status; got != want {
-		m.t.Errorf("status: got %d, want %d", got, want)
-	}
+	check.Equal(m.t, "status", <-m.status, want)
 }
 
 const (
@@ -261,9 +257,7 @@ func (m *emulator) onlyForThePerson(names ...string) {
 // kill kills the program.
 func (m *emulator) kill() {
 	m.t.Helper()
-	if err := m.cmd.Process.Kill(); err != nil {
-		m.t.Fatal(err)
-	}
+	check.Must(m.t, m.cmd.Process.Kill())
 	m.ended(-1)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // marks are texts that the program itself never writes: sequences with a rare parameter, and invisible characters.
@@ -86,9 +87,7 @@ func FuzzTerminal(f *testing.F) {
 				return
 			}
 			defer session.Close()
-			if err := session.Talk(ctx); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, session.Talk(ctx))
 		})
 		m.enter("you ›\n", pasted("say "+typed+"\x1b[7777m"))
 		m.await("you › say")

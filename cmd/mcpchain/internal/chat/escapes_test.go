@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -214,9 +215,7 @@ func FuzzEscapes(f *testing.F) {
 		if err != nil {
 			return // the server's words are too strange
 		}
-		if err := session.Talk(ctx); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, session.Talk(ctx))
 		session.Close()
 		for _, want := range []string{
 			"The model wants to run echo on the server box:", "The server box wants to put this to the model", "The server box would get this reply", "asks you to open a page of box.example",
@@ -245,9 +244,7 @@ func FuzzEscapes(f *testing.F) {
 			if strings.TrimSpace(line) == "" {
 				continue // a request for the models
 			}
-			if err := json.Unmarshal([]byte(line), &request); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal([]byte(line), &request))
 			for _, m := range request.Messages { // without tools they are a server's
 				if m.Role == "user" && len(request.Tools) > 0 && control(textsOf(m.Content)) >= 0 {
 					t.Errorf("the model got %q of what was typed", m.Content)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -67,9 +68,7 @@ func TestFlags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parseFlags(tt.args, tt.env, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			tt.want.timeouts.Connect = cmp.Or(tt.want.timeouts.Connect, 30*time.Second)
 			tt.want.timeouts.Idle = cmp.Or(tt.want.timeouts.Idle, 5*time.Minute)
 			tt.want.timeouts.Call = cmp.Or(tt.want.timeouts.Call, time.Hour)
@@ -124,9 +123,7 @@ func TestUsageErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	var help strings.Builder
-	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("got %v, want flag.ErrHelp", err)
-	}
+	check.Is(t, check.Err(parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help)), flag.ErrHelp)
 	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout time", "-idle-timeout without an answer", "Exit status", "/tools "} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)

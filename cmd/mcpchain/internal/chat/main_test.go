@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Variables of the environment that make the test binary the program, or a server.
@@ -61,9 +62,7 @@ type program struct {
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm"}
 	return cmd
@@ -74,20 +73,13 @@ func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: command(t, args...), stdout: make(chan string, 1000), stderr: make(chan string, 1000)}
 	var err error
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	p.stdin, err = p.cmd.StdinPipe()
+	check.Must(t, err)
 	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, p.cmd.Start())
 	go scan(stdout, p.stdout)
 	go scan(stderr, p.stderr)
 	return p
@@ -102,9 +94,7 @@ func scan(r io.Reader, lines chan<- string) {
 
 func (p *program) say(line string) {
 	p.t.Helper()
-	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, check.Err(io.WriteString(p.stdin, line+"\n")))
 }
 
 // await returns the first line with the text.
@@ -137,9 +127,7 @@ func (p *program) ask(line string, output <-chan string, text string) {
 // close ends the input of the program.
 func (p *program) close() {
 	p.t.Helper()
-	if err := p.stdin.Close(); err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, p.stdin.Close())
 }
 
 // wait drops the remaining output, and checks the exit status.
@@ -152,9 +140,7 @@ func (p *program) wait(want int) {
 	for range p.stderr {
 	}
 	_ = p.cmd.Wait() // see ProcessState
-	if got := p.cmd.ProcessState.ExitCode(); got != want {
-		p.t.Errorf("status: got %d, want %d", got, want)
-	}
+	check.Equal(p.t, "status", p.cmd.ProcessState.ExitCode(), want)
 }
 
 // outcome is the output and status of a whole conversation.
@@ -196,9 +182,7 @@ func (o outcome) check(t *testing.T, stdout string, status int, stderr ...string
 // put writes a file.
 func put(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), mode))
 }
 
 // write writes a file in a new folder of the test, and returns its path.
@@ -213,17 +197,13 @@ func write(t *testing.T, name, text string) string {
 func entry(t *testing.T, kind string, env ...string) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	vars := map[string]string{asServer: kind}
 	for pair := range slices.Chunk(env, 2) {
 		vars[pair[0]] = pair[1]
 	}
 	text, err := json.Marshal(map[string]any{"command": self, "env": vars})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(text)
 }
 

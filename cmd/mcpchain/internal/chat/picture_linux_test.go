@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/hinshun/vt10x"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestPicture holds the picture of the README against a conversation. With -update it is
@@ -41,9 +43,7 @@ func TestPicture(t *testing.T) {
 		put(t, path, string(m.picture()), 0o600)
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	m.until("the screen is that of "+path, func(string) bool { return bytes.Equal(m.picture(), want) })
 	m.leave()
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // plain runs the program on a terminal that cannot move its cursor.
@@ -45,9 +47,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, term string, columns, rows uint16) 
 	cmd.Env = append(append([]string{"NO_COLOR=1"}, cmd.Env...), term)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, cmd.Start())
 	status = make(chan int, 1)
 	go func() {
 		_ = cmd.Wait() // see ProcessState
@@ -60,29 +60,19 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, term string, columns, rows uint16) 
 func pseudoTerminal(t *testing.T) (person, tty *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { person.Close() })
-	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return person, tty
 }
 
 func resize(t *testing.T, tty *os.File, columns, rows uint16) {
 	t.Helper()
-	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}))
 }
 
 func (m *plain) watch() {
@@ -119,9 +109,7 @@ func (m *plain) await(text string) {
 func (m *plain) enter(when, typed string) {
 	m.t.Helper()
 	m.await(when)
-	if _, err := io.WriteString(m.file, typed); err != nil {
-		m.t.Fatal(err)
-	}
+	check.Must(m.t, check.Err(io.WriteString(m.file, typed)))
 }
 
 // ended waits for the end of the program, and checks its exit status.
@@ -129,9 +117,7 @@ func (m *plain) ended(want int) {
 	m.t.Helper()
 	select {
 	case got := <-m.status:
-		if got != want {
-			m.t.Errorf("status: got %d, want %d", got, want)
-		}
+		check.Equal(m.t, "status", got, want)
 	case <-time.After(patience):
 		m.t.Fatalf("the program does not end: %q", m.screen)
 	}

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -104,13 +105,9 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	m.leave()
 
 	// The file of the person is named by its path.
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Remove(path))
 	mine := filepath.Join(m.home(), ".config", "mcpchain", "mcp.json")
-	if err := os.MkdirAll(filepath.Dir(mine), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.MkdirAll(filepath.Dir(mine), 0o700))
 	put(t, mine, entries(t, "mine=good"), 0o600)
 	o = finish(t, again(t, cmd), "hello\n")
 	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
@@ -120,16 +117,13 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 func TestServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	address := listener.Addr().String()
 	_ = listener.Close() // nobody is there yet
 	p := start(t, "-config", configure(t, `late=!{"url": "http://`+address+`"}`), "-yes")
 	p.await(p.stderr, "connection refused")
-	if listener, err = net.Listen("tcp", address); err != nil {
-		t.Fatal(err)
-	}
+	listener, err = net.Listen("tcp", address)
+	check.Must(t, err)
 	late := tryout.NewServer()
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
 	defer web.Close()

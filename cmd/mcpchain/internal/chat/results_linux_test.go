@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture/picturetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // An edit is shown as a diff in the approval, and so is its result.
@@ -100,9 +101,7 @@ func TestPictures(t *testing.T) {
 				t.Fatalf("got %v, %v, want a file", files, err)
 			}
 			data, err := os.ReadFile(files[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if tail := data[len(data)-22:]; bytes.Contains(m.whole, tail) || bytes.Contains(m.whole, []byte(base64.StdEncoding.EncodeToString(data))) {
 				t.Error("the server's file went to the terminal")
 			}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // inProject returns a command in a folder whose mcp.json has a server that needs a password.
@@ -20,9 +22,7 @@ func inProject(t *testing.T) *exec.Cmd {
 			"command": cmd.Path, "env": map[string]string{asServer: "good", "KEY": "${input:key}"}, "excludeTools": []string{"count"},
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd.Dir = t.TempDir()
 	put(t, filepath.Join(cmd.Dir, "mcp.json"), string(text), 0o600)
 	return cmd
@@ -60,9 +60,7 @@ func TestProjectFile(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, err)
 }
 
 // A plain terminal does not show a password either.

@@ -15,13 +15,12 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func (p *program) signal(s os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, p.cmd.Process.Signal(s))
 }
 
 // startCounting runs the program until a tool call is under way, and returns
@@ -41,13 +40,9 @@ func startCounting(t *testing.T, server string) (p *program, pid int) {
 func pidOf(t *testing.T, file string) int {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return pid
 }
 
@@ -168,9 +163,7 @@ func TestDemoModel(t *testing.T) {
 func TestInterruptWhileStarting(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
-	if err := syscall.Mkfifo(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, syscall.Mkfifo(file, 0o600))
 	p := start(t, "-config", configure(t, "mute=!"+entry(t, "mute", pidFile, file)))
 	pid := pidOf(t, file) // waits for the server
 	p.signal(syscall.SIGTERM)

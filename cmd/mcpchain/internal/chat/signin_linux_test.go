@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 )
 
@@ -57,12 +58,8 @@ func (s *signing) browse() {
 		if err != nil {
 			continue
 		}
-		if err := os.Remove(s.opened); err != nil {
-			s.t.Fatal(err)
-		}
-		if err := s.notes.Browse(s.t.Context(), strings.TrimSpace(string(address))); err != nil {
-			s.t.Fatal(err)
-		}
+		check.Must(s.t, os.Remove(s.opened))
+		check.Must(s.t, s.notes.Browse(s.t.Context(), strings.TrimSpace(string(address))))
 		return
 	}
 	s.t.Fatal("no page was opened")
@@ -94,13 +91,9 @@ func TestSignIn(t *testing.T) {
 	if len(addresses) == 0 {
 		t.Fatalf("no address on the screen:\n%s", m.screen())
 	}
-	if got := addresses[0]; !strings.Contains(got, "notes%3Awrite") {
-		t.Errorf("got %s, want more access", got)
-	}
+	check.Contains(t, "more access", addresses[0], "notes%3Awrite")
 	var back *url.URL
-	if err := s.notes.Provider.BrowseUntil(t.Context(), addresses[0], func(u *url.URL) { back = u }); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, s.notes.Provider.BrowseUntil(t.Context(), addresses[0], func(u *url.URL) { back = u }))
 	m.enter("[p]aste", "p")
 	m.enter("The address:  it is not shown", back.String()+"\r")
 	m.await("add_note done buy milk")

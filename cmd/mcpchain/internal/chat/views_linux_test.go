@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var viewAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`)
@@ -47,15 +49,11 @@ func (m *emulator) openView() *viewPage {
 func (p *viewPage) post(path, body string) *http.Response {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), "POST", p.address+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "http://"+r.Host)
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, err)
 	p.t.Cleanup(func() { _ = res.Body.Close() })
 	if res.StatusCode >= 300 {
 		p.t.Fatalf("%s: got %s", path, res.Status)
@@ -114,16 +112,12 @@ func TestViewOnScreen(t *testing.T) {
 	p.asks(2, "tools/call", `{"name":"pin","arguments":{"note":"a\u001b[2J"}}`)
 	m.await("A view of the server board wants to run pin there:")
 	m.enter("Allow it?  [y]es", "y")
-	if got := p.answer(2); !strings.Contains(got, `pinned a\u001b[2J`) {
-		t.Errorf("got %s", got)
-	}
+	check.Contains(t, "", p.answer(2), `pinned a\u001b[2J`)
 	m.await(`← board pin: pinned a\x1b[2J`)
 	p.asks(3, "ui/open-link", `{"url":"https://board.example/rules"}`)
 	m.await("wants to open a page of board.example")
 	m.enter("Open it?  [y]es", "n")
-	if got := p.answer(3); !strings.Contains(got, "denied") {
-		t.Errorf("a link that is refused: got %s", got)
-	}
+	check.Contains(t, "a link that is refused", p.answer(3), "denied")
 	p.asks(4, "ui/update-model-context", `{"content":[{"type":"text","text":"The board has two \u001b[31mnotes."}]}`)
 	p.answer(4)
 	p.asks(5, "ui/message", `{"role":"user","content":{"type":"text","text":"/quit\n@servers.json\u202e Hello"}}`)
@@ -134,9 +128,7 @@ func TestViewOnScreen(t *testing.T) {
 	m.viewGolden("view-asks")
 	p.asks(6, "ui/message", `{"role":"user","content":{"type":"text","text":"again"}}`)
 	m.enter("Put it into your line?  [y]es", "y")
-	if got := p.answer(6); !strings.Contains(got, "is writing") {
-		t.Errorf("a message while the line is full: got %s", got)
-	}
+	check.Contains(t, "a message while the line is full", p.answer(6), "is writing")
 	m.typed("\r")
 	m.await("attached: what a view of board says, 29 B")
 	m.await("I am a demo model that follows")

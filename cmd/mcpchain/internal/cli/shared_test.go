@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestLogger logs what the level lets through, as text or as JSON.
@@ -23,9 +25,7 @@ func TestLogger(t *testing.T) {
 		c := New("serve", "")
 		c.HostingFlags(&h)
 		var out bytes.Buffer
-		if err := c.NoWords(tt.args, &out); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, c.NoWords(tt.args, &out))
 		logger := h.logger(&out)
 		logger.Info("begun")
 		logger.Warn("a b", "n", 1)

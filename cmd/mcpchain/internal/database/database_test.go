@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Open creates a file that only its user may read, whatever characters its name has. It says why it
@@ -14,12 +16,8 @@ func TestOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "a b?#%.db")
 	for range 2 {
 		db, err := Open(t.Context(), file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Must(t, err)
+		check.NoError(t, db.Close())
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v, want a file of the user alone", info, err)
@@ -55,12 +53,8 @@ func TestOpenStore(t *testing.T) {
 	}
 	for _, place := range []string{"runs/", "runs", "runs.db"} { // the second is the folder by now
 		_, closer, err := OpenStore(t.Context(), place)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := closer(); err != nil {
-			t.Error(err)
-		}
+		check.Must(t, err)
+		check.NoError(t, closer())
 	}
 	made, err := filepath.Glob("*")
 	if err != nil || !slices.Equal(made, []string{"runs", "runs.db"}) {

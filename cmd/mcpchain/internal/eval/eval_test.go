@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -41,9 +42,7 @@ func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -101,16 +100,12 @@ func TestRecord(t *testing.T) {
 // A suite without servers uses those of -config, with their filters.
 func TestConfig(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	list := write(t, "todo.json", `["buy milk"]`)
 	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"todo": map[string]any{
 		"command": self, "env": map[string]string{"TODO_FILE": list}, "includeTools": []string{"list_items"},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	suite := `{"name": "s", "tasks": [{"id": "a", "prompt": "p", "expect": {"answer": {"exact": "x"}}, "script": [{"calls": [{"tool": "TOOL", "args": ARGS}]}, {"sees": ["milk"], "say": "x"}]}]}`
 	for tool, want := range map[string]int{"list_items": cli.StatusFine, "add_item": cli.StatusFailed} {
 		args := map[string]string{"list_items": "{}", "add_item": `{"text": "x"}`}[tool]
@@ -161,26 +156,18 @@ func TestList(t *testing.T) {
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, sub := range []string{"bin", "suites"} {
-		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, server := range []string{"bin/todo-server", "suites/todo-server"} {
-		if err := os.Symlink(self, filepath.Join(dir, server)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Symlink(self, filepath.Join(dir, server)))
 	}
 	for _, program := range []string{"./todo-server", "../bin/todo-server", "/usr/bin/env, ./todo-server"} {
 		text := "name: s\nservers: {todo: {command: [" + program + "], env: {TODO_FILE: todo.json}, seed: {todo.json: '[\"milk\"]'}}}\n" +
 			"tasks: [{id: a, prompt: p, script: [{calls: [{tool: list_items}]}, {sees: [milk], say: x}], expect: {}}]\n"
 		name := filepath.Join(dir, "suites", "s.yaml")
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		for cwd, name := range map[string]string{t.TempDir(): name, dir: "suites/s.yaml"} {
 			t.Chdir(cwd)
 			if status, _, errs := run(t, "-scripted", name); status != cli.StatusFine {
@@ -201,9 +188,7 @@ func TestVoid(t *testing.T) {
 		"v: the rate leaves out void trials; it is 50.0% if they had failed, 100.0% if they had passed\n",
 		"v: a void trial says nothing of the agent (1 × harness: a server, a cassette or the program itself failed)",
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("got %s\nwant it with %s", out, want)
-		}
+		check.Contains(t, "", out, want)
 	}
 	_, out, errs = run(t, "-scripted", write(t, "v.yaml", head+"]"))
 	if row := strings.Fields(strings.Split(out, "\n")[2]); strings.Join(row, " ") != "v 1 1 0 0 1 –" || !strings.HasSuffix(errs, "mcpchain: v: more than 5 % of the trials are void: 1 of 1\n") {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestServe has one address open more connections than it may have, and ends the context while requests are in progress: one
@@ -17,9 +19,7 @@ func TestServe(t *testing.T) {
 	for name, streams := range map[string]bool{"requests": false, "streams": true} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			begun, goOn := make(chan struct{}, 4), make(chan struct{})
 			s := &Server{Connections: 32, HeaderBytes: 1 << 10, Logger: slog.New(slog.DiscardHandler), Streams: streams,
 				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,9 +35,7 @@ func TestServe(t *testing.T) {
 			go func() { over <- s.Serve(ctx, listener) }()
 			get := func() *bufio.Reader {
 				conn, err := net.Dial("tcp", listener.Addr().String())
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				t.Cleanup(func() { _ = conn.Close() })
 				_ = conn.SetDeadline(time.Now().Add(time.Minute))
 				_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") // a refused one may be closed
@@ -62,9 +60,7 @@ func TestServe(t *testing.T) {
 					t.Errorf("got %+v, %v, want %d", resp, err, want)
 				}
 			}
-			if err := <-over; err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, <-over)
 		})
 	}
 }

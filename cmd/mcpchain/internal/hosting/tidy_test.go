@@ -1,7 +1,6 @@
 package hosting
 
 import (
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Old runs are deleted soon after their time, and not more often than every second.
@@ -29,31 +29,21 @@ func TestTidyEvery(t *testing.T) {
 // TestTidy deletes runs whose last change is long ago, and no others.
 func TestTidy(t *testing.T) {
 	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer db.Close()
 	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: db.Runs}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, id := range []string{"old", "new"} {
-		if _, err := a.Run(t.Context(), agent.Text("hi"), agent.In(id), agent.ForTenant("Ada")); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(a.Run(t.Context(), agent.Text("hi"), agent.In(id), agent.ForTenant("Ada"))))
 	}
-	if _, err := db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3 * time.Hour).Nanoseconds()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3*time.Hour).Nanoseconds())))
 	log := &told{lines: make(chan string, 10)}
 	stop := Tidy(db.Runs, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
 	if line := <-log.lines; !strings.Contains(line, `"runs were deleted" runs=1`) {
 		t.Errorf("got the log %s", line)
 	}
 	stop()
-	if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"}); !errors.Is(err, record.ErrNotFound) {
-		t.Errorf("got %v, want that the old one is deleted", err)
-	}
+	check.Is(t, check.Err(db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})), record.ErrNotFound)
 	if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "new"}); err != nil {
 		t.Errorf("the new one: %v", err)
 	}

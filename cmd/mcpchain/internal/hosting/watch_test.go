@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -24,9 +25,7 @@ func TestWatch(t *testing.T) {
 	address := server.Listener.Addr().String()
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "far", Transport: &mcpclient.HTTP{URL: server.URL}}},
 		&adapter.Options{Client: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer tools.Close()
 	var log bytes.Buffer
 	w, stop := NewWatch(tools.Servers, slog.New(slog.NewTextHandler(&log, nil)))
@@ -45,9 +44,7 @@ func TestWatch(t *testing.T) {
 	server.Close()
 	look(true)
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
 	again.Start()
 	defer again.Close()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A server does what it is asked for, and its answer reaches the terminal
@@ -57,9 +58,7 @@ func TestAct(t *testing.T) {
 func TestLongNumber(t *testing.T) {
 	const arguments = `{"id":9007199254740993}`
 	o, err := parse([]string{"mcp.json", "-call", "add", arguments}, func(string) string { return "" }, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if raw, err := json.Marshal(o.arguments); err != nil || string(raw) != arguments {
 		t.Errorf("got %s, %v, want %s", raw, err, arguments)
 	}
@@ -112,9 +111,7 @@ func TestBreaches(t *testing.T) {
 		t.Errorf("got %d, %q, want the answer", status, out)
 	}
 	for _, want := range []string{"response to a request that was never sent", "99", "refused a malformed request of the server", "method=elicitation/create", "requested schema"} {
-		if !strings.Contains(stderr, want) {
-			t.Errorf("got %s\nwant it with %s", stderr, want)
-		}
+		check.Contains(t, "", stderr, want)
 	}
 }
 
@@ -128,12 +125,8 @@ func TestFile(t *testing.T) {
 		t.Errorf("got %v, want that a file is missing", err)
 	}
 	own := cli.Place("mcp.json")
-	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(own, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.MkdirAll(filepath.Dir(own), 0o700))
+	check.Must(t, os.WriteFile(own, []byte("{}"), 0o600))
 	for line, want := range map[string]string{"": own, "a.json": "a.json", "-config b.json": "b.json", `-config b.json -call x {}`: "b.json"} {
 		if o, err := parse(strings.Fields(line), none, io.Discard); err != nil || o.file != want {
 			t.Errorf("%q: got %+v, %v, want %s", line, o, err, want)

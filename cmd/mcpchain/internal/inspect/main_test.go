@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -195,17 +195,11 @@ func wedge() *sdk.Server {
 func inspectFile(t *testing.T, file string, flags ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	quoted, err := json.Marshal(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, `"SELF"`, string(quoted))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, os.WriteFile(path, []byte(strings.ReplaceAll(file, `"SELF"`, string(quoted))), 0o600))
 	args := slices.Clone(flags)
 	if at := slices.Index(args, "FILE"); at >= 0 {
 		args[at] = path
@@ -237,17 +231,11 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	check.Must(t, err)
+	check.Same(t, "", got, string(want))
 }
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -363,13 +351,9 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	r := &report{Servers: []*serverReport{{Name: "a", Transport: "x", Error: "exit status 1:\nreached: \x1b[2J" + strings.Repeat("x", 1000) + "\nlast words"}}}
 	var got strings.Builder
-	if err := r.write(&got, false); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, r.write(&got, false))
 	want := "0 of 0 servers can be used\n\na: x\n  cannot be used: exit status 1:\n    reached: \\x1b[2J" + strings.Repeat("x", 1000) + "\n    last words\n"
-	if got.String() != want {
-		t.Errorf("got %q, want %q", got.String(), want)
-	}
+	check.Equal(t, "", got.String(), want)
 }
 
 // The file or the command line forces a revision; the command line wins.
@@ -400,9 +384,7 @@ func TestDescribe(t *testing.T) {
 		"sse http://example.com/sse":   &mcpclient.HTTP{URL: "http://me:secret@example.com/sse?key=secret", SSE: true},
 		"":                             nil,
 	} {
-		if got := describe(transport); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", describe(transport), want)
 	}
 }
 

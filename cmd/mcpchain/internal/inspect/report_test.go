@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -26,9 +27,7 @@ func answerLists(t *testing.T, conn mcpclient.Conn) {
 			ID     json.RawMessage
 			Method string
 		}
-		if err := json.Unmarshal(message, &request); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, json.Unmarshal(message, &request))
 		result := map[string]string{
 			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"slow","version":"1"}}`,
 			"tools/list": `{"tools":[]}`,
@@ -50,13 +49,9 @@ func TestListThatDoesNotCome(t *testing.T) {
 		start := time.Now()
 		o := &options{timeouts: cli.Timeouts{Connect: 7 * time.Second}}
 		tools, err := connect(t.Context(), servers, &questions{w: io.Discard}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		defer func() { _ = tools.Close() }()
-		if err := r.inspect(t.Context(), tools, o); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, r.inspect(t.Context(), tools, o))
 		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-connect-timeout)" {
 			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
 		}
@@ -75,9 +70,7 @@ func TestIncomplete(t *testing.T) {
 		"the server does not list its prompts: server error -32603: down": fmt.Errorf("prompts/list: %w", &mcp.RPCError{Code: mcp.CodeInternalError, Message: "down"}),
 		"the list of prompts is not whole: odd":                           errors.New("odd"),
 	} {
-		if got := s.incomplete("prompts", err); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, "", s.incomplete("prompts", err), want)
 	}
 }
 

@@ -10,42 +10,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // No server survives an inspector that is told to end.
 func TestSignals(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			pid := filepath.Join(dir, "pid")
 			file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 				"stubborn": map[string]any{"command": self, "args": []string{pid}, "env": map[string]string{roleVariable: "stubborn"}}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			path := filepath.Join(dir, "mcp.json")
-			if err := os.WriteFile(path, file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.WriteFile(path, file, 0o600))
 			cmd := exec.CommandContext(t.Context(), self, path)
 			cmd.Env = append(os.Environ(), roleVariable+"=main")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, cmd.Start())
 			server := 0
 			for server == 0 && t.Context().Err() == nil {
 				raw, _ := os.ReadFile(pid) // not there yet
 				server, _ = strconv.Atoi(string(raw))
 				time.Sleep(time.Millisecond)
 			}
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait() // with a status of its own
 			if cmd.ProcessState.ExitCode() != statusMissing {
 				t.Errorf("ended with %v, want status %d", cmd.ProcessState, statusMissing)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 	"github.com/mcpchain/mcpchain/internal/tryout"
@@ -25,9 +26,7 @@ func TestSignIn(t *testing.T) {
 	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
-	if err := os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`","oauth":{"scopes":"notes:read"}}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`","oauth":{"scopes":"notes:read"}}}}`), 0o600))
 	signIns := 0
 	for _, step := range []struct {
 		flags   []string
@@ -71,15 +70,11 @@ func TestInputWithoutAnswer(t *testing.T) {
 func TestInputsInAScript(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/mcp-json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, file, _ := strings.Cut(string(text), "```json\n{\n  \"inputs\"")
 	file, _, _ = strings.Cut(file, "```")
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, []byte(`{"inputs"`+file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(`{"inputs"`+file), 0o600))
 	for _, tt := range []struct {
 		lines, region, err string
 	}{

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A long list ends with a whole name, and says how many are left out.
@@ -16,9 +18,7 @@ func TestFit(t *testing.T) {
 	if list, more, _ := strings.Cut(got, ", and "); more != "67 more (-server shows all)" || !strings.HasSuffix(list, ", tool_32") {
 		t.Errorf("got %s", got)
 	}
-	if got := fit(names[:2]); got != "tool_00, tool_01" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, "", fit(names[:2]), "tool_00, tool_01")
 }
 
 func TestIsName(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A first start by a program that installs the server gets the advice to wait longer, in the report and before
@@ -22,16 +24,12 @@ func TestFirstStart(t *testing.T) {
 		t.Skip("links to this program need a privilege there")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, hint := range map[string]string{
 		"npx": "; the first start by npx installs the server: try -connect-timeout 3m", "uvx": "; the first start by uvx installs the server: try -connect-timeout 3m", "node": "; is it an MCP server, and one that speaks over standard input and output?",
 	} {
 		program := filepath.Join(t.TempDir(), name)
-		if err := os.Symlink(self, program); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Symlink(self, program))
 		file := servers(fmt.Sprintf(`"slow":{"command":%q,"env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`, program))
 		_, out, _ := inspectFile(t, file, "-connect-timeout", "50ms")
 		_, _, stderr := inspectFile(t, file, "-connect-timeout", "50ms", "-call", "x")
@@ -48,12 +46,8 @@ func TestFirstStart(t *testing.T) {
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, l.Close())
 	answer := func(status int) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		t.Cleanup(s.Close)
@@ -100,9 +94,7 @@ func TestLogOnStandardOutput(t *testing.T) {
 		`" runs, but gave no answer within 10s (-connect-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`,
 		"\n    waiting for the database\n",
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("got %s\nwant %s", out, want)
-		}
+		check.Contains(t, "", out, want)
 	}
 }
 

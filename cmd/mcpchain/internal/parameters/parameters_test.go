@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestLines(t *testing.T) {
@@ -20,9 +22,7 @@ func TestLines(t *testing.T) {
 		many[fmt.Sprint("x", n)] = map[string]any{}
 	}
 	raw, err := json.Marshal(map[string]any{"properties": many})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if got := Lines(raw); len(got) != maxLines+1 || got[maxLines] != "… (10 more lines)" {
 		t.Errorf("got %d lines, want %d", len(got), maxLines+1)
 	}

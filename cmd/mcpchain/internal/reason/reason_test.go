@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -64,9 +65,7 @@ func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string 
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, tt := range map[string]struct {
 		timeout    time.Duration
 		begin, end string
@@ -139,9 +138,7 @@ func TestNetwork(t *testing.T) {
 		return &http.Client{Transport: own}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = l.Close() }()
 	go func() {
 		for {

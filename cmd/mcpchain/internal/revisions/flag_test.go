@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestFlag(t *testing.T) {
@@ -41,9 +42,7 @@ func TestFlag(t *testing.T) {
 					got += " " + s.Name + ": " + s.Revision
 				}
 			}
-			if !strings.Contains(strings.TrimSpace(got), tt.want) {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			check.Contains(t, "", strings.TrimSpace(got), tt.want)
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // withTool serves an agent whose model calls a tool, which a person approves. The tokens of the users
@@ -31,12 +32,8 @@ func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, 
 		s.close() // of the demo
 		s.ends = nil
 		s.users = bearer(tokens.Of(own))
-		if err := s.open(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.equip(t.Context(), o, model, []adapter.Source{tool}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, s.open(t.Context(), o))
+		check.Must(t, s.equip(t.Context(), o, model, []adapter.Source{tool}))
 	})
 	return url, made
 }
@@ -185,21 +182,11 @@ func TestStoredRuns(t *testing.T) {
 	over, asking := ada.run("hi"), ada.run("Book a table for 4 at Luigi")
 	ada.follow(over, "", is("answer"))
 	ada.settled(asking)
-	if got := code("POST", "/runs", `{"input":"hi"}`); got != http.StatusTooManyRequests {
-		t.Errorf("a third run: got %d, want 429", got)
-	}
-	if got := code("DELETE", "/runs/"+asking+"?forget=true", ""); got != http.StatusConflict {
-		t.Errorf("forget a run that waits: got %d, want 409", got)
-	}
-	if got := code("DELETE", "/runs/"+asking+"?forget=yes", ""); got != http.StatusBadRequest {
-		t.Errorf("forget=yes: got %d, want 400", got)
-	}
-	if got := code("DELETE", "/runs/"+over+"?forget=true", ""); got != http.StatusNoContent {
-		t.Errorf("forget a run: got %d, want 204", got)
-	}
-	if got := code("GET", "/runs/"+over, ""); got != http.StatusNotFound {
-		t.Errorf("a run that is forgotten: got %d, want 404", got)
-	}
+	check.Equal(t, "a third run", code("POST", "/runs", `{"input":"hi"}`), http.StatusTooManyRequests)
+	check.Equal(t, "forget a run that waits", code("DELETE", "/runs/"+asking+"?forget=true", ""), http.StatusConflict)
+	check.Equal(t, "forget=yes", code("DELETE", "/runs/"+asking+"?forget=yes", ""), http.StatusBadRequest)
+	check.Equal(t, "forget a run", code("DELETE", "/runs/"+over+"?forget=true", ""), http.StatusNoContent)
+	check.Equal(t, "a run that is forgotten", code("GET", "/runs/"+over, ""), http.StatusNotFound)
 	ended := bob.run("hi")
 	bob.follow(ended, "", is("answer"))
 	if n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(-time.Hour)); err != nil || n != 0 {
@@ -208,9 +195,7 @@ func TestStoredRuns(t *testing.T) {
 	if n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(time.Hour)); err != nil || n != 1 {
 		t.Errorf("got %d, %v, want that bob's run is deleted", n, err)
 	}
-	if got := ada.state(asking).Status; got != run.StatusWaiting {
-		t.Errorf("got %s, want that a run that waits is kept", got)
-	}
+	check.Equal(t, "a run that waits", ada.state(asking).Status, run.StatusWaiting)
 }
 
 // TestForgetGoesOn has runs that cannot be deleted before one that can.
@@ -222,14 +207,10 @@ func TestForgetGoesOn(t *testing.T) {
 		if err == nil {
 			_, err = s.agent.Cancel(t.Context(), key)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
 	_, err := s.db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON mcpchain_runs WHEN old.id <> 'run0' BEGIN SELECT RAISE(ABORT, 'this one is stuck'); END`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(time.Hour))
 	if n != 1 || err == nil {
 		t.Fatalf("got %d, %v, want that one is deleted", n, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestOperatorCancels has the command line end a run that the service works on.
@@ -52,12 +53,8 @@ func TestRefusedStop(t *testing.T) {
 		return err == nil && len(requests) == 1 && requests[0].Key == p.key(id)
 	})
 	cancel()
-	if err := <-refused; !errors.Is(err, record.ErrHeld) {
-		t.Errorf("got %v, want that another process holds the run", err)
-	}
-	if err := s.store.Release(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
+	check.Is(t, <-refused, record.ErrHeld)
+	check.Must(t, s.store.Release(t.Context(), lease))
 	if err := s.engine.stop(t.Context(), p.key(id)); err != nil || p.state(id).Status != run.StatusCancelled {
 		t.Errorf("got %v, %s, want a stop", err, p.state(id).Status)
 	}

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestCompose checks that the services of compose.yaml know the flags that they are given, and find each other.
 func TestCompose(t *testing.T) {
 	data, err := os.ReadFile("../../compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var file struct {
 		Services map[string]struct {
 			Image       string
@@ -30,9 +30,7 @@ func TestCompose(t *testing.T) {
 		}
 		Secrets map[string]any
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, yaml.Unmarshal(data, &file))
 	roles := map[string]string{"service": front, "worker": worker}
 	graces := map[string]time.Duration{front: hosting.Shutdown, worker: 30 * time.Second} // as agent/temporal says
 	for name, s := range file.Services {
@@ -80,9 +78,7 @@ func TestCompose(t *testing.T) {
 // TestBuildContext checks that a build gets nothing but code: what is beside the code may be secret.
 func TestBuildContext(t *testing.T) {
 	data, err := os.ReadFile("../../Dockerfile.dockerignore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var lines []string
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {

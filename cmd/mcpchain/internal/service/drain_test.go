@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -31,9 +32,7 @@ func TestGrace(t *testing.T) {
 			}
 			p.settled(p.run("Book a table for 4 at Luigi"))
 			id, _ := p.counting()
-			if err := process.end(t, syscall.SIGTERM); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, process.end(t, syscall.SIGTERM))
 			log := process.log.String()
 			for _, want := range []string{
 				`level=WARN msg="the model is a demo`, `msg="a server can be used" server=demo`, `msg="the service drives runs" due=0 waiting=0`,
@@ -47,14 +46,10 @@ func TestGrace(t *testing.T) {
 				t.Errorf("got the log %s\nwant no warning of an ordinary stop", log)
 			}
 			db, err := database.Open(t.Context(), file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer db.Close()
 			kept, err := db.Runs.Load(t.Context(), p.key(id))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			outcomes := 0
 			for _, r := range kept.Records {
 				if _, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok {

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -96,12 +97,8 @@ func TestStoreAway(t *testing.T) {
 		s.routes().ServeHTTP(w, r)
 		return w.Code
 	}
-	if got := get("GET", "/healthz", ""); got != http.StatusNoContent {
-		t.Errorf("healthz: got %d, want %d", got, http.StatusNoContent)
-	}
-	if err := s.db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, "healthz", get("GET", "/healthz", ""), http.StatusNoContent)
+	check.Must(t, s.db.Close())
 	for _, request := range [][3]string{
 		{"GET", "/healthz", ""}, {"POST", "/runs", `{"input":"x"}`}, {"GET", "/runs", ""}, {"GET", "/runs/x/events", ""},
 		{"POST", "/runs/x/answers", `[{"ask":"x","action":"allow"}]`},
@@ -237,12 +234,8 @@ func TestHangup(t *testing.T) {
 	}
 	hangup := func(text, want string) {
 		t.Helper()
-		if err := os.WriteFile(users, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(users, []byte(text), 0o600))
+		check.Must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		await(want)
 	}
 	knows("0123456789abcdef", 200)
@@ -252,9 +245,7 @@ func TestHangup(t *testing.T) {
 	hangup("bob\n", "the users stay as they were")
 	knows("fedcba9876543210", 200)
 	stop()
-	if err := <-over; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-over)
 }
 
 // passedLog passes lines on.
@@ -271,9 +262,7 @@ func (l *passedLog) Write(p []byte) (int, error) {
 // TestServersOfHealth shows users how the servers stand: one is down at the start, and is there later.
 func TestServersOfHealth(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	address := listener.Addr().String()
 	_ = listener.Close() // nobody is there yet
 	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, demoServer(t, 0), address))
@@ -291,9 +280,8 @@ func TestServersOfHealth(t *testing.T) {
 	if code, _ := (person{t, p.url, "nobody"}).do("GET", "/healthz?detail", "", nil); code != http.StatusUnauthorized {
 		t.Errorf("without a token: got %d, want %d", code, http.StatusUnauthorized)
 	}
-	if listener, err = net.Listen("tcp", address); err != nil {
-		t.Fatal(err)
-	}
+	listener, err = net.Listen("tcp", address)
+	check.Must(t, err)
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})}
 	t.Cleanup(func() { _ = web.Close() })
 	go func() { _ = web.Serve(listener) }()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -40,9 +41,7 @@ func settings(t testing.TB, flags ...string) *options {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	flags = slices.Concat([]string{"-store", file, "-lease", "1m", "-grace", "1ms"}, byTemporal(file), flags)
 	o, err := parse(flags, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return o
 }
 
@@ -66,9 +65,7 @@ func start(t testing.TB, o *options, change func(*service)) string {
 func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*service)) string {
 	t.Helper()
 	s, err := assemble(t.Context(), o, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(s.close)
 	for _, change := range changes {
 		if change != nil {
@@ -76,9 +73,7 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.serve(ctx, listener, o.connections) }()
@@ -102,17 +97,13 @@ type person struct {
 func (p person) request(ctx context.Context, method, path, body string, headers ...string) *http.Response {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, err)
 	req.Header.Set("Authorization", "Bearer "+p.token)
 	for pair := range slices.Chunk(headers, 2) {
 		req.Header.Set(pair[0], pair[1])
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, err)
 	return resp
 }
 
@@ -197,9 +188,7 @@ func (p person) follow(id, last string, until func(event) bool) (all []event) {
 			continue
 		}
 		e := event{id: next.ID, data: string(next.Data)}
-		if err := json.Unmarshal(next.Data, &e); err != nil {
-			p.t.Fatal(err)
-		}
+		check.Must(p.t, json.Unmarshal(next.Data, &e))
 		if all = append(all, e); until(e) {
 			return all
 		}
@@ -238,9 +227,7 @@ func ids(events []event) string {
 func inFile(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -248,9 +235,7 @@ func inFile(t *testing.T, name, text string) (path string) {
 func demoServer(t *testing.T, n int) string {
 	t.Helper()
 	servers, end, err := hosting.DemoServers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = end() })
 	return servers[n].Transport.(*mcpclient.HTTP).URL
 }
@@ -260,9 +245,7 @@ func assembled(t *testing.T, o *options) (*service, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
 	s, err := assemble(t.Context(), o, slog.New(slog.NewTextHandler(log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(s.close)
 	return s, log
 }

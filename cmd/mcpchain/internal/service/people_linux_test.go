@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -49,9 +50,7 @@ func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 		fmt.Fprintf(&all, "user%d %s\n", i, token(i))
 	}
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]any{"command": set.Node(), "args": []string{p.script, "stdio"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	o := settings(t, "-config", inFile(t, "mcp.json", string(servers)), "-users", inFile(t, "users", all.String()), "-processes", fmt.Sprint(processes), "-rate", "600000", "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", model.URL+"/v1")
 	p.url = startLogging(t, o, slog.New(slog.NewTextHandler(p.log, nil)))
 	return p

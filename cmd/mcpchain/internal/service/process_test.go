@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -36,9 +37,7 @@ func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*p
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	p := &process{cmd: cmd, over: make(chan error, 1)}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -72,9 +71,7 @@ func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*p
 // end sends a signal, and waits for the end of the process.
 func (p *process) end(t *testing.T, sig os.Signal) error {
 	t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, p.cmd.Process.Signal(sig))
 	select {
 	case err := <-p.over:
 		return err
@@ -192,9 +189,7 @@ func TestFlags(t *testing.T) {
 func TestWarningOfDemoUsers(t *testing.T) {
 	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"real":{"url":%q}}}`, demoServer(t, 0)))
 	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-config", file)
-	if err := process.end(t, syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, process.end(t, syscall.SIGTERM))
 	want := `level=WARN msg="the users are a demo: everybody knows their tokens" tokens="[demo-ada demo-bob]" "they may call the servers of"=` + file
 	if log := process.log.String(); !strings.Contains(log, want) {
 		t.Errorf("got the log %s\nwant it with %s", log, want)

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -58,9 +59,7 @@ func atTemporal(t *testing.T, c client.Client) func(*service) {
 		o := settings(t, "-temporal", "t:1", "-queue", "q")
 		o.role = front
 		r, err := newRemote(c, s.agent, s.store, o, s.logger)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		s.engine = r
 	}
 }
@@ -75,9 +74,7 @@ func TestFrontOfTemporal(t *testing.T) {
 			url := start(t, settings(t), func(made *service) { s = made; atTemporal(t, c)(made) })
 			ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 			id := ada.run("Book a table for 4 at Luigi")
-			if got := ada.state(id).Status; got != run.StatusRunning {
-				t.Errorf("got %s, want a run that is kept, whatever Temporal says", got)
-			}
+			check.Equal(t, "a run that is kept, whatever Temporal says", ada.state(id).Status, run.StatusRunning)
 			if got, want := c.workflows(), []string{"ada/" + id}; !slices.Equal(got, want) {
 				t.Errorf("got workflows %q, want %q", got, want)
 			}
@@ -86,9 +83,7 @@ func TestFrontOfTemporal(t *testing.T) {
 			}
 			q := ada.settled(id).Asks[0]
 			c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
-			if code := bob.answer(id, q.ID, `"action":"deny"`); code != http.StatusNotFound {
-				t.Errorf("another user's answer: got %d, want 404", code)
-			}
+			check.Equal(t, "another user's answer", bob.answer(id, q.ID, `"action":"deny"`), http.StatusNotFound)
 			want := map[error]int{nil: http.StatusNoContent, away: http.StatusServiceUnavailable}[err]
 			if code := ada.answer(id, q.ID, `"action":"deny"`); code != want || len(c.workflows()) != 2 {
 				t.Errorf("an answer: got %d and workflows %q, want %d, and the workflow once more", code, c.workflows(), want)
@@ -108,25 +103,17 @@ func TestWorkerOfTemporal(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	for _, user := range []string{"ada", "bob"} {
 		key, err := s.agent.Begin(t.Context(), agent.Text("call whoami"), named(user, "")...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(log.NewStructuredLogger(s.logger))
 		env := suite.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(time.Minute)
 		env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: time.Minute})
-		if err := temporal.Register(env, []*agent.Agent{s.agent}, o.forWorker(s.logger)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, temporal.Register(env, []*agent.Agent{s.agent}, o.forWorker(s.logger)))
 		env.ExecuteWorkflow("mcpchain.Run", map[string]any{"after": 100, "target": map[string]any{"tenant": user, "id": key.ID, "agent": s.agent.Name()}})
-		if err := env.GetWorkflowError(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, env.GetWorkflowError())
 		log, err := s.store.Load(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		state, err := ledger.StateOf(log.Records)
 		if want := "the user " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
@@ -143,13 +130,9 @@ func TestResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := assembled(t, settings(t))
 			for _, id := range []string{"damaged", "one", "two"} {
-				if _, err := s.agent.Begin(t.Context(), agent.Text("hi"), named("ada", id)...); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, check.Err(s.agent.Begin(t.Context(), agent.Text("hi"), named("ada", id)...)))
 			}
-			if _, err := s.db.ExecContext(t.Context(), `UPDATE mcpchain_records SET sum = sum + 1 WHERE run = (SELECT num FROM mcpchain_runs WHERE id = 'damaged')`); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(s.db.ExecContext(t.Context(), `UPDATE mcpchain_records SET sum = sum + 1 WHERE run = (SELECT num FROM mcpchain_runs WHERE id = 'damaged')`)))
 			c := newOrders(t, test.err)
 			atTemporal(t, c)(s)
 			s.engine.(*remote).resume(t.Context(), time.Now().Add(-time.Hour))

@@ -35,15 +35,11 @@ func keepRun(t *testing.T, store record.Store, id string, changes ...ledger.Chan
 // TestOperations runs the commands of the operator's guide, one after the other.
 func TestOperations(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	db, err := database.Open(t.Context(), "runs.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store := db.Runs
 	keepRun(t, store, "one", &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &ledger.Suspended{})
@@ -66,9 +62,7 @@ func TestOperations(t *testing.T) {
 		name, _, _ := strings.Cut(command, " ")
 		if name == "import" {
 			data, err := os.ReadFile(file[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			in.Write(data)
 		}
 		var args []string
@@ -84,9 +78,7 @@ func TestOperations(t *testing.T) {
 			t.Fatalf("%s: got status %d and %s", line, status, &out)
 		}
 		if name == "export" {
-			if err := os.WriteFile(filepath.Join(dir, file[1]), out.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.WriteFile(filepath.Join(dir, file[1]), out.Bytes(), 0o600))
 		}
 		done[name] = true
 	}
@@ -104,9 +96,7 @@ func TestOperations(t *testing.T) {
 func TestRunsCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	db, err := database.Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	missing := filepath.Join(t.TempDir(), "typo.db")
 	for line, want := range map[string]int{
@@ -127,9 +117,7 @@ func TestRunsCommandLine(t *testing.T) {
 	}
 	keepRun(t, db.Runs, "bad")
 	keepRun(t, db.Runs, "good")
-	if _, err := db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`)))
 	var out bytes.Buffer
 	if status := operate([]string{"verify", "-store", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || strings.Contains(out.String(), "good") {
 		t.Errorf("verify: got status %d and %s", status, &out)

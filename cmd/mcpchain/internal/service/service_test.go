@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestTwoUsers(t *testing.T) {
@@ -156,16 +157,12 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	first, second := p.run("Count to 1000"), p.run("Count to 1000")
-	if got := code("POST", "/runs", `{"input":"hi"}`); got != 429 {
-		t.Errorf("a third run at once: got %d, want 429", got)
-	}
+	check.Equal(t, "a third run at once", code("POST", "/runs", `{"input":"hi"}`), 429)
 	if id := (person{t, url, "demo-bob"}).run("hi"); id == "" {
 		t.Error("another user has to wait")
 	}
 	p.follow(first, "", func(event) bool {
-		if got := code("GET", "/runs/"+second+"/events", ""); got != 429 {
-			t.Errorf("a second stream: got %d, want 429", got)
-		}
+		check.Equal(t, "a second stream", code("GET", "/runs/"+second+"/events", ""), 429)
 		return true
 	})
 	p.do("DELETE", "/runs/"+first, "", nil)
@@ -178,9 +175,7 @@ func TestLimits(t *testing.T) {
 		return ada == nil || ada.streams == 0
 	})
 	p.settled(asking)
-	if got := code("POST", "/runs", `{"input":"hi"}`); got != 429 {
-		t.Errorf("a run beside one that waits: got %d, want 429", got)
-	}
+	check.Equal(t, "a run beside one that waits", code("POST", "/runs", `{"input":"hi"}`), 429)
 }
 
 func TestRate(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -21,9 +22,7 @@ func postgres(t testing.TB) (dsn string) {
 	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(server.Stop)
 	return server.DSN("postgres")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestAgain gives and takes tokens while the table is used. A file with a mistake changes nothing.
@@ -14,16 +15,12 @@ func TestAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	const first, second = "0123456789abcdef", "fedcba9876543210"
 	write("# people\n\nada " + first + "\n")
 	table, err := tokens.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	user, hash, ok := table.Find(first)
 	if user != "ada" || !ok || !table.Holds("ada", hash) || table.Holds("bob", hash) || strings.Contains(hash, first) {
 		t.Errorf("got %q, %q, %v, want ada and a hash", user, hash, ok)

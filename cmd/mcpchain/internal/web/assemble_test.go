@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -26,9 +27,7 @@ func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
 	t.Helper()
 	a, log := opened(t, args...)
 	t.Cleanup(func() {
-		if err := a.close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, a.close())
 	})
 	return a.handler, log
 }
@@ -39,14 +38,10 @@ func opened(t *testing.T, args ...string) (*app, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	args = append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
 	o, err := parseFlags(args, func(string) string { return "" }, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	o.logger = slog.New(slog.NewTextHandler(log, nil))
 	a, err := assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return a, log
 }
 
@@ -71,9 +66,7 @@ func served(t *testing.T, listener net.Listener) string {
 func inFile(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -112,9 +105,7 @@ func TestFileWithMistakes(t *testing.T) {
 		"off": {"command": "x", "disabled": true}
 	}}`, served(t, nil)))
 	o, err := parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if e, err := hosting.ReadEntries(t.Context(), o.config, &o.Hosting, true); err != nil || len(e.Shared) != 2 || e.Shared[0].Policy.IdleTimeout != 90*time.Second || len(e.Shared[0].Deny) != 2 {
 		t.Errorf("got %+v, %v, want the settings of the file", e.Shared, err)
 	}
@@ -125,9 +116,7 @@ func TestFileWithMistakes(t *testing.T) {
 	}
 	shown := fmt.Sprint(me.Troubles)
 	for _, want := range []string{`mcp.json:4: comand: unknown key`, "mcp.json:5", "cannot be used; the log has the reason", "has no tool ad, which"} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("got %s, want %s", shown, want)
-		}
+		check.Contains(t, "", shown, want)
 	}
 	if len(me.Troubles) != 4 || strings.Contains(shown, "/") {
 		t.Errorf("got %s, want nothing of other servers, and no place of this machine", shown)
@@ -145,15 +134,11 @@ func sharedBy(t *testing.T, h http.Handler, signed func(*http.Request)) (s share
 	server := httptest.NewServer(h)
 	defer server.Close()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r.Host = "127.0.0.1:8080"
 	signed(r)
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for kind := ""; lines.Scan(); {
@@ -161,9 +146,7 @@ func sharedBy(t *testing.T, h http.Handler, signed func(*http.Request)) (s share
 			kind = name
 		}
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && kind == "shared" {
-			if err := json.Unmarshal([]byte(data), &s); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal([]byte(data), &s))
 			return s
 		}
 	}
@@ -235,16 +218,10 @@ func TestHealth(t *testing.T) {
 	a, _ := opened(t)
 	probe := func(r *http.Request) { r.Host = "10.0.0.7:8080" }
 	for path, want := range map[string]int{"/healthz": http.StatusNoContent, "/": http.StatusMisdirectedRequest} {
-		if got := request(a.handler, "GET", path, "", probe).Code; got != want {
-			t.Errorf("%s: got %d, want %d", path, got, want)
-		}
+		check.Equal(t, path, request(a.handler, "GET", path, "", probe).Code, want)
 	}
-	if err := a.close(); err != nil {
-		t.Error(err)
-	}
-	if got := request(a.handler, "GET", "/healthz", "", probe).Code; got != http.StatusServiceUnavailable {
-		t.Errorf("without the store: got %d, want %d", got, http.StatusServiceUnavailable)
-	}
+	check.NoError(t, a.close())
+	check.Equal(t, "without the store", request(a.handler, "GET", "/healthz", "", probe).Code, http.StatusServiceUnavailable)
 }
 
 // TestNavigations has names of this machine lead to one page, and a person read words and not JSON.
@@ -317,9 +294,7 @@ func TestBoundsOfAUser(t *testing.T) {
 // TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.
 func TestServerThatEnds(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	address := listener.Addr().String()
 	_ = listener.Close() // nobody is there yet
 	h, _ := trial(t, "-config", inFile(t, "mcp.json", `{"mcpServers": {"late": {"url": "http://`+address+`"}}}`))
@@ -327,9 +302,8 @@ func TestServerThatEnds(t *testing.T) {
 	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
 		t.Errorf("got %+v, want the server that is not there", s)
 	}
-	if listener, err = net.Listen("tcp", address); err != nil {
-		t.Fatal(err)
-	}
+	listener, err = net.Listen("tcp", address)
+	check.Must(t, err)
 	served(t, listener)
 	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
 		if t.Context().Err() != nil {

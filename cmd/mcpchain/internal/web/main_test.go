@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestFlags(t *testing.T) {
@@ -76,9 +77,7 @@ func TestAllowedHosts(t *testing.T) {
 // TestBusyPort names the flag for another address.
 func TestBusyPort(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer busy.Close()
 	if err := listen(t.Context(), &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
 		t.Errorf("got %v, want the flag named", err)
@@ -101,18 +100,14 @@ func TestWarnings(t *testing.T) {
 		{[]string{"-listen", "192.0.2.1:8080", "-demo-sign-in"}, lan, []string{plain, model, proof}},
 	} {
 		o, err := parseFlags(append([]string{"-store", "x"}, tt.args...), func(string) string { return "" }, io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		got := o.warnings(tt.at)
 		if len(got) != len(tt.want) {
 			t.Errorf("%q: got %q, want %q", tt.args, got, tt.want)
 			continue
 		}
 		for i, want := range tt.want {
-			if !strings.Contains(got[i], want) {
-				t.Errorf("%q: got %q, want %q", tt.args, got[i], want)
-			}
+			check.Contains(t, tt.args, got[i], want)
 		}
 	}
 	file := inFile(t, "mcp.json", `{"mcpServers": {"off": {"command": "x", "disabled": true}}}`)

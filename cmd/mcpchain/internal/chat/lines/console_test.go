@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // fake is a console in memory, at which a typist answers each question.
@@ -50,9 +50,7 @@ func newScreen(t *testing.T, script ...string) *fake {
 
 func (s *fake) check(t *testing.T, want string) {
 	t.Helper()
-	if diff := cmp.Diff(want, s.buffer.String()); diff != "" {
-		t.Errorf("screen: -want +got\n%s", diff)
-	}
+	check.Same(t, "screen", s.buffer.String(), want)
 }
 
 // errOver is the cause of the end of a context.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestLines(t *testing.T) {
@@ -29,9 +31,7 @@ func TestReadErrorIsReported(t *testing.T) {
 	if text, err := in.next(t.Context()); text != "a" || err != nil {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if _, err := in.next(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
-	}
+	check.Is(t, check.Err(in.next(t.Context())), broken)
 }
 
 type failing struct{ err error }
@@ -44,9 +44,7 @@ func TestNextGivesUp(t *testing.T) {
 	in := NewInput(t.Context(), r, true)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errOver)
-	if _, err := in.next(ctx); !errors.Is(err, errOver) {
-		t.Errorf("got %v, want %v", err, errOver)
-	}
+	check.Is(t, check.Err(in.next(ctx)), errOver)
 }
 
 // All lines that were typed before a question are dropped.
@@ -54,9 +52,7 @@ func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		in := NewInput(t.Context(), r, true)
-		if _, err := io.WriteString(w, strings.Repeat("y\n", 2*maxTypeAhead)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(io.WriteString(w, strings.Repeat("y\n", 2*maxTypeAhead))))
 		synctest.Wait()
 		in.discard()
 		go io.WriteString(w, "n\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const answer = "# Results\n\nHere is a **bold** word, some `inline code`, a Vec<String>, and\na [link](https://example.com/a).\n\n" +
@@ -36,9 +37,7 @@ func TestStream(t *testing.T) {
 			t.Fatalf("in pieces of %d: -want +got\n%s", size, diff)
 		}
 		for _, colour := range []string{"\x1b[1mbold", "\x1b[3mit", "\x1b[36minline code"} {
-			if !strings.Contains(got, colour) {
-				t.Errorf("got %q, want %q in it", got, colour)
-			}
+			check.Contains(t, "", got, colour)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Only the owner can read a file. Its name has only letters, digits and hyphens of a peer's text.
@@ -18,9 +19,7 @@ func TestSave(t *testing.T) {
 	f := media.NewFolder(dir)
 	data := []byte("\x89PNG\r\n\x1a\n and so on")
 	path, err := f.Save("../../Böse\x1b[2J server.exe", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if name := filepath.Base(path); filepath.Dir(path) != dir || !strings.HasSuffix(name, "-b-se-2j-server-exe.png") {
 		t.Errorf("got %q, want a plain name in the folder", path)
 	}
@@ -41,30 +40,20 @@ func TestSave(t *testing.T) {
 // The newest files stay, and so do other files in the folder.
 func TestRoom(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Chmod(dir, 0o700))
 	other := filepath.Join(dir, "mine.png")
-	if err := os.WriteFile(other, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(other, []byte("x"), 0o600))
 	for i := range 250 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("20200101-%06d-abcdef-x.png", i)), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("20200101-%06d-abcdef-x.png", i)), []byte("x"), 0o600))
 	}
 	path, err := media.NewFolder(dir).Save("x", []byte("y"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 201 {
 		t.Errorf("got %d files, %v, want 200 and mine.png", len(entries), err)
 	}
 	for _, want := range []string{other, path, filepath.Join(dir, "20200101-000249-abcdef-x.png")} {
-		if _, err := os.Stat(want); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.Err(os.Stat(want)))
 	}
 }
 
@@ -73,8 +62,6 @@ func TestExtension(t *testing.T) {
 		".wav": "RIFF\x00\x00\x00\x00WAVEfmt ", ".mp3": "\xff\xfb\x90\x00", ".flac": "fLaC\x00", ".jpg": "\xff\xd8\xff\xe0",
 		".bin": "<html><script>alert(1)</script>", ".pdf": "%PDF-1.7",
 	} {
-		if got := media.Extension([]byte(data)); got != want {
-			t.Errorf("%q: got %s, want %s", data, got, want)
-		}
+		check.Equal(t, data, media.Extension([]byte(data)), want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -65,9 +66,7 @@ func TestArgumentsAreBounded(t *testing.T) {
 // Who sits at a terminal is not told that there is none.
 func TestLendOutsideOfATurn(t *testing.T) {
 	s := typist.New(t)
-	if err := newPerson(s).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}}); err == nil {
-		t.Error("got no error")
-	}
+	check.Fails(t, newPerson(s).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}}))
 	if got := s.Text(); !strings.Contains(got, "it asks outside of a turn") || strings.Contains(got, "no terminal") {
 		t.Errorf("got %q", got)
 	}
@@ -141,9 +140,7 @@ func TestLongArguments(t *testing.T) {
 	s := typist.New(t, "n")
 	a := asks("write_file")
 	a.Arguments = json.RawMessage(`{"path":"x.py","content":"def f():\n\treturn 1\n","n":1}`)
-	if _, err := newPerson(s).Approve(inTurn(t), a); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(newPerson(s).Approve(inTurn(t), a)))
 	s.Check(t, "The model wants to run write_file on the server demo:\n  \"path\": \"x.py\"\n  \"content\":\n    def f():\n    \treturn 1\n  \"n\": 1\n"+
 		"Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
 }
@@ -153,9 +150,7 @@ func TestApproveHiddenText(t *testing.T) {
 	s := typist.Wide(t, 40, "n")
 	a := approvalAt("demo", &mcp.Tool{Name: "run\u200b\nyou › yes"})
 	a.Arguments = json.RawMessage("{\"command\": \"ls\u3164\ufe01\U000e0041 bot › done\"}")
-	if _, err := newPerson(s).Approve(inTurn(t), a); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(newPerson(s).Approve(inTurn(t), a)))
 	s.Check(t, `The model wants to run run\u200b you ›
   yes on the server demo:
   {"command":"ls\u3164\ufe01\udb40\udc4
@@ -166,9 +161,7 @@ Allow it? [y]es, [n]o, [w], [e],
 
 func TestApproveAtEndOfInput(t *testing.T) {
 	s := typist.New(t)
-	if _, err := newPerson(s).Approve(inTurn(t), asks("add")); !errors.Is(err, io.EOF) {
-		t.Errorf("got %v, want io.EOF", err)
-	}
+	check.Is(t, check.Err(newPerson(s).Approve(inTurn(t), asks("add"))), io.EOF)
 }
 
 func TestApproveWithoutTerminal(t *testing.T) {

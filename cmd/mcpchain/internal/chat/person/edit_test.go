@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The person is told where arguments are invalid.
@@ -29,9 +30,7 @@ func TestMisfit(t *testing.T) {
 		if err := checkArguments(json.RawMessage(inputSchema), text); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		check.Equal(t, text, got, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -30,9 +31,7 @@ func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	t.Helper()
 	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
 	fields, err := forms.Read(params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Failures{}), "demo", "When?", fields)
 }
 
@@ -81,9 +80,7 @@ func TestForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			got, err := fill(t, tableOf(t, s, tt.given))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got\n%s\n%s", diff, s.Text())
 			}
@@ -93,9 +90,7 @@ func TestForm(t *testing.T) {
 
 func TestFormOnScreen(t *testing.T) {
 	s := typist.New(t, "soon", "2030-05-01", "4", "terrace", "", "y", "", "y")
-	if _, err := fill(t, tableOf(t, s, nil)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(fill(t, tableOf(t, s, nil))))
 	s.Check(t, `The server demo asks:
   When?
   Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.
@@ -149,9 +144,7 @@ func TestUnattendedForm(t *testing.T) {
 			s := typist.Absent(t)
 			f := tableOf(t, s, tt.given)
 			got := f.unattended()
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			check.Same(t, "", got, tt.want)
 			s.Check(t, tt.shown)
 			if got, want := f.person.failures.Declined.Load() > 0, tt.want.Action == "decline"; got != want {
 				t.Errorf("got a failure of the run: %v, want %v", got, want)

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // suggested is a screen that records suggested texts.
@@ -32,9 +33,7 @@ func TestMessageNamesNoFile(t *testing.T) {
 		"ask x@example.io": "ask x@example.io",
 	} {
 		s := &suggested{Screen: typist.New(t, "y")}
-		if err := New(s, false, nil, &Failures{}).TakeMessage(t.Context(), "maps", text); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, New(s, false, nil, &Failures{}).TakeMessage(t.Context(), "maps", text))
 		if want = viewframe.From("maps") + want; s.line != want {
 			t.Errorf("%q: got %q, want %q", text, s.line, want)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture/picturetest"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // halves returns a picture that is red on the left and blue on the right.
@@ -29,9 +30,7 @@ func halves(width, height int) image.Image {
 func TestDraw(t *testing.T) {
 	for _, protocol := range []picture.Protocol{picture.Kitty, picture.ITerm2, picture.Sixel} {
 		sequence, rows, err := protocol.Draw(halves(900, 300), picture.Cell{Width: 10, Height: 20}, 60, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if rows != 8 || ansi.StringWidth(sequence) != 0 || ansi.Strip(sequence) != "" {
 			t.Errorf("%v: got %d rows and %d columns of text, want 8 and 0", protocol, rows, ansi.StringWidth(sequence))
 		}
@@ -54,9 +53,7 @@ func TestDraw(t *testing.T) {
 func TestSizes(t *testing.T) {
 	for _, tt := range []struct{ width, height, rows, x, y int }{{40, 30, 2, 40, 30}, {10_000, 1, 1, 600, 1}, {1, 10_000, 8, 1, 160}} {
 		sequence, rows, err := picture.Kitty.Draw(halves(tt.width, tt.height), picture.Cell{Width: 10, Height: 20}, 60, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if size := picturetest.Read(t, picture.Kitty, sequence).Bounds().Size(); rows != tt.rows || size != image.Pt(tt.x, tt.y) {
 			t.Errorf("%d by %d: got %d rows, %v", tt.width, tt.height, rows, size)
 		}
@@ -66,9 +63,7 @@ func TestSizes(t *testing.T) {
 // A picture that claims to be huge is not decoded.
 func TestDecode(t *testing.T) {
 	var b bytes.Buffer
-	if err := png.Encode(&b, halves(4, 4)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, png.Encode(&b, halves(4, 4)))
 	if img, err := picture.Decode(b.Bytes()); err != nil || img.Bounds().Dx() != 4 {
 		t.Errorf("got %v, %v", img, err)
 	}

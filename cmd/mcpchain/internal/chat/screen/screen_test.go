@@ -6,8 +6,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
@@ -21,9 +21,7 @@ func TestCleanInput(t *testing.T) {
 		"x\x00\x7f\u009b31my":        "x31my",
 		"\x1b":                       "",
 	} {
-		if got := CleanInput(typed); got != want {
-			t.Errorf("%q: got %q, want %q", typed, got, want)
-		}
+		check.Equal(t, typed, CleanInput(typed), want)
 	}
 }
 
@@ -47,9 +45,7 @@ func TestNarrow(t *testing.T) {
 		"x":   nil,
 		"":    c.Items,
 	} {
-		if diff := cmp.Diff(want, c.Narrow(part)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", part, diff)
-		}
+		check.Same(t, part, c.Narrow(part), want)
 	}
 }
 
@@ -65,9 +61,7 @@ func TestWrong(t *testing.T) {
 		{forms.Field{Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$", Description: "digits\x1b[2J"}, `want digits\x1b[2J`},
 	} {
 		_, err := tt.field.Parse("x")
-		if got := FieldProblem(&tt.field, err); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
-		}
+		check.Equal(t, "", FieldProblem(&tt.field, err), tt.want)
 	}
 }
 
@@ -75,9 +69,7 @@ func TestWrong(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	answers := []Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
 	for want, short := range map[string]bool{"[y]es, [e]dit, [?]": false, "[y]es, [e], [?]": true} {
-		if got := (Paint{}).Answers(answers, ", ", short); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", (Paint{}).Answers(answers, ", ", short), want)
 		got := Paint{colours: true}.Answers(answers, ", ", short)
 		if ansi.Strip(got) != want || !strings.HasPrefix(got, "\x1b[") || !strings.Contains(got, "mes, \x1b[") {
 			t.Errorf("got %q, want %q with coloured keys", got, want)

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A turn has the sum of its model calls, and each tool call with its outcome.
@@ -29,16 +28,12 @@ func TestTurn(t *testing.T) {
 	bad := agent.Call{ID: "2", Name: "none", Arguments: "{"}
 	w.Show(&agent.ToolEnd{Call: bad, Result: &adapter.Result{IsError: true, Text: "no such tool"}})
 	w.Show(&agent.Output{Text: "two\u202e", StopReason: agent.StopOutput})
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, w.Close())
 	if strings.ContainsRune(out.String(), '\u202e') || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("got %q, want one line without invisible characters", out.String())
 	}
 	var got map[string]any
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(out.Bytes(), &got))
 	delete(got, "duration_ms")
 	want := map[string]any{
 		"answer": "two\u202e", "stop_reason": "answer", "error": nil, "model": "m", "problems": []any{},
@@ -51,7 +46,5 @@ func TestTurn(t *testing.T) {
 			map[string]any{"server": "", "tool": "none", "id": "2", "arguments": "{", "denied": false, "is_error": true, "text": "no such tool", "duration_ms": 0.0},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -31,12 +32,8 @@ func places(t *testing.T) *setup.Places {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // A project's file is used after the person has allowed it, until it changes.
@@ -128,12 +125,8 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 		t.Fatal(file, err)
 	}
 	cfg, err := file.Read(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := cfg.Servers[0].Transport.(*mcpclient.Command).Path; got != "files-server" {
-		t.Errorf("got %q, want what was allowed", got)
-	}
+	check.Must(t, err)
+	check.Equal(t, "what was allowed", cfg.Servers[0].Transport.(*mcpclient.Command).Path, "files-server")
 	again := typist.New(t, "n")
 	if file, err := p.Find(t.Context(), again); err != nil || file != nil || !strings.Contains(again.Text(), "starts evil") {
 		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, again.Text())
@@ -184,9 +177,7 @@ func TestWrongProjectFile(t *testing.T) {
 		"too large": {func(path string) error { return os.WriteFile(path, make([]byte, 1<<20+1), 0o600) }, "has more than 1048576 bytes"},
 	} {
 		p := places(t)
-		if err := tt.make(p.Project); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, tt.make(p.Project))
 		_, err := p.Find(t.Context(), typist.New(t))
 		if wrong, ok := errors.AsType[*cli.FileError](err); !ok || !strings.Contains(wrong.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tt.want)
@@ -209,9 +200,7 @@ func TestInputs(t *testing.T) {
 		t.Fatal(err, cfg.Err())
 	}
 	h := cfg.Servers[0].Transport.(*mcpclient.HTTP)
-	if got := h.URL + " " + h.Header.Get("Authorization"); got != "https://a.example/ Bearer hunter2" {
-		t.Errorf("got %q, want both answers", got)
-	}
+	check.Equal(t, "both answers", h.URL+" "+h.Header.Get("Authorization"), "https://a.example/ Bearer hunter2")
 	s.Check(t, "  1) a\n  2) Bee\nplace [Bee]: The \\x1b[2Jkey: \n")
 	cfg, err = (&setup.File{Path: path}).Read(t.Context(), typist.Absent(t))
 	if err != nil || cfg.Err() == nil || !strings.Contains(cfg.Err().Error(), "there is no terminal to ask on; use an environment variable instead") {

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMentioned(t *testing.T) {
@@ -21,9 +20,7 @@ func TestMentioned(t *testing.T) {
 		"@demo:demo://menu?":                 {"demo:demo://menu?"},
 		"no mention":                         nil,
 	} {
-		if diff := cmp.Diff(want, mentions(text)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", text, diff)
-		}
+		check.Same(t, text, mentions(text), want)
 	}
 }
 
@@ -31,9 +28,7 @@ func TestMentioned(t *testing.T) {
 func emptySession(t *testing.T, s *typist.Screen) *Session {
 	t.Helper()
 	tools, err := adapter.Open(t.Context(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { tools.Close() })
 	return &Session{Config: Config{Screen: s}, tools: tools}
 }
@@ -44,9 +39,7 @@ func TestAttached(t *testing.T) {
 	t.Chdir(dir)
 	file := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 50)...)
@@ -97,13 +90,9 @@ func TestAttachedFromElsewhere(t *testing.T) {
 	elsewhere, here := t.TempDir(), t.TempDir()
 	t.Chdir(here)
 	for _, path := range []string{filepath.Join(elsewhere, "a.txt"), filepath.Join(here, ".env"), filepath.Join(here, "b.txt")} {
-		if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, []byte("text"), 0o600))
 	}
-	if err := os.Symlink(filepath.Join(elsewhere, "a.txt"), filepath.Join(here, "link")); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Symlink(filepath.Join(elsewhere, "a.txt"), filepath.Join(here, "link")))
 	for _, tt := range []struct {
 		name, answer string
 		parts        int
@@ -121,9 +110,7 @@ func TestAttachedFromElsewhere(t *testing.T) {
 // A script attaches no files, because its text may come from somebody else.
 func TestScriptsAttachNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
-	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte("secret"), 0o600))
 	m, err := emptySession(t, typist.Absent(t)).questionMessage(t.Context(), "See @"+path)
 	if err != nil || len(m.Parts) != 1 {
 		t.Errorf("got %v, %v; want the question alone", m.Parts, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -20,17 +21,13 @@ func TestCompletionBesideATurn(t *testing.T) {
 	you := person.New(con, false, nil, &person.Failures{})
 	servers := &Servers{}
 	servers.Authorize(you, con)
-	if err := servers.Serve(you, nil, con, mcpclient.Timeouts{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, servers.Serve(you, nil, con, mcpclient.Timeouts{}))
 	s := &Session{Config: Config{Screen: con, Servers: servers}}
 	var turn sync.WaitGroup
 	turn.Go(func() {
 		for i := range 2 * maxResults {
 			s.results.add(result{tool: fmt.Sprint("tool", i)})
-			if err := servers.replaceEntry(con, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, servers.replaceEntry(con, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}))
 		}
 	})
 	commands := map[string]int{"/show ": maxResults, "/login ": 3, "/servers restart ": 3}
@@ -49,9 +46,7 @@ func TestCompletionBesideATurn(t *testing.T) {
 	if newest := s.complete(t.Context(), "/show ").Items[0]; newest != (screen.Item{Text: "1", About: "tool99:"}) {
 		t.Errorf("got %+v, want the newest result first", newest)
 	}
-	if at := s.complete(t.Context(), "/servers restart ").Items[0].About; !strings.Contains(at, "https://a.test/") {
-		t.Errorf("got %s, want how the server is reached", at)
-	}
+	check.Contains(t, "how the server is reached", s.complete(t.Context(), "/servers restart ").Items[0].About, "https://a.test/")
 }
 
 // A name with characters that cannot be typed or seen is not offered.

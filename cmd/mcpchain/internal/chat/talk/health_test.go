@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -49,12 +50,8 @@ func TestDeathsAreTold(t *testing.T) {
 			}}
 		}
 		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.onChange})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tools.Remove("left"); err != nil {
-			t.Error(err)
-		}
+		check.Must(t, err)
+		check.NoError(t, tools.Remove("left"))
 		for range 6 {
 			conn := <-frail
 			synctest.Wait() // until the client has said that it is ready
@@ -68,8 +65,6 @@ func TestDeathsAreTold(t *testing.T) {
 		screen.Check(t, strings.Repeat("lost the server frail, and start it again: "+reason+"\nthe server frail is back\n", 5)+
 			"the server frail is given up for now: "+reason+"; it did not last after 5 restarts in a row (Restart.Attempts); it is tried again from time to time, and by /servers restart frail\n"+
 			"the server frail is back\n")
-		if err := tools.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, tools.Close())
 	})
 }

@@ -1,7 +1,6 @@
 package talk
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -24,9 +23,7 @@ func TestSaveOnAFullDisk(t *testing.T) {
 	err := writeNew(path, []byte("hello there"))
 	check.Must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &all))
 	check.Is(t, err, syscall.EFBIG)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want no file", err)
-	}
+	check.Is(t, check.Err(os.Stat(path)), fs.ErrNotExist)
 	check.Must(t, writeNew(path, []byte("hello there")))
 	check.Is(t, writeNew(path, nil), fs.ErrExist)
 	text, err := os.ReadFile(path)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -32,18 +33,12 @@ func TestWarnings(t *testing.T) {
 // A server that is left out is reported with advice, and with its name and line once.
 func TestLeftOut(t *testing.T) {
 	servers, err := DemoServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
 	file, err := new(config.Loader).Parse(t.Context(), "mcp.json", []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	remote := file.Servers[0]
 	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, serverOf(&remote))
 	servers.ConnectTimeout = time.Second
@@ -74,9 +69,7 @@ func (linked) Suggest(string) bool               { return false }
 func TestViewsAreDeclared(t *testing.T) {
 	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
-		if err := servers.Serve(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, servers.Serve(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
 		_, shows := s.(linked)
 		if got := strings.Contains(string(servers.Good[0].Options.Protocol.Capabilities), apps.Extension); got != shows {
 			t.Errorf("%T: declared: got %v, want %v", s, got, shows)

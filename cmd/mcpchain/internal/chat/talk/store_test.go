@@ -45,9 +45,7 @@ func TestNewestOfTheFolder(t *testing.T) {
 		if head, err := s.newest(t.Context()); err != nil || head.Key.ID != want {
 			t.Errorf("%s: got %v, %v, want %s", folder, head.Key, err, want)
 		}
-		if err := s.conversations(t.Context(), ""); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.conversations(t.Context(), ""))
 		for _, row := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
 			line := "about " + row.id + "\n"
 			switch row.folder {
@@ -57,9 +55,7 @@ func TestNewestOfTheFolder(t *testing.T) {
 			default:
 				line = "about " + row.id + " (in " + strings.NewReplacer("\u202e", `\u202e`, "\n", " ").Replace(row.folder) + ")\n"
 			}
-			if !strings.Contains(screen.Text(), line) {
-				t.Errorf("%s: got %q, want %q in it", folder, screen.Text(), line)
-			}
+			check.Contains(t, folder, screen.Text(), line)
 		}
 	}
 }
@@ -72,9 +68,7 @@ func TestCompletionBesideAList(t *testing.T) {
 	var completing sync.WaitGroup
 	for range 20 {
 		completing.Go(func() { s.complete(t.Context(), "/resume ") })
-		if err := s.conversations(t.Context(), ""); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.conversations(t.Context(), ""))
 	}
 	completing.Wait()
 	if c := s.complete(t.Context(), "/resume "); len(c.Items) != 1 || c.Items[0].Text != "1" {
@@ -120,14 +114,10 @@ func TestNumbersOfAList(t *testing.T) {
 		}
 	}
 	want("first") // without a list
-	if err := s.conversations(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, s.conversations(t.Context(), ""))
 	keep(t, store, "second", "/a", begin.Add(time.Minute))
 	want("first")
-	if err := s.conversations(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, s.conversations(t.Context(), ""))
 	want("second")
 }
 

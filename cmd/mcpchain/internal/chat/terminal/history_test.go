@@ -34,9 +34,7 @@ func TestHistoryOnDisk(t *testing.T) {
 		t.Errorf("got %q, want what was being written", shown)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
 		t.Errorf("got the mode %o", mode)
 	}
@@ -50,18 +48,14 @@ func TestHistoryIsBounded(t *testing.T) {
 	for i := range maxEntries + 5 {
 		fmt.Fprintf(&b, "\"%d\\u001b\"\n", i)
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	h := openHistory(path)
 	if got := len(h.entries); got != maxEntries || h.entries[0] != "5" {
 		t.Errorf("got %d entries from %q on", got, h.entries[0])
 	}
 	h.add("new")
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if got := strings.Count(string(raw), "\n"); got != maxEntries+1 || !strings.HasPrefix(string(raw), "\"5\"\n") {
 		t.Errorf("got %d lines on disk, from %.10q on", got, raw)
 	}
@@ -75,9 +69,7 @@ func TestHistoryOfTwoPrograms(t *testing.T) {
 	for i := range maxEntries + added {
 		fmt.Fprintf(&old, "%q\n", fmt.Sprint("old ", i))
 	}
-	if err := os.WriteFile(path, []byte(old.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(old.String()), 0o600))
 	first := openHistory(path)
 	var other sync.WaitGroup
 	other.Go(func() {

@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // An address cannot end the sequence of its link or begin another one, and is bounded.
@@ -13,17 +15,13 @@ func TestLinked(t *testing.T) {
 		"http://a/\x07\x1b]0;owned\x07\u202e": "http://a/\\x07\\x1b]0;owned\\x07\\u202e\x07",
 		strings.Repeat("a", 3000):             strings.Repeat("a", maxAddress-1) + "…\x07",
 	} {
-		if got := hyperlink("x", address); got != begin+want+end {
-			t.Errorf("got %q, want %q", got, begin+want+end)
-		}
+		check.Equal(t, "", hyperlink("x", address), begin+want+end)
 	}
 }
 
 // Terminals that would print the sequence get no link.
 func TestLinksByName(t *testing.T) {
 	for name, want := range map[string]bool{"xterm-256color": true, "xterm-kitty": true, "linux": false, "vt100": false, "screen.xterm": false} {
-		if got := supportsLinks(name); got != want {
-			t.Errorf("%s: got %v", name, got)
-		}
+		check.Equal(t, name, supportsLinks(name), want)
 	}
 }

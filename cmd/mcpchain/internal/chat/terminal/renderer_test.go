@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The renderer counts the columns of tabs, and the terminal gets the tabs.
@@ -28,15 +30,9 @@ func TestTabs(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "out")
 		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (&output{File: f}).Write([]byte(fitted)); err != nil {
-			t.Error(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Must(t, err)
+		check.NoError(t, check.Err((&output{File: f}).Write([]byte(fitted))))
+		check.NoError(t, f.Close())
 		if got, err := os.ReadFile(path); err != nil || string(got) != want.shown {
 			t.Errorf("%q: got %q, %v; want %q", line, got, err, want.shown)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -43,7 +44,5 @@ func TestStatus(t *testing.T) {
 	if s.end(); s.view(at(70), false) != nil {
 		t.Error("a turn that is over has a status")
 	}
-	if got := formatSeconds(252 * time.Second); got != "4:12" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, "", formatSeconds(252*time.Second), "4:12")
 }

@@ -107,13 +107,9 @@ func board(t *testing.T) *adapter.Toolset {
 	})
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	opts, err := apps.Declare(&mcpclient.Options{Elicitation: &asked{no: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "board", Transport: &mcpclient.HTTP{URL: server.URL}}}, &adapter.Options{Client: opts})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = ts.Close(); server.CloseClientConnections(); server.Close() })
 	return ts
 }
@@ -135,9 +131,7 @@ func offer(t *testing.T, s *Service, arguments string) string {
 		t.Fatal(res.Err)
 	}
 	address, err := s.Offer(res.Tool, json.RawMessage(arguments), res.Raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return address
 }
 
@@ -154,15 +148,11 @@ type page struct {
 func post(t *testing.T, address, body string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "http://"+r.Host)
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = res.Body.Close() })
 	return res
 }
@@ -195,12 +185,8 @@ func (p *page) begin() map[string]any {
 func (p *page) next() (l line) {
 	p.t.Helper()
 	raw, err := p.lines.ReadBytes('\n')
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &l); err != nil {
-		p.t.Fatal(err)
-	}
+	check.Must(p.t, err)
+	check.Must(p.t, json.Unmarshal(raw, &l))
 	return l
 }
 
@@ -262,18 +248,14 @@ func TestView(t *testing.T) {
 	if got := fmt.Sprint(p.notified("ui/notifications/tool-result")); !strings.Contains(got, "text:shown") {
 		t.Errorf("got the result %s", got)
 	}
-	if got := fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)); !strings.Contains(got, "pinned by Ada") {
-		t.Errorf("got %s", got)
-	}
+	check.Contains(t, "", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)), "pinned by Ada")
 	if got := p.ask("tools/call", `{"name":"secret","arguments":{}}`); got["error"] == nil {
 		t.Errorf("got %v, want no tool that is for models alone", got)
 	}
 	who.mu.Lock()
 	who.no = true
 	who.mu.Unlock()
-	if got := fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)["error"]); !strings.Contains(got, "denied") {
-		t.Errorf("got %s, want it denied", got)
-	}
+	check.Contains(t, "it denied", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)["error"]), "denied")
 	want := []string{"call pin {} by ui://board/v", "form Who?", "call pin {} by ui://board/v"}
 	if diff := cmp.Diff(who.all(), want); diff != "" {
 		t.Errorf("asked: got (-) want (+)\n%s", diff)
@@ -331,9 +313,7 @@ func TestEnd(t *testing.T) {
 	go func() { closed <- post(t, p.address+"close/"+p.opened.Session, "{}").StatusCode }()
 	m := p.until(func(m map[string]any) bool { return m["method"] == "ui/resource-teardown" })
 	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{}}`, m["id"]))
-	if got := <-closed; got != http.StatusNoContent {
-		t.Errorf("got %d", got)
-	}
+	check.Equal(t, "", <-closed, http.StatusNoContent)
 	if _, err := io.ReadAll(p.lines); err != nil {
 		t.Errorf("the page was told %v, want the end", err)
 	}
@@ -400,13 +380,10 @@ func TestEndWaitsForTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
 		ours, err := transport.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		n := &session{service: New(Options{}), conn: &late{ours, make(chan struct{})}}
-		if n.host, err = host.Open(t.Context(), conn, &access{session: n}, nil); err != nil {
-			t.Fatal(err)
-		}
+		n.host, err = host.Open(t.Context(), conn, &access{session: n}, nil)
+		check.Must(t, err)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		n.tell(gone, httptest.NewRecorder())
@@ -452,9 +429,7 @@ func TestGuard(t *testing.T) {
 		{"the sandbox has no page", "GET", s.site.frames + strings.TrimPrefix(address, own), "", "", "", 404},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, bytes.NewReader([]byte("{}")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if tt.host != "" {
 			r.Host = tt.host
 		}
@@ -464,13 +439,9 @@ func TestGuard(t *testing.T) {
 			}
 		}
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		_ = res.Body.Close()
-		if res.StatusCode != tt.want {
-			t.Errorf("%s: got %d, want %d", tt.what, res.StatusCode, tt.want)
-		}
+		check.Equal(t, tt.what, res.StatusCode, tt.want)
 		if policy := res.Header.Get("Content-Security-Policy"); tt.want == 200 && !strings.HasSuffix(policy, "frame-src "+s.site.frames) {
 			t.Errorf("%s: got the policy %q", tt.what, policy)
 		}

@@ -3,6 +3,8 @@ package wrap
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestWrap(t *testing.T) {
@@ -22,9 +24,7 @@ func TestWrap(t *testing.T) {
 		"a column":    {"a\tb", "a   b"},
 		"much space":  {strings.Repeat(" ", 50) + "x", "     x"},
 	} {
-		if got := fold(tt.text, 11); got != tt.want {
-			t.Errorf("%s: got %q, want %q", name, got, tt.want)
-		}
+		check.Equal(t, name, fold(tt.text, 11), tt.want)
 		if got := fold(tt.text, 0); got != tt.text {
 			t.Errorf("%s without a width: got %q, want %q", name, got, tt.text)
 		}

@@ -1,12 +1,12 @@
 package access
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -21,18 +21,12 @@ func TestGrantsEnd(t *testing.T) {
 		})
 		defer a.Close()
 		for n := range maxGrants {
-			if _, err := a.grant(fmt.Sprint("user ", n), "mail"); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(a.grant(fmt.Sprint("user ", n), "mail")))
 		}
-		if _, err := a.grant("another", "mail"); !errors.Is(err, ErrFull) {
-			t.Errorf("got %v, want that it is full", err)
-		}
+		check.Is(t, check.Err(a.grant("another", "mail")), ErrFull)
 		time.Sleep(idleIfFull / 2)
 		before, err := a.grant("user 1", "mail")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		time.Sleep(idleIfFull/2 + time.Second)
 		if _, err := a.grant("another", "mail"); err != nil {
 			t.Errorf("after %v: got %v", idleIfFull, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/page"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestNoHTMLFromText keeps out of the page what the content security policy forbids, and what
@@ -24,9 +25,7 @@ func TestNoHTMLFromText(t *testing.T) {
 	}
 	for _, path := range append(paths, "../../viewframe/frame.js") {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if r := unwanted[filepath.Ext(path)]; r != nil {
 			for _, found := range r.FindAll(data, -1) {
 				t.Errorf("%s has %q", path, found)

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func encode(t *testing.T, nodes []prose.Node) string {
 	t.Helper()
 	data, err := json.Marshal(nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(data))
 }
 
@@ -70,9 +69,7 @@ func TestTreeIsBounded(t *testing.T) {
 	if got := encode(t, prose.Tree(strings.Repeat("a_long_name *a* \n", 400))); !strings.Contains(got, `["em",{},"a"]`) {
 		t.Errorf("got %.200s, want emphasis", got)
 	}
-	if got := encode(t, prose.Tree(strings.Repeat("> ", 90)+"x")); !strings.Contains(got, "…") {
-		t.Errorf("got %s, want the depth cut", got)
-	}
+	check.Contains(t, "the depth cut", encode(t, prose.Tree(strings.Repeat("> ", 90)+"x")), "…")
 }
 
 func TestDraft(t *testing.T) {

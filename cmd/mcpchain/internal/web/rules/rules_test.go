@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestRules keeps the rules of each user apart, lists them, and takes them back. There is a bound of a user's rules.
@@ -23,9 +24,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, k := range []approval.Key{key("Ada", "b", "x"), key("Ada", "a", "y"), key("Grace", "a", "y"), key("Ada", "a", "y")} {
-		if err := r.Remember(t.Context(), k, approval.Allow()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, r.Remember(t.Context(), k, approval.Allow()))
 	}
 	all := r.Of("Ada")
 	if len(all) != 2 || all[0].Server != "a" || all[0].Tool != "y" || !all[0].Allow || all[0].Scope == "" || all[0].ID == all[1].ID {
@@ -40,9 +39,7 @@ func TestRules(t *testing.T) {
 	if want := []string{"Ada", "Ada", "Grace", "Ada", "Ada"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
-	if err := r.Forget(t.Context(), "", "b"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, r.Forget(t.Context(), "", "b"))
 	holds(key("Ada", "b", "x"), false)
 	for i := range 200 {
 		if err := r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), approval.Allow()); err != nil {
@@ -52,7 +49,5 @@ func TestRules(t *testing.T) {
 	if err := r.Remember(t.Context(), key("Ada", "a", "more"), approval.Allow()); err == nil {
 		t.Error("Ada has as many rules as she likes")
 	}
-	if err := r.Remember(t.Context(), key("Grace", "a", "more"), approval.Allow()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.Remember(t.Context(), key("Grace", "a", "more"), approval.Allow()))
 }

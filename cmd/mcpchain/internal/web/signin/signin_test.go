@@ -16,19 +16,16 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func opened(t *testing.T, path string, names ...string) (*signin.Sessions, *sql.DB) {
 	t.Helper()
 	db, err := database.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	d, err := signin.New(t.Context(), db.DB, signin.Users{Names: names}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return d, db.DB
 }
 
@@ -52,7 +49,7 @@ func TestSession(t *testing.T) {
 	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode || len(cookies[0].Value) < 26 {
 		t.Fatalf("got the cookies %v, want one that scripts and other sites cannot use", cookies)
 	}
-	check := func(d *signin.Sessions, want string) {
+	signedIn := func(d *signin.Sessions, want string) {
 		t.Helper()
 		if p, ok := d.Person(request("", in)); p.User != want && ok {
 			t.Errorf("got the user %q, %v, want %q", p.User, ok, want)
@@ -60,25 +57,23 @@ func TestSession(t *testing.T) {
 			t.Errorf("got %v, want the user %q", ok, want)
 		}
 	}
-	check(d, "Ada")
+	signedIn(d, "Ada")
 	var kept string
 	if err := db.QueryRow(`SELECT hash FROM web_sign_ins`).Scan(&kept); err != nil || strings.Contains(kept, cookies[0].Value) {
 		t.Errorf("the database has %q, %v; want a hash", kept, err)
 	}
 	later, _ := opened(t, path, "Ada") // the next process
-	check(later, "Ada")
+	signedIn(later, "Ada")
 	without, _ := opened(t, path, "Grace") // Ada is no user any more
-	check(without, "")
-	if _, err := db.Exec(`UPDATE web_sign_ins SET expires = 1`); err != nil {
-		t.Fatal(err)
-	}
-	check(d, "")
+	signedIn(without, "")
+	check.Must(t, check.Err(db.Exec(`UPDATE web_sign_ins SET expires = 1`)))
+	signedIn(d, "")
 	again := httptest.NewRecorder()
 	d.ServeHTTP(again, request(`{"name":"Ada"}`, nil))
 	in = again
-	check(d, "Ada")
+	signedIn(d, "Ada")
 	d.SignOut(httptest.NewRecorder(), request(`{}`, in))
-	check(d, "")
+	signedIn(d, "")
 }
 
 // TestUnreadableSignIn says what is wrong with a body that has no name and no token.
@@ -142,20 +137,14 @@ func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("Ada 0123456789abcdef\n")
 	table, err := tokens.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, db := opened(t, filepath.Join(t.TempDir(), "web.db"))
 	s, err := signin.New(t.Context(), db, signin.Users{Names: []string{"Ada"}, Tokens: table}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, body := range []string{`{"name":"Ada"}`, `{"token":""}`, `{"token":"0123456789abcdeF"}`, `{"name":"Ada","token":"x"}`} {
 		w := httptest.NewRecorder()
 		if s.ServeHTTP(w, request(body, nil)); w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {
@@ -168,9 +157,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("got %v, %v, want Ada", p, ok)
 	}
 	write("Ada fedcba9876543210\n")
-	if _, err := table.Again(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(table.Again()))
 	if p, ok := s.Person(request("", in)); ok {
 		t.Errorf("got %v with a token that is not Ada's any more", p)
 	}
@@ -179,9 +166,7 @@ func TestToken(t *testing.T) {
 // TestProxy takes the user from a proxy that is trusted, and from no other machine.
 func TestProxy(t *testing.T) {
 	trusted, err := bounded.Parse("10.0.0.0/8, ::1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	p := &signin.Proxy{Header: "X-User", Trusted: trusted}
 	for _, tt := range []struct {
 		from  string

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -57,9 +58,7 @@ func (w *window) resultsUntil(t *testing.T, ends int) (out []shownResult) {
 				continue
 			}
 			var r shownResult
-			if err := json.Unmarshal(e.Data, &r); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal(e.Data, &r))
 			out = append(out, r)
 		}
 	}
@@ -103,12 +102,8 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
 			return &compact.Result{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := compacting.Run(t.Context(), agent.Text("Go on."), agent.In(id), agent.ForTenant("Ada")); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, check.Err(compacting.Run(t.Context(), agent.Text("Go on."), agent.In(id), agent.ForTenant("Ada"))))
 	w.painted(t, results, 1, 2)
 	w.painted(t, w.watch(t, "Ada", id, "").resultsUntil(t, 2), 1, 2)
 
@@ -144,13 +139,9 @@ func TestEditKeepsCalls(t *testing.T) {
 // TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read again.
 func TestSpentBySubAgents(t *testing.T) {
 	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").WithUsage(1000, 200)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	helper, err := agent.Sub(helping, "helper", "Helps.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	goOn := make(chan struct{})
 	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).WithUsage(10, 1),
 		func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
@@ -178,9 +169,7 @@ func (w *window) spends(t *testing.T, input, output int64) {
 			continue
 		}
 		var now struct{ Spent struct{ Input, Output int64 } }
-		if err := json.Unmarshal(e.Data, &now); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal(e.Data, &now))
 		if now.Spent.Input == input && now.Spent.Output == output {
 			return
 		}
@@ -199,14 +188,10 @@ func TestOlder(t *testing.T) {
 	const all = 120
 	store := record.NewMemory()
 	made, err := agent.New(agenttest.PlayRepeating(agenttest.Say("hello")), &agent.Options{Name: "web", Durable: agent.Durable{Store: store}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	synctest.Test(t, func(t *testing.T) { // all have one time
 		for i := range all {
-			if _, err := made.Run(t.Context(), agent.Text("hello"), agent.In(fmt.Sprint("c", i)), agent.ForTenant("Ada")); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(made.Run(t.Context(), agent.Text("hello"), agent.In(fmt.Sprint("c", i)), agent.ForTenant("Ada"))))
 		}
 	})
 	w := serve(t, site.Limits{}, store, agenttest.PlayRepeating(agenttest.Say("hello")))
@@ -214,9 +199,7 @@ func TestOlder(t *testing.T) {
 	var latest page
 	for e := w.watch(t, "Ada", "", ""); latest.List == nil; {
 		if e := e.next(t); e.Type == "list" {
-			if err := json.Unmarshal(e.Data, &latest.List); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal(e.Data, &latest.List))
 		}
 	}
 	seen := map[string]bool{}

@@ -16,15 +16,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // inFile is a store in a SQLite file.
 func inFile(t testing.TB) record.Store {
 	t.Helper()
 	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db.Runs
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -31,9 +32,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("got %q after the restart, want the answer, the result, the reply and the end", got)
 	}
 	status, _, _ := second.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+last.member(t, "id")+`","action":"deny"}`)
-	if status != http.StatusNotFound {
-		t.Errorf("a second answer: got %d, want 404", status)
-	}
+	check.Equal(t, "a second answer", status, http.StatusNotFound)
 }
 
 // TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being
@@ -46,9 +45,7 @@ func TestLeftAlone(t *testing.T) {
 	first.stop()
 	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("Here I am.")))
 	events := second.watch(t, "Ada", id, "").until(t, "ended")
-	if got := kinds(events); got != "said reply ended" {
-		t.Errorf("got %q, want the question, the reply and the end", got)
-	}
+	check.Equal(t, "the question, the reply and the end", kinds(events), "said reply ended")
 }
 
 // TestStop ends a turn whose model hangs. The conversation takes another question then, and the first question can be
@@ -74,9 +71,7 @@ func TestStop(t *testing.T) {
 	}
 	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "And now?"})
 	events := window.until(t, "ended")
-	if kinds(events) != "said reply ended" {
-		t.Errorf("got %q, want a question, a reply and the end", kinds(events))
-	}
+	check.Equal(t, "a question, a reply and the end", kinds(events), "said reply ended")
 	other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": 1, "index": 0, "text": "hello again"})
 	if events = w.watch(t, "Ada", other, "").until(t, "ended"); kinds(events) != "said reply ended" || other == id {
 		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
@@ -106,9 +101,7 @@ func asking(t *testing.T) adapter.Source {
 	}}}}
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "desk", Transport: server, Policy: adapter.Policy{Trust: adapter.TrustHints}}},
 		nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = tools.Close() })
 	return tools
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // redirecting is a sign-in by a provider: GET /sign-in leads there, and /sign-in/callback back.
@@ -76,9 +77,7 @@ func TestSignInByProvider(t *testing.T) {
 	signIn := &redirecting{provider: provider.URL, users: map[string]string{}}
 	w := serveFor(t, signIn, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w.Client().Jar = jar
 	t.Cleanup(func() { w.Client().Jar = nil })
 	if _, _, body := w.do(t, "", "GET", "/api/me", ""); body != `{"names":null}`+"\n" {

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // unread is the server's end of a connection whose browser reads nothing: a write blocks until the end of the test,
@@ -58,9 +60,7 @@ func (w *world) watchUnread(t *testing.T, user, id string) *unread {
 		close(listener.done)
 		<-served
 	})
-	if _, err := fmt.Fprintf(browser, "GET /api/events?conversation=%s HTTP/1.1\r\nHost: %s\r\nX-Test-User: %s\r\n\r\n", id, w.Listener.Addr(), user); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(fmt.Fprintf(browser, "GET /api/events?conversation=%s HTTP/1.1\r\nHost: %s\r\nX-Test-User: %s\r\n\r\n", id, w.Listener.Addr(), user)))
 	select {
 	case <-conn.begun:
 	case <-time.After(time.Minute):

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 type payment struct {
@@ -45,9 +46,7 @@ func TestStreamResumes(t *testing.T) {
 	all = append(all, w.watch(t, "Ada", id, all[len(all)-1].ID).until(t, "ended")...)
 	got := kinds(all)
 	for _, want := range []string{"said reply", "asked", "answered", "result", "reply ended said reply ended"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("got %q, want %q in it", got, want)
-		}
+		check.Contains(t, "", got, want)
 	}
 	if text := all[len(all)-2].member(t, "text"); !strings.Contains(text, "Bye.") {
 		t.Errorf("got the answer %s, want Bye.", text)

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // headerSignIn takes the user from a header: the seam of a sign-in.
@@ -51,9 +52,7 @@ func serve(t testing.TB, limits site.Limits, store record.Store, model agent.Mod
 func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store record.Store, model agent.Model, tools ...adapter.Source) *world {
 	t.Helper()
 	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w := &world{Server: httptest.NewUnstartedServer(nil)}
 	w.Config.Handler = site.New(site.Options{
 		Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Limits: limits,
@@ -75,23 +74,17 @@ func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store record
 func (w *world) do(t testing.TB, user, method, path, body string, change ...func(*http.Request)) (int, http.Header, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, w.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r.Header.Set("X-Test-User", user)
 	r.Header.Set("Content-Type", "application/json")
 	for _, f := range change {
 		f(r)
 	}
 	res, err := w.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return res.StatusCode, res.Header, string(data)
 }
 
@@ -99,9 +92,7 @@ func (w *world) do(t testing.TB, user, method, path, body string, change ...func
 func (w *world) post(t testing.TB, user, path string, body any) string {
 	t.Helper()
 	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	status, _, answer := w.do(t, user, "POST", path, string(data))
 	var out struct{ ID string }
 	if err := json.Unmarshal([]byte(answer), &out); err != nil || status != http.StatusAccepted {
@@ -131,9 +122,7 @@ type event struct {
 func (e event) member(t testing.TB, name string) string {
 	t.Helper()
 	var members map[string]any
-	if err := json.Unmarshal(e.Data, &members); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(e.Data, &members))
 	return fmt.Sprint(members[name])
 }
 
@@ -172,14 +161,10 @@ func (w *world) open(t testing.TB, user, id, after string) (*window, int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "GET", w.URL+"/api/events?conversation="+id+"&after="+after, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r.Header.Set("X-Test-User", user)
 	res, err := w.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	out := &window{res.Body, bufio.NewReader(res.Body), cancel}
 	t.Cleanup(out.close)
 	return out, res.StatusCode

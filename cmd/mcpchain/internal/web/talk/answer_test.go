@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -35,13 +36,9 @@ func TestSignedInOfAnOldConversation(t *testing.T) {
 			keep(t, store, fmt.Sprint("new", i), time.Now().Add(time.Second), &ledger.Ended{Status: run.StatusFinished, Stop: "answer"})
 		}
 		s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		defer s.Close()
-		if err := s.SignedIn(t.Context(), "Ada", "notes"); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, s.SignedIn(t.Context(), "Ada", "notes"))
 		synctest.Wait()
 		state, err := s.load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})
 		if err != nil || state.Status != run.StatusFinished {
@@ -58,9 +55,7 @@ func TestGrace(t *testing.T) {
 		replied := make(chan run.Reply, 1)
 		go func() {
 			reply, err := new(Service).replyAtWindow(ctx, &run.Question{ID: "q"})
-			if err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, err)
 			replied <- reply
 		}()
 		begun := time.Now()

@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The page can say how often and when a call was sent that may have run.
 func TestDoubtSaysWhenTheCallWasSent(t *testing.T) {
 	sent := time.Date(2026, 11, 22, 14, 3, 0, 0, time.UTC)
 	data, err := json.Marshal(askOf(&run.Question{ID: "ask_1", Kind: run.QuestionDoubt, Tool: "pay", Tries: 2, Sent: sent}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if want := `"tries":2,"sent":"2026-11-22T14:03:00Z"`; !strings.Contains(string(data), want) {
 		t.Errorf("got %s, want %s", data, want)
 	}

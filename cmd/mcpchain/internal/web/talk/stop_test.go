@@ -1,7 +1,6 @@
 package talk
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestStopWhileHeld stops, deletes or continues a conversation that another process holds: one that was killed for as long
@@ -34,23 +34,15 @@ func TestStopWhileHeld(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := record.NewMemory()
 				s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				defer s.Close()
 				id, err := s.Begin(t.Context(), "Ada", "hello")
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				synctest.Wait() // the turn is over, and the run is let go
 				key := run.Key{Tenant: "Ada", ID: id}
-				if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: tt.held}); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, check.Err(store.Acquire(t.Context(), key, record.Holder{TTL: tt.held})))
 				start := time.Now()
-				if err := tt.do(s, t, id); !errors.Is(err, tt.want) {
-					t.Errorf("got %v, want %v", err, tt.want)
-				}
+				check.Is(t, tt.do(s, t, id), tt.want)
 				if took := time.Since(start); took > tt.wait { // by the clock of the bubble
 					t.Errorf("it took %v, want %v at most", took, tt.wait)
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // listsToo is a store that still lists a run that was just deleted.
@@ -30,14 +31,10 @@ func TestWindowWithADroppedCallOfAView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &listsToo{Store: record.NewMemory()}
 		s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		defer s.Close()
 		id, err := s.Begin(t.Context(), "Ada", "hello")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		synctest.Wait() // the turn is over
 		store.deleted = run.Head{Key: run.Key{Tenant: "Ada", ID: prefixOf(run.Key{Tenant: "Ada", ID: id}) + "dropped"}, Agent: viewAgentName, Seq: 1, Status: run.StatusFinished}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -31,13 +32,9 @@ func TestModelContext(t *testing.T) {
 			t.Fatalf("got %s", got)
 		}
 	}
-	if got := v.knows(strings.Repeat("x", 16<<10+1)); !strings.Contains(got, "-32602") {
-		t.Errorf("a context over 16 KiB: got %s, want it refused", got)
-	}
+	check.Contains(t, "a context over 16 KiB", v.knows(strings.Repeat("x", 16<<10+1)), "-32602")
 	refused := errors.New("refused")
-	if err := w.views.Ask("Ada", id, func(...string) error { return refused }); err != refused {
-		t.Errorf("got %v", err)
-	}
+	check.Equal(t, "", w.views.Ask("Ada", id, func(...string) error { return refused }), refused)
 	said := []string{"Show me the shop."}
 	want := func(question string, before ...string) {
 		t.Helper()
@@ -53,9 +50,7 @@ func TestModelContext(t *testing.T) {
 		t.Fatalf("got %s", got)
 	}
 	go v.agrees()
-	if err := w.views.End(t.Context(), "Ada", v.opened.Session, "the end"); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "the end"))
 	want("What now?", from+`{"row":3}`)
 	v = w.show("Ada", "w2", id, calls[0])
 	v.knows("row 4 is selected")
@@ -101,21 +96,15 @@ func TestUsersAreApart(t *testing.T) {
 	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."), agenttest.Say("Yes."))
 	id, calls := w.converse("Ada")
 	log, err := w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	log.Head.Key.Tenant = "Grace"
 	first, err := ledger.Decode(log.Records[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	first.Change.(*ledger.Begun).Tenant = "Grace"
 	if log.Records[0], err = first.Encode(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store.Create(t.Context(), record.Holder{Name: "test"}, log.Head, log.Records); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(w.store.Create(t.Context(), record.Holder{Name: "test"}, log.Head, log.Records)))
 	if _, err := w.open("Mallory", "w", id, calls[0]); !errors.Is(err, talk.ErrGone) {
 		t.Errorf("a view of a conversation of others: got %v", err)
 	}
@@ -136,25 +125,19 @@ func TestUsersAreApart(t *testing.T) {
 
 	paying, other := ada.request("tools/call", `{"name":"pay","arguments":{}}`), grace.request("tools/call", `{"name":"pay","arguments":{}}`)
 	w.allow("Ada", id, "")
-	if got := ada.await(paying); !strings.Contains(got, "receipt 1") {
-		t.Errorf("Ada's call: got %s", got)
-	}
+	check.Contains(t, "Ada's call", ada.await(paying), "receipt 1")
 	if n := w.paid.Load(); n != 1 {
 		t.Errorf("the server was called %d times on Ada's word, want once", n)
 	}
 	w.allow("Grace", id, "")
-	if got := grace.await(other); !strings.Contains(got, "receipt 2") {
-		t.Errorf("Grace's call: got %s", got)
-	}
+	check.Contains(t, "Grace's call", grace.await(other), "receipt 2")
 
 	w.say("Grace", id, "What do you know?")
 	if said := strings.Join(w.saidToModel(), "\n"); strings.Contains(said, "secret") {
 		t.Errorf("Grace's model was told %s", said)
 	}
 	w.views.EndSession("Grace", sessionOf("w"))
-	if got := ada.ask("ping", `{}`); !strings.Contains(got, "result") {
-		t.Errorf("after Grace has signed out: got %s", got)
-	}
+	check.Contains(t, "after Grace has signed out", ada.ask("ping", `{}`), "result")
 	_ = w.views.Ask("Ada", id, func(before ...string) error {
 		if !slices.Equal(before, []string{from + "Ada's secret"}) {
 			t.Errorf("Ada's model is told %q", before)
@@ -172,9 +155,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 	runs := func() (n int) {
 		t.Helper()
 		for _, err := range w.store.List(t.Context(), record.Query{Tenant: "Ada", Agents: []string{"web-view"}}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			n++
 		}
 		return n
@@ -219,9 +200,7 @@ func TestSignOutOfOneDevice(t *testing.T) {
 	phone.agrees()
 	<-over
 	phone.isGone("phone")
-	if got := desk.ask("ping", `{}`); !strings.Contains(got, "result") {
-		t.Errorf("the view at the desk: got %s", got)
-	}
+	check.Contains(t, "the view at the desk", desk.ask("ping", `{}`), "result")
 }
 
 // agrees has the view agree to its end.
@@ -294,9 +273,7 @@ func TestStreams(t *testing.T) {
 		t.Errorf("got message %d first, want the one that was not seen", e.n)
 	}
 	go v.agrees()
-	if err := w.views.End(t.Context(), "Ada", v.opened.Session, "x"); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "x"))
 	v.stream.end()
 	<-v.stream.over
 	again := w.show("Ada", "w", id, calls[0])

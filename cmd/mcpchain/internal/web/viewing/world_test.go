@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
@@ -47,19 +48,13 @@ func newWorld(t *testing.T, steps ...agenttest.Step) *world {
 	t.Helper()
 	w := &world{t: t, store: record.NewMemory(), model: agenttest.Play(steps...), turns: map[string]int{}}
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Policy: adapter.Policy{Trust: adapter.TrustHints}, Transport: w.shop()}}, &adapter.Options{User: hosting.User})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = tools.Close() })
 	w.talk, err = talk.New(talk.Options{Model: w.model, Store: w.store, Tools: []adapter.Source{tools}, ViewTools: tools.ViewTools(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(w.talk.Close)
 	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:1", HostOrigins: []string{"http://127.0.0.1:2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w.views = viewing.New(viewing.Options{Talk: w.talk, Tools: tools, Sandbox: box, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(w.views.Close)
 	return w
@@ -92,9 +87,7 @@ func (w *world) shop() mcpclient.Transport {
 func (w *world) converse(user string) (conversation string, calls []place) {
 	w.t.Helper()
 	id, err := w.talk.Begin(w.t.Context(), user, "Show me the shop.")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	w.ended(user, id, func(e talk.Event) {
 		if e.Type == "result" {
 			var at place
@@ -148,9 +141,7 @@ func (w *world) say(user, id, text string) {
 	err := w.views.Ask(user, id, func(before ...string) error {
 		return w.talk.Say(w.t.Context(), user, id, text, before...)
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	w.ended(user, id, func(talk.Event) {})
 }
 
@@ -236,9 +227,7 @@ func (w *world) open(user, window, conversation string, at place) (*viewing.Open
 func (w *world) show(user, window, conversation string, at place) *shown {
 	w.t.Helper()
 	opened, err := w.open(user, window, conversation, at)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	v := &shown{world: w, user: user, opened: opened, stream: w.watch(user, window), answers: map[string]string{}}
 	if e := v.stream.next(w.t); e.kind != "view-life" || !strings.Contains(string(e.data), opened.Life) {
 		w.t.Fatalf("got %s %s first, want the life %s", e.kind, e.data, opened.Life)
@@ -253,9 +242,7 @@ func (w *world) show(user, window, conversation string, at place) *shown {
 
 func (v *shown) send(message string) {
 	v.t.Helper()
-	if err := v.views.Say(v.t.Context(), v.user, v.opened.Session, []json.RawMessage{json.RawMessage(message)}); err != nil {
-		v.t.Fatal(err)
-	}
+	check.Must(v.t, v.views.Say(v.t.Context(), v.user, v.opened.Session, []json.RawMessage{json.RawMessage(message)}))
 }
 
 // message is the next message for the view. Events of another session fail the test.
