@@ -129,10 +129,11 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 	if err != nil {
 		return run.Part{}, goneError(err)
 	}
-	if seq < 1 || seq > uint64(len(log.Records)) {
+	at := recordAt(log, seq)
+	if at < 0 {
 		return run.Part{}, ErrGone
 	}
-	change := ledger.ChangeOf(log.Records[seq-1])
+	change := ledger.ChangeOf(log.Records[at])
 	parts := []run.Part{}
 	if said := inputOf(change); index >= 0 && index < len(said) {
 		parts = said[index].Parts

@@ -70,7 +70,15 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	if err != nil || len(log.Records) == 0 {
 		return "(cannot be read)"
 	}
-	for _, m := range inputOf(ledger.ChangeOf(log.Records[0])) {
+	messages := inputOf(ledger.ChangeOf(log.Records[0]))
+	if messages == nil { // it was pruned
+		state, err := ledger.StateOf(log.Records)
+		if err != nil {
+			return "(cannot be read)"
+		}
+		messages = state.History[:min(len(state.History), 1)]
+	}
+	for _, m := range messages {
 		if m.Role == run.RoleUser { // the last one: earlier ones belong to the conversation that was edited
 			title = hosttext.Line(m.Text(), 60)
 		}

@@ -263,23 +263,29 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	if err != nil {
 		return "", goneError(err)
 	}
-	if seq < 1 || seq > uint64(len(log.Records)) {
+	at := recordAt(log, seq)
+	if at < 0 {
 		return "", ErrGone
 	}
 	var before []run.Message
-	if seq > 1 {
-		result, err := agent.ResultOf(log.Records[:seq-1])
+	if at > 0 {
+		result, err := agent.ResultOf(log.Records[:at])
 		if err != nil {
 			return "", err
 		}
 		before = result.Messages
 	}
-	said := inputOf(ledger.ChangeOf(log.Records[seq-1]))
+	said := inputOf(ledger.ChangeOf(log.Records[at]))
 	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {
 		return "", ErrGone
 	}
 	question := run.Text(run.RoleUser, text)
 	return s.begin(ctx, user, slices.Concat(before, said[:index], []run.Message{question})...)
+}
+
+// recordAt returns the index of a record by its number, -1 if there is none. The log of a run that was pruned has no early records.
+func recordAt(log *record.Log, seq uint64) int {
+	return slices.IndexFunc(log.Records, func(r run.Record) bool { return r.Seq == seq })
 }
 
 // inputOf returns the messages that a record adds as input, nil if it adds none.
