@@ -19,6 +19,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
@@ -109,13 +110,17 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	})
 }
 
-// Sampler returns a sampler that lends the model to servers. It adds the settings of the model to the options. Package
-// sampling does not support the API messages.
+// Sampler returns a sampler that lends the model to servers. It adds to the options the settings of the model, and that a
+// request comes from the server of a call. Package sampling does not support the API messages.
 func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 	if m.API == Messages {
 		return nil, errors.New("servers cannot borrow a model of the API messages")
 	}
 	o.API, o.Host, o.Effort, o.Extra = m.API, m.Host, m.Effort, m.Extra
+	o.Source = func(ctx context.Context) (server, call string) {
+		from, _ := adapter.SourceFrom(ctx)
+		return from.Server, from.Call.ID
+	}
 	return sampling.New(m.Config(), m.Name, &o)
 }
 

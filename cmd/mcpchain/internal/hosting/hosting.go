@@ -3,13 +3,13 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -188,7 +188,7 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 		m.Model, m.Close = models.Model{Name: tryout.ModelName, BaseURL: demo.BaseURL}, demo.Close
 	default:
 		m.Discover(ctx)
-		logger.Info("the model", "name", m.Name, "host", hostOf(m.BaseURL))
+		logger.Info("the model", "name", m.Name, "url", cmp.Or(models.PublicURL(m.BaseURL), "the API's own"))
 	}
 	m.Retries = retries
 	m.LLM, err = m.Open(func(err error, wait time.Duration) {
@@ -203,15 +203,3 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 // retries is more than a person at a terminal would wait for: 4 retries take 4 to 8 s, in which
 // a gateway can restart.
 const retries = 4
-
-// hostOf returns the host of a base URL for the log, without secrets.
-func hostOf(base string) string {
-	if base == "" {
-		return "the API's own"
-	}
-	u, err := url.Parse(base)
-	if err != nil {
-		return "unknown"
-	}
-	return u.Host
-}

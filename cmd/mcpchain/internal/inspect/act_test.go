@@ -86,10 +86,10 @@ func TestActJSON(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	const file, plain = `"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`, `"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`
-	const idle = "neither an answer nor progress within 50ms; \"timeout\" of the server in the file, or -idle-timeout, gives it longer"
+	const idle = "neither an answer nor progress within 50ms; -idle-timeout gives it longer, or the server's \"timeout\" in the file"
 	for _, tt := range []struct{ server, flags, want string }{
 		{file, "-call wedge", idle}, {file, "-read wedge://x", idle}, {file, "-prompt wedge", idle},
-		{plain, "-call wedge -idle-timeout 50ms", idle}, {plain, "-call wedge -call-timeout 50ms", "no answer within 50ms (-call-timeout)"},
+		{plain, "-call wedge -idle-timeout 50ms", idle}, {plain, "-call wedge -call-timeout 50ms", "no answer within 50ms; -call-timeout gives it longer"},
 	} {
 		status, out, stderr := inspectFile(t, servers(tt.server), strings.Fields(tt.flags)...)
 		if status != statusMissing || out != "" || stderr != "mcpchain: "+tt.want+"\n" {

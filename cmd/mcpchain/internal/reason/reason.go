@@ -56,10 +56,8 @@ func (s Server) explain(err error) string {
 		return ended(process, err)
 	case isProcess:
 		return process.Status
-	case isLate && late.Idle:
-		return fmt.Sprintf("neither an answer nor progress within %v; \"timeout\" of the server in the file, or -idle-timeout, gives it longer", late.Limit)
 	case isLate:
-		return fmt.Sprintf("no answer within %v (-call-timeout)", late.Limit)
+		return tooLate(late)
 	case errors.Is(err, context.DeadlineExceeded):
 		return s.silent(err)
 	case isStatus:
@@ -74,6 +72,22 @@ func (s Server) explain(err error) string {
 		return fmt.Sprintf("the server refuses to begin: %v; its operator may know why", rpc)
 	}
 	return network(err)
+}
+
+// Late explains that a call took too long. It returns other errors unchanged.
+func Late(err error) error {
+	if late, ok := errors.AsType[*mcpclient.TimeoutError](err); ok {
+		return &explained{tooLate(late), err}
+	}
+	return err
+}
+
+// tooLate names the flag that gives a call more time.
+func tooLate(late *mcpclient.TimeoutError) string {
+	if late.Idle {
+		return fmt.Sprintf("neither an answer nor progress within %v; -idle-timeout gives it longer, or the server's \"timeout\" in the file", late.Limit)
+	}
+	return fmt.Sprintf("no answer within %v; -call-timeout gives it longer", late.Limit)
 }
 
 // strange explains an answer that violates the protocol.

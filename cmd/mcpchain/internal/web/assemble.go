@@ -234,13 +234,7 @@ func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.
 	if model.API == models.Messages {
 		return opts, nil // servers cannot use the model
 	}
-	sampler, err := model.Sampler(sampling.Options{
-		Review: sampling.AskLater(), Prices: prices,
-		Source: func(ctx context.Context) (server, call string) {
-			from, _ := adapter.SourceFrom(ctx)
-			return from.Server, from.Call.ID
-		},
-	})
+	sampler, err := model.Sampler(sampling.Options{Review: sampling.AskLater(), Prices: prices})
 	if err != nil {
 		return nil, err
 	}

@@ -41,11 +41,16 @@ func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pa
 	case 'n':
 		return "", signin.ErrDeclined
 	case 'y':
-		if err := oauth.OpenBrowser(ctx, v.URL); err != nil {
-			p.screen.Note(screen.Warn, "  no browser could be opened: open the page yourself (%v)", err)
-		}
+		p.browse(ctx, v.URL)
 	}
 	return p.awaitSignIn(ctx, v)
+}
+
+// browse opens a page in the person's browser, or has the person open it.
+func (p *Person) browse(ctx context.Context, url string) {
+	if err := oauth.OpenBrowser(ctx, url); err != nil {
+		p.screen.Note(screen.Warn, "  no browser could be opened: open the page yourself (%v)", err)
+	}
 }
 
 // awaitSignIn waits until the person pastes an address or cancels.

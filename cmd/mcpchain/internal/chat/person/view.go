@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
-	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
 // mentions matches where a text could mention a file or a resource by an @. An @ within a word does not. It matches more
@@ -35,9 +34,7 @@ func (p *Person) OpenLink(ctx context.Context, server, url string) error {
 	case key == 'n':
 		return apps.ErrDenied
 	case key == 'y':
-		if err := oauth.OpenBrowser(ctx, url); err != nil {
-			p.screen.Note(screen.Warn, "  no browser could be opened: open the page yourself (%v)", err)
-		}
+		p.browse(ctx, url)
 	}
 	return nil
 }

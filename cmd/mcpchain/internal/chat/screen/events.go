@@ -12,8 +12,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -95,21 +95,9 @@ func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = hosttext.Line(Explain(e.Result.Err).Error(), MaxFailure)
+		text = hosttext.Line(reason.Late(e.Result.Err).Error(), MaxFailure)
 	}
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
-}
-
-// Explain returns an error for a person. That of a call which took too long names the flag that allows more time.
-func Explain(err error) error {
-	switch late, ok := errors.AsType[*mcpclient.TimeoutError](err); {
-	case !ok:
-		return err
-	case late.Idle:
-		return fmt.Errorf("neither an answer nor progress within %v; -idle-timeout gives it longer, or the server's \"timeout\" in the file", late.Limit)
-	default:
-		return fmt.Errorf("no answer within %v; -call-timeout gives it longer", late.Limit)
-	}
 }
 
 // CallName returns the server's name of the called tool, or the model's name if there is no such tool.
@@ -180,15 +168,6 @@ func reasoningNote(from, to time.Time) string {
 		return "thought about it (/reasoning shows it)"
 	}
 	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(max(0, to.Sub(from)).Seconds()))
-}
-
-// MessagesText returns a server's messages to the model as text.
-func MessagesText(messages []mcp.SamplingMessage) string {
-	var parts []string
-	for _, m := range messages {
-		parts = append(parts, m.Role+": "+ContentText(m.Content))
-	}
-	return strings.Join(parts, "\n")
 }
 
 // ContentText returns content blocks as text. Blocks that are not text are described in brackets.

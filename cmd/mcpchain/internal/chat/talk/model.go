@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
@@ -76,13 +75,7 @@ func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHand
 		if model.API == models.Messages {
 			return nil, nil
 		}
-		lent, err := model.Sampler(sampling.Options{
-			Review: &sampling.Review{Request: p.Lend, Reply: p.Release}, Prices: prices,
-			Source: func(ctx context.Context) (server, call string) {
-				from, _ := adapter.SourceFrom(ctx)
-				return from.Server, from.Call.ID
-			},
-		})
+		lent, err := model.Sampler(sampling.Options{Review: &sampling.Review{Request: p.Lend, Reply: p.Release}, Prices: prices})
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -101,7 +102,7 @@ func (s *Session) fail(err error) {
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
 		err = failed // without the context, which the person knows
 	}
-	Fail(s.Screen, fmt.Errorf("%w%s", screen.Explain(err), s.Model.hint(err)))
+	Fail(s.Screen, fmt.Errorf("%w%s", reason.Late(err), s.Model.hint(err)))
 }
 
 // Fail shows an error on one line.
