@@ -135,7 +135,7 @@ func Trim(o *Options) Compactor {
 		}
 		left := leftOut()
 		p.decide(tokensOf(&left))
-		return p.compacted(func() (run.Message, bool) { return leftOut(), true }), nil
+		return p.carryOut(func() (run.Message, bool) { return leftOut(), true }), nil
 	}
 }
 

@@ -194,9 +194,9 @@ func (p *plan) trim(u unit) (saved int64) {
 	return saved
 }
 
-// compacted carries out the plan. inPlace returns the message for each gap, if any, unless a
+// carryOut carries out the plan. inPlace returns the message for each gap, if any, unless a
 // summary precedes it.
-func (p *plan) compacted(inPlace func() (run.Message, bool)) *Result {
+func (p *plan) carryOut(inPlace func() (run.Message, bool)) *Result {
 	end := p.end()
 	if end == 0 {
 		return nil

@@ -48,7 +48,7 @@ func summarize(s summarizer, opts Options) Compactor {
 		old := p.old()
 		if old == nil {
 			clear(p.gone) // only an earlier summary
-			return p.compacted(nil), nil
+			return p.carryOut(nil), nil
 		}
 		text, used, err := s(ctx, old)
 		text = strings.TrimSpace(text)
@@ -58,7 +58,7 @@ func summarize(s summarizer, opts Options) Compactor {
 		if err != nil {
 			return &Result{Usage: used}, fmt.Errorf("summarize %d messages: %w", len(old), err)
 		}
-		c := p.compacted(once(summaryOf(text)))
+		c := p.carryOut(once(summaryOf(text)))
 		c.Usage = used
 		return c, nil
 	}

@@ -62,7 +62,7 @@ func (l *listing) read(ctx context.Context) (err error) {
 	}
 	q := l.q
 	if q.ID != "" && !q.AllTenants {
-		_, err := l.take(ctx, nameOf(run.Key{Tenant: q.Tenant, ID: q.ID}))
+		_, err := l.add(ctx, nameOf(run.Key{Tenant: q.Tenant, ID: q.ID}))
 		return err
 	}
 	if q.DueAt.IsZero() && q.Status != run.StatusRunning && q.Status != run.StatusWaiting {
@@ -84,7 +84,7 @@ func (l *listing) read(ctx context.Context) (err error) {
 func (l *listing) all(ctx context.Context) error {
 	names, err := l.store.runNames("")
 	for _, name := range names {
-		if _, err := l.take(ctx, name); err != nil {
+		if _, err := l.add(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (l *listing) all(ctx context.Context) error {
 // due reads the runs that may be due at a time.
 func (l *listing) due(ctx context.Context, at int64) error {
 	return l.store.walk(dueShelf, at, func(m mark) (bool, error) {
-		_, err := l.take(ctx, m.name)
+		_, err := l.add(ctx, m.name)
 		return err == nil, err
 	})
 }
@@ -112,8 +112,8 @@ func (l *listing) waiting(ctx context.Context) error {
 		if n := len(l.heads); n > 0 && n >= l.q.Limit && l.q.Limit > 0 && m.at < nanos(l.heads[n-1].Updated) {
 			return false, nil
 		}
-		taken, err := l.take(ctx, m.name)
-		if n := len(l.heads); taken && nanos(l.heads[n-1].Updated) != m.at { // the run has another mark
+		added, err := l.add(ctx, m.name)
+		if n := len(l.heads); added && nanos(l.heads[n-1].Updated) != m.at { // the run has another mark
 			l.heads = l.heads[:n-1]
 			delete(l.seen, m.name)
 		}
@@ -121,8 +121,8 @@ func (l *listing) waiting(ctx context.Context) error {
 	})
 }
 
-// take reads the head of a run, and reports whether the query selects it.
-func (l *listing) take(ctx context.Context, name string) (taken bool, err error) {
+// add reads the head of a run, and adds it if the query selects it.
+func (l *listing) add(ctx context.Context, name string) (added bool, err error) {
 	if l.seen[name] {
 		return false, nil
 	}

@@ -98,8 +98,8 @@ func parseMark(shelf, file string) (mark, bool) {
 	return mark{shelf, at, hash + suffix}, err == nil && isName(hash+suffix)
 }
 
-// put creates a mark.
-func (s *directory) put(m mark) error {
+// createMark creates a mark.
+func (s *directory) createMark(m mark) error {
 	dir := s.path(m.dir())
 	for try := 0; ; try++ {
 		f, err := s.files.OpenFile(filepath.Join(dir, m.file()), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -119,8 +119,8 @@ func (s *directory) put(m mark) error {
 // it is empty.
 const maxPuts = 100
 
-// take removes a mark, and its directories if they are empty. If that fails, it is dropped later.
-func (s *directory) take(m mark) {
+// removeMark removes a mark, and its directories if they are empty. If that fails, it is dropped later.
+func (s *directory) removeMark(m mark) {
 	dir := s.path(m.dir())
 	_ = s.files.Remove(filepath.Join(dir, m.file()))
 	if m.at > 0 && s.files.Remove(dir) == nil {
@@ -128,20 +128,20 @@ func (s *directory) take(m mark) {
 	}
 }
 
-// takeAll removes the marks in have that are not in want.
-func (s *directory) takeAll(have, want []mark) {
+// removeMarks removes the marks in have that are not in want.
+func (s *directory) removeMarks(have, want []mark) {
 	for _, m := range have {
 		if !slices.Contains(want, m) {
-			s.take(m)
+			s.removeMark(m)
 		}
 	}
 }
 
-// putAll creates the marks in want that are not in have.
-func (s *directory) putAll(want, have []mark) error {
+// createMarks creates the marks in want that are not in have.
+func (s *directory) createMarks(want, have []mark) error {
 	for _, m := range want {
 		if !slices.Contains(have, m) {
-			if err := s.put(m); err != nil {
+			if err := s.createMark(m); err != nil {
 				return fmt.Errorf("mark the run: %w", err)
 			}
 		}

@@ -107,11 +107,11 @@ func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (ri
 	case err != nil && len(have) > 0:
 		return true, nil
 	case err != nil:
-		return true, s.put(mark{shelf: dueShelf, name: name})
+		return true, s.createMark(mark{shelf: dueShelf, name: name})
 	}
 	want := marksOf(h)
 	wrong := slices.ContainsFunc(have, func(m mark) bool { return !slices.Contains(want, m) })
-	return !wrong, s.putAll(want, have)
+	return !wrong, s.createMarks(want, have)
 }
 
 // dropWait bounds the wait for the lock of a run with wrong marks: a process may have been
@@ -130,9 +130,9 @@ func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
 	h, err := s.lastHead(name)
 	switch {
 	case err == nil:
-		s.takeAll(marks, marksOf(h))
+		s.removeMarks(marks, marksOf(h))
 	case errors.Is(err, record.ErrNotFound):
-		s.takeAll(marks, nil)
+		s.removeMarks(marks, nil)
 	}
 	return nil
 }

@@ -203,7 +203,7 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 		time.Sleep(time.Millisecond)
 	}
 	if err == nil {
-		s.takeAll(marksOf(last), nil)
+		s.removeMarks(marksOf(last), nil)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
 		err = s.syncDir(s.dir)
@@ -277,14 +277,14 @@ func (s *directory) write(f file, t tip, l *line, sync bool) error {
 		return err
 	}
 	have, want := marksOf(t.head.Head), marksOf(l.Head.Head)
-	if err := s.putAll(want, have); err != nil {
+	if err := s.createMarks(want, have); err != nil {
 		return err
 	}
 	if err := writeAt(f, data, t.end, sync); err != nil {
 		_ = f.Truncate(t.end)
 		return err
 	}
-	s.takeAll(have, want)
+	s.removeMarks(have, want)
 	return nil
 }
 

@@ -71,11 +71,11 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 	text := s.d.statement(appendRecords[len(items)-1])
 	return attempt(ctx, func() error {
 		return s.retry(ctx, func() error {
-			give, err := s.turns.take(ctx, s)
+			release, err := s.turns.acquire(ctx, s)
 			if err != nil {
 				return err
 			}
-			defer give()
+			defer release()
 			result, err := s.db.ExecContext(ctx, text, args...)
 			if err != nil {
 				return err

@@ -41,9 +41,9 @@ type dialect struct {
 	takeLock  string             // takes the lock of the file, by the table of the version; "": rows have locks
 	isolation sql.IsolationLevel // of a transaction that writes
 
-	// settle returns the settings of connections that write. The error says which setting of
+	// configure returns the settings of connections that write. The error says which setting of
 	// the database loses commits.
-	settle func(context.Context, querier) (settings, error)
+	configure func(context.Context, querier) (settings, error)
 
 	// again reports whether a transaction that failed with this error is worth another try.
 	again func(error) bool
@@ -61,18 +61,18 @@ type dialect struct {
 
 var dialects = map[Dialect]*dialect{
 	DialectSQLite: {
-		name:     "SQLite",
-		reader:   "PRAGMA busy_timeout = 10000",
-		takeLock: lockSchema,
-		computed: "VIRTUAL",
-		text:     "TEXT",
-		blob:     "BLOB",
-		serial:   "INTEGER PRIMARY KEY AUTOINCREMENT",
-		settle:   settleSQLite,
-		again:    func(error) bool { return false }, // busy_timeout makes it wait
-		group:    true,
-		vacuum:   true,
-		compile:  true,
+		name:      "SQLite",
+		reader:    "PRAGMA busy_timeout = 10000",
+		takeLock:  lockSchema,
+		computed:  "VIRTUAL",
+		text:      "TEXT",
+		blob:      "BLOB",
+		serial:    "INTEGER PRIMARY KEY AUTOINCREMENT",
+		configure: configureSQLite,
+		again:     func(error) bool { return false }, // busy_timeout makes it wait
+		group:     true,
+		vacuum:    true,
+		compile:   true,
 	},
 	DialectPostgres: {
 		name:      "Postgres",
@@ -87,7 +87,7 @@ var dialects = map[Dialect]*dialect{
 		alone:     "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same in all processes
 		remote:    true,
 		dollar:    true,
-		settle:    settlePostgres,
+		configure: configurePostgres,
 		again:     transient,
 	},
 }
@@ -145,9 +145,9 @@ func whileLocked(ctx context.Context, do func() error) error {
 	return err
 }
 
-// settleSQLite sets the file to a write-ahead log, in which a commit is one write and one sync,
+// configureSQLite sets the file to a write-ahead log, in which a commit is one write and one sync,
 // and readers do not wait for a writer.
-func settleSQLite(ctx context.Context, q querier) (settings, error) {
+func configureSQLite(ctx context.Context, q querier) (settings, error) {
 	if err := whileLocked(ctx, func() error {
 		return one(ctx, q, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA auto_vacuum", nil, new(int))
 	}); err != nil {
@@ -200,7 +200,7 @@ func setWAL(ctx context.Context, q querier) error {
 	return nil
 }
 
-func settlePostgres(ctx context.Context, q querier) (settings, error) {
+func configurePostgres(ctx context.Context, q querier) (settings, error) {
 	for _, setting := range []struct{ name, bad, lost string }{
 		{"synchronous_commit", "off", "a crash of the server loses the last commits"},
 		{"fsync", "off", "a power failure loses commits, or the database"},

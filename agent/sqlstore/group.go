@@ -139,7 +139,7 @@ func (s *database) together(ctx context.Context, batch []*waiting) error {
 	}
 	for _, w := range batch {
 		w.err = w.change(ctx, t)
-		if w.err != nil && !refused(w.err) {
+		if w.err != nil && !isRefusal(w.err) {
 			t.rollback(ctx)
 			return errChangeFailed
 		}

@@ -72,7 +72,7 @@ type loading struct {
 	replies map[string]run.Reply
 }
 
-// read takes all rows.
+// read adds all rows.
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
 	for rows.Next() {
 		var part, first, second, ttl int64
@@ -81,16 +81,16 @@ func (l *loading) read(key run.Key, rows *sql.Rows) error {
 		if err := rows.Scan(&part, &first, &second, &ttl, &replies, &data); err != nil {
 			return err
 		}
-		if err := l.take(key, part, first, second, ttl, replies, data); err != nil {
+		if err := l.add(key, part, first, second, ttl, replies, data); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// take takes a row of selectLog: the head with its epoch and the end of its lease, a record with its
+// add adds a row of selectLog: the head with its epoch and the end of its lease, a record with its
 // number and checksum, or a reply, whose checksum is second.
-func (l *loading) take(key run.Key, part, first, second, ttl int64, replies int, data []byte) (err error) {
+func (l *loading) add(key run.Key, part, first, second, ttl int64, replies int, data []byte) (err error) {
 	switch part {
 	case headPart:
 		l.found = true
@@ -114,7 +114,7 @@ func (l *loading) take(key run.Key, part, first, second, ttl int64, replies int,
 	return err
 }
 
-// check sorts what was read, and checks that it is complete. The error matches [record.ErrNotFound] if
+// check sorts the log, and checks that it is complete. The error matches [record.ErrNotFound] if
 // there is no head, and [record.ErrCorrupt] if a record is missing.
 func (l *loading) check() error {
 	if !l.found {

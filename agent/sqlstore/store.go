@@ -47,7 +47,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	}
 	s := &database{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
-	if err := s.settle(ctx); err != nil {
+	if err := s.readSettings(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
 	}
 	if err := s.migrate(ctx); err != nil {
@@ -59,10 +59,10 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	return s, nil
 }
 
-// settle keeps the settings of connections that write.
-func (s *database) settle(ctx context.Context) error {
+// readSettings reads the settings of connections that write.
+func (s *database) readSettings(ctx context.Context) error {
 	return s.reading(ctx, func(q querier) (err error) {
-		s.settings, err = s.d.settle(ctx, q)
+		s.settings, err = s.d.configure(ctx, q)
 		return err
 	})
 }
@@ -71,11 +71,11 @@ func (s *database) settle(ctx context.Context) error {
 // server one of the pool, in its turn.
 func (s *database) reading(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
-		give, err := s.turns.take(ctx, s)
+		release, err := s.turns.acquire(ctx, s)
 		if err != nil {
 			return err
 		}
-		defer give()
+		defer release()
 		return read(s.db)
 	}
 	conn, err := s.db.Conn(ctx)

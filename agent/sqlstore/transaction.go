@@ -34,7 +34,7 @@ func refuse(err error) error {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-func refused(err error) bool {
+func isRefusal(err error) bool {
 	_, ok := errors.AsType[*refusal](err)
 	return ok
 }
@@ -196,11 +196,11 @@ func (s *database) retry(ctx context.Context, transact func() error) error {
 
 // once makes a change in a transaction of its own.
 func (s *database) once(ctx context.Context, leases bool, c change) error {
-	give, err := s.turns.take(ctx, s)
+	release, err := s.turns.acquire(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer give()
+	defer release()
 	t, err := s.begin(ctx, leases)
 	if err != nil {
 		return err

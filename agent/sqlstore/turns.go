@@ -16,13 +16,13 @@ type turns struct {
 	waiting []chan struct{} // each receives once, when its turn has come
 }
 
-// take waits for a free connection. A pool without a bound, or with one connection, has no turns.
-func (t *turns) take(ctx context.Context, s *database) (give func(), err error) {
+// acquire waits for a free connection. A pool without a bound, or with one connection, has no turns.
+func (t *turns) acquire(ctx context.Context, s *database) (release func(), err error) {
 	most := s.connections()
 	if most < 2 {
 		return func() {}, nil
 	}
-	give = func() {
+	release = func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.busy--
@@ -36,7 +36,7 @@ func (t *turns) take(ctx context.Context, s *database) (give func(), err error) 
 	t.mu.Unlock()
 	select {
 	case <-mine:
-		return give, nil
+		return release, nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
@@ -46,7 +46,7 @@ func (t *turns) take(ctx context.Context, s *database) (give func(), err error) 
 	}
 	t.mu.Unlock()
 	if i < 0 {
-		give()
+		release()
 	}
 	return nil, ctx.Err()
 }

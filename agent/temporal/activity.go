@@ -32,11 +32,11 @@ var errStopping = errors.New("the worker stops; another one continues the step")
 // step advances a run by one turn at most. An error makes Temporal repeat the step, unless it is a
 // refusal; a run that has failed is not an error of the step.
 func (a *activities) step(ctx context.Context, t target) (progress, error) {
-	leave, ok := a.tenants.enter(t.Tenant)
+	release, ok := a.tenants.acquire(t.Tenant)
 	if !ok {
 		return progress{}, later(errors.New("the tenant is at its limit in this worker"), "TenantLimit", backoff(ctx))
 	}
-	defer leave()
+	defer release()
 	helper, err := a.agent(t)
 	if err != nil {
 		return progress{}, err

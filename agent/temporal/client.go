@@ -165,7 +165,7 @@ func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) e
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("answer run %q: %w", key.ID, refused(err))
+		return fmt.Errorf("answer run %q: %w", key.ID, decodeRefusal(err))
 	}
 	return nil
 }

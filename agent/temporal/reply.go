@@ -85,9 +85,9 @@ func refusal(err error) error {
 	return err
 }
 
-// refused converts a refusal that came from Temporal back, so that it matches its error in refusals.
+// decodeRefusal converts a refusal that came from Temporal, so that it matches its error in refusals.
 // It returns other errors unchanged.
-func refused(err error) error {
+func decodeRefusal(err error) error {
 	app, ok := errors.AsType[*temporalsdk.ApplicationError](err)
 	if !ok || refusals[app.Type()] == nil {
 		return err

@@ -12,9 +12,9 @@ type tenants struct {
 
 func newTenants(most int) *tenants { return &tenants{most: most, steps: map[string]int{}} }
 
-// enter reports whether a step of a tenant may start: ok is false if the tenant is at its limit, and
-// leave is nil then. Otherwise leave must be called when the step ends.
-func (t *tenants) enter(name string) (leave func(), ok bool) {
+// acquire reserves a step of a tenant: ok is false if the tenant is at its limit, and release is nil
+// then. Otherwise release must be called when the step ends.
+func (t *tenants) acquire(name string) (release func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.most > 0 && t.steps[name] >= t.most {

@@ -99,7 +99,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 	}
 	for n := 0; ; n++ {
 		if n >= max(j.After, 1) || n > 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			if err := d.settled(ctx); err == nil {
+			if err := d.awaitHandlers(ctx); err == nil {
 				d.drain()
 				return outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.successor())
 			}
@@ -117,7 +117,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 			return outcome{}, err
 		case d.state.Status == run.StatusWaiting:
 			_ = d.wait(ctx, news) // its error is that of the context
-		case d.state.Status.Ended() && d.over(ctx, news):
+		case d.state.Status.Ended() && d.missedNothing(ctx, news):
 			return d.outcome()
 		}
 	}
@@ -131,7 +131,7 @@ func (d *driver) serve(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, replyUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkReplies})
 }
 
-// advance has a worker take a step, and takes over the status of the run.
+// advance lets a worker take a step, and adopts the status of the run.
 func (d *driver) advance(ctx workflow.Context) error {
 	d.stepping = true
 	defer func() { d.stepping = false }()
@@ -171,19 +171,19 @@ func (d *driver) wait(ctx workflow.Context, news int) error {
 	return err
 }
 
-// over reports whether there is nothing that the last step may have missed.
-func (d *driver) over(ctx workflow.Context, news int) bool {
+// missedNothing reports whether no reply or signal has arrived since the last step began.
+func (d *driver) missedNothing(ctx workflow.Context, news int) bool {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	return d.settled(ctx) == nil && d.news == news && d.wake.Len() == 0
+	return d.awaitHandlers(ctx) == nil && d.news == news && d.wake.Len() == 0
 }
 
-// settled waits until no update is being handled.
-func (d *driver) settled(ctx workflow.Context) error {
+// awaitHandlers waits until no update is being handled.
+func (d *driver) awaitHandlers(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
-// drain takes all signals: the next step sees what they announce.
+// drain removes all signals: the next step sees what they announce.
 func (d *driver) drain() {
 	for d.wake.ReceiveAsync(nil) {
 	}
@@ -206,7 +206,7 @@ func (d *driver) cancel(ctx workflow.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	d.state.Questions, d.state.Wake = nil, time.Time{}
-	if err := errors.Join(d.become(ctx, status), d.settled(ctx)); err != nil {
+	if err := errors.Join(d.become(ctx, status), d.awaitHandlers(ctx)); err != nil {
 		return outcome{}, err
 	}
 	return d.outcome()

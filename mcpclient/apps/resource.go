@@ -139,7 +139,7 @@ func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclien
 	}
 	about, said := ofResource(res.Contents[i].Meta)
 	if !said {
-		about = listed(ctx, c, uri, opts)
+		about = resourceInList(ctx, c, uri, opts)
 	}
 	view.Meta = about
 	return view, nil
@@ -165,9 +165,9 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	return &View{URI: r.URI, HTML: html}, nil
 }
 
-// listed returns the metadata in the server's list of resources, the zero value if the view is not
+// resourceInList returns the metadata in the server's list of resources, the zero value if the view is not
 // among the first maxListed, or the list fails. A server need not list a view.
-func listed(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) Resource {
+func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) Resource {
 	left := maxListed
 	for r, err := range c.Resources(ctx, opts...) {
 		if err != nil || left == 0 {

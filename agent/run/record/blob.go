@@ -123,7 +123,7 @@ func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 
 // PutBlob implements [BlobStore].
 func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
-	return m.leased(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(k *kept) error {
+	return m.withLease(ctx, fmt.Sprintf("keep blob %.100q of", name), lease, func(k *kept) error {
 		var ofTenant int64
 		for key, other := range m.runs {
 			if key.Tenant == lease.Key.Tenant {
@@ -188,7 +188,7 @@ func (s *sealedBlobs) PutBlob(ctx context.Context, lease Lease, name string, dat
 	if len(data) > MaxBlob {
 		return CheckBlob(lease.Key, name, MaxBlob+sealRoom+1, 0, 0)
 	}
-	box := s.keys.of(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
+	box := s.keys.forRun(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
 	return s.BlobStore.PutBlob(ctx, lease, name, box)
 }
 
@@ -198,9 +198,9 @@ func (s *sealedBlobs) Blob(ctx context.Context, key run.Key, name string) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	data, err := s.keys.of(key).unseal("blob", name, box)
+	data, err := s.keys.forRun(key).unseal("blob", name, box)
 	if err != nil {
-		return nil, fmt.Errorf("load blob %.100q of run %q: %w", name, key.ID, damaged(err))
+		return nil, fmt.Errorf("load blob %.100q of run %q: %w", name, key.ID, corruptError(err))
 	}
 	return data, nil
 }

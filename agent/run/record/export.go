@@ -106,7 +106,7 @@ type plain struct{ v any }
 
 func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 
-// importChunk is about how many bytes of records an import appends at once.
+// importChunk is the approximate size in bytes of the records that an import appends together.
 const importChunk = 8 << 20
 
 // Import reads a run that [Export] has written, and stores it under its original key, with no
@@ -118,7 +118,7 @@ func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	if err != nil {
 		return run.Key{}, fmt.Errorf("import: %w", err)
 	}
-	if err := in.keep(ctx, store); err != nil {
+	if err := in.store(ctx, store); err != nil {
 		return run.Key{}, fmt.Errorf("import run %q: %w", in.head.Key.ID, err)
 	}
 	return in.head.Key, nil
@@ -202,9 +202,9 @@ func (r *lineReader) checkSum() error {
 	return nil
 }
 
-// keep stores a run in chunks, each with its head, then its replies. Encrypted records are stored at
-// once, because the heads between chunks are unknown. If it fails, a part may be stored.
-func (in *imported) keep(ctx context.Context, store Store) error {
+// store stores a run in chunks, each with its head, then its replies. Encrypted records are one chunk,
+// because the heads between chunks are unknown. If it fails, a part may be stored.
+func (in *imported) store(ctx context.Context, store Store) error {
 	if len(in.records) == 0 {
 		return errors.New("it has no records")
 	}

@@ -78,7 +78,7 @@ func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
 	if len(state) > maxSealed {
 		return "", fmt.Errorf("seal run %q: its state has %d bytes, want at most %d", key.ID, len(state), maxSealed)
 	}
-	box := k.of(key).seal(k.current, "state", "", state, rand.Text())
+	box := k.forRun(key).seal(k.current, "state", "", state, rand.Text())
 	return base64.RawURLEncoding.EncodeToString(box), nil
 }
 
@@ -103,7 +103,7 @@ func (k *Keys) open(key run.Key, sealed string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForged, err)
 	}
-	return k.of(key).unseal("state", "", box)
+	return k.forRun(key).unseal("state", "", box)
 }
 
 // frame concatenates texts so that different lists of texts have different results.
@@ -141,8 +141,8 @@ type subkeys struct {
 	mark   []byte // distinguishes runs
 }
 
-// of returns the keys of a run. They are for one goroutine.
-func (k *Keys) of(run run.Key) *runKeys { return &runKeys{k, run, map[string]*subkeys{}} }
+// forRun returns the keys of a run. They are for one goroutine.
+func (k *Keys) forRun(run run.Key) *runKeys { return &runKeys{k, run, map[string]*subkeys{}} }
 
 // under returns the keys that a secret gives the run. It derives them once.
 func (k *runKeys) under(secret string) *subkeys {

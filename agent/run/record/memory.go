@@ -72,7 +72,7 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 }
 
 func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
-	return m.leased(ctx, "append to", lease, func(k *kept) error {
+	return m.withLease(ctx, "append to", lease, func(k *kept) error {
 		if err := CheckAppend(k.head, lease, head, records); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Leas
 }
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
-	return m.leased(ctx, "renew the lease of", lease, func(k *kept) error {
+	return m.withLease(ctx, "renew the lease of", lease, func(k *kept) error {
 		k.head.Held, k.head.TTL = time.Now().Add(ttl), ttl
 		return nil
 	})
@@ -124,7 +124,7 @@ func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration
 }
 
 func (m *memory) Release(ctx context.Context, lease Lease) error {
-	err := m.leased(ctx, "release", lease, func(k *kept) error {
+	err := m.withLease(ctx, "release", lease, func(k *kept) error {
 		k.head.Held = time.Time{}
 		return nil
 	})
@@ -165,7 +165,7 @@ func (m *memory) list(q Query) (heads []run.Head) {
 
 // Prune implements [Pruner].
 func (m *memory) Prune(ctx context.Context, lease Lease) error {
-	return m.leased(ctx, "prune", lease, func(k *kept) error {
+	return m.withLease(ctx, "prune", lease, func(k *kept) error {
 		current := (&Log{Head: k.head, Records: k.records}).Current()
 		k.records = slices.Clone(current.Records) // without the memory of those before
 		return nil
@@ -220,8 +220,8 @@ func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*ke
 	return subject.Wrap(err, "%s run %q", what, key.ID)
 }
 
-// leased is with for a holder. The error matches [ErrConflict] unless its lease is the latest.
-func (m *memory) leased(ctx context.Context, what string, lease Lease, do func(*kept) error) error {
+// withLease is with for the holder of a lease. The error matches [ErrConflict] unless its lease is the latest.
+func (m *memory) withLease(ctx context.Context, what string, lease Lease, do func(*kept) error) error {
 	err := m.with(ctx, what, lease.Key, func(k *kept) error {
 		if k.head.Epoch != lease.Epoch {
 			return ErrConflict

@@ -96,15 +96,15 @@ func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
 		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
 	}
-	keys := s.keys.of(key)
+	keys := s.keys.forRun(key)
 	for i, r := range log.Records {
 		if opened.Records[i], err = keys.openRecord(first+uint64(i), r); err != nil {
-			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, first+uint64(i), damaged(err))
+			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, first+uint64(i), corruptError(err))
 		}
 	}
 	for _, a := range log.Replies {
 		if a, err = keys.openReply(a); err != nil {
-			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Question, damaged(err))
+			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Question, corruptError(err))
 		}
 		opened.Replies = append(opened.Replies, a)
 	}
@@ -114,8 +114,8 @@ func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 	return &opened, nil
 }
 
-// damaged marks a run as corrupt, unless the error is a missing key.
-func damaged(err error) error {
+// corruptError marks err as an error of a corrupt run, unless a key is missing.
+func corruptError(err error) error {
 	if errors.Is(err, ErrUnknownKey) {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s *sealedStore) storeSealed(key run.Key, replies []run.Reply, keep func([]
 
 // sealReplies encrypts replies with a secret. Only the question and the time of a reply stay readable.
 func (s *sealedStore) sealReplies(secret string, key run.Key, replies []run.Reply) ([]run.Reply, error) {
-	sealed, keys := make([]run.Reply, len(replies)), s.keys.of(key)
+	sealed, keys := make([]run.Reply, len(replies)), s.keys.forRun(key)
 	for i, a := range replies {
 		said := a
 		said.At = time.Time{} // equal replies are equal at any time
@@ -200,7 +200,7 @@ func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
 
 // sealAll encrypts records. Only their numbers and times stay readable.
 func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, error) {
-	sealed, keys := make([]run.Record, len(records)), s.keys.of(key)
+	sealed, keys := make([]run.Record, len(records)), s.keys.forRun(key)
 	for i, r := range records {
 		data, err := r.MarshalJSON()
 		if err != nil {
