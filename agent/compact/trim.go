@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// trimMessage trims the results of a message. It copies what it changes.
+// trimMessage trims the results of a message. It copies a part before it changes it.
 func trimMessage(m *run.Message, limit int) (out run.Message, changed bool) {
 	for i := range m.Parts {
 		if !isLong(&m.Parts[i], limit) {
@@ -79,7 +79,7 @@ func parse(text string) cutText {
 	return cutText{head: text, tail: text, total: len(text)}
 }
 
-// mark returns the note of what is missing after a head of that many bytes.
+// mark returns the note that stands for the bytes after a head of that many bytes.
 func (c *cutText) mark(head, missing int) string {
 	if c.handle == "" {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, c.total)

@@ -64,7 +64,7 @@ type Options struct {
 // ErrReaders means that [Options.Readers] is reached.
 var ErrReaders = eventfeed.ErrReaders
 
-// Feed has the latest events of runs. Its methods may be called concurrently. It owns no goroutine
+// Feed holds the latest events of runs. Its methods may be called concurrently. It owns no goroutine
 // and needs no Close.
 type Feed struct{ events *eventfeed.Feed }
 

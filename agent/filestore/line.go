@@ -24,7 +24,7 @@ type line struct {
 	Head    head         `json:"head"`
 }
 
-// version is the version of the format of lines.
+// version is the format version that a line begins with.
 const version = 1
 
 // head is the summary of a run at the end of each line.

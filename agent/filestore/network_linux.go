@@ -12,7 +12,7 @@ func networkOf(dir string) string {
 	return networks[uint32(s.Type)]
 }
 
-// networks has the file systems whose locks depend on their server and mount options, by their
+// networks lists the file systems whose locks depend on their server and mount options, by their
 // numbers in Linux's magic.h.
 var networks = map[uint32]string{
 	0x6969:     "NFS",

@@ -58,7 +58,7 @@ type content struct {
 func (s *directory) read(f file, name string) (*content, error) { return s.readFrom(f, name, 0) }
 
 // readFrom reads a file from the line that begins at an offset. With an error the content may be
-// nil, or that of the lines that could be read.
+// nil, or the content of the readable lines.
 func (s *directory) readFrom(f file, name string, at int64) (*content, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *directory) readFrom(f file, name string, at int64) (*content, error) {
 	return c, s.belongs(c.tip, name)
 }
 
-// belongs checks that the name of a file is that of the run in it.
+// belongs checks that a file has the name of the run in it.
 func (s *directory) belongs(t tip, name string) error {
 	if key := t.head.Key; nameOf(key) != name {
 		return fmt.Errorf("%s is of run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
@@ -211,7 +211,7 @@ func (s *directory) withFile(name string, read func(file) (bool, error)) (bool, 
 	return whole, errors.Join(err, f.Close())
 }
 
-// isName reports whether a file name is that of a run.
+// isName reports whether a run may have this file name.
 func isName(name string) bool {
 	return len(name) == len(nameOf(run.Key{})) && strings.HasSuffix(name, suffix)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// tip says where the complete lines of a file end, and what the last one has.
+// tip is the end of the complete lines of a file, with the content of the last one.
 type tip struct {
 	head   head
 	end    int64 // offset of the next line

@@ -49,7 +49,7 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
-// replace has write fill a file under another name, and renames it to path, so that the file at path
+// replace calls write to fill a file under another name, and renames it to path, so that the file at path
 // is complete, or as it was before. It makes the name durable; write does that for the content.
 func (s *directory) replace(path string, write func(file) error) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows

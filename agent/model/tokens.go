@@ -11,7 +11,7 @@ import (
 
 // Tokens that hosts add to a request, and the tokens of parts that are not text.
 const (
-	messageTokens = 4   // of a message: its role and its ends
+	messageTokens = 4   // for the role and the ends of a message
 	toolTokens    = 6   // of a tool
 	claudeTool    = 12  // of a tool at Anthropic
 	claudeTools   = 346 // of Anthropic's own instructions, if there are tools

@@ -153,7 +153,7 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// setOptions sets what a request of an agent has no fields for. Messages of langchaingo have none for what the host wants
+// setOptions sets the options of a request for which [model.Request] has no fields. Messages of langchaingo have none for what the host wants
 // back, so the client remembers it.
 func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.Recorded = false

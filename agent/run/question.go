@@ -58,7 +58,7 @@ type Question struct {
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Action is what a [Reply] decides.
+// Action is the decision of a [Reply].
 type Action string
 
 // The actions for each kind of question.

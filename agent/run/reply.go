@@ -24,7 +24,7 @@ var (
 // maxReply bounds the text that a person writes in a reply, in bytes.
 const maxReply = 1 << 20
 
-// actions has the actions that each kind of question takes.
+// actions lists the valid actions for each kind of question.
 var actions = map[QuestionKind][]Action{
 	QuestionApproval: {ActionAllow, ActionDeny},
 	QuestionForm:     {ActionAccept, ActionDecline, ActionCancel},

@@ -48,7 +48,7 @@ const (
 	maxDescription = 1 << 10 // bytes of a description in [Set.Instructions]
 )
 
-// Set has the skills of several servers, as they were listed by Open, and is a source of tools for
+// Set holds the skills of several servers, as they were listed by Open, and is a source of tools for
 // agents. It may be used concurrently.
 type Set struct {
 	adapter.Source

@@ -23,7 +23,7 @@ const (
 	DialectPostgres                    // 12 and later
 )
 
-// dialect has what differs between databases.
+// dialect holds the differences between databases.
 type dialect struct {
 	name   string
 	reader string // sets a connection up for a query; "": nothing does

@@ -57,7 +57,7 @@ func (g *group) do(ctx context.Context, leases bool, c change) error {
 	return w.err
 }
 
-// withdraw takes a change out of the queue, unless it is being committed or its caller has been
+// withdraw removes a change from the queue, unless it is being committed or its caller has been
 // told to commit.
 func (g *group) withdraw(w *waiting) bool {
 	g.mu.Lock()
@@ -126,7 +126,7 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 var errChangeFailed = errors.New("a change failed")
 
 // together makes changes in one transaction. A change that is refused has its error, and the others
-// are committed. After any other error none of them is, unless it is that of the commit.
+// are committed. After any other error none of them is, unless the commit itself failed.
 func (s *database) together(ctx context.Context, batch []*waiting) error {
 	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
 	t, err := s.begin(ctx, !records)

@@ -92,7 +92,7 @@ func (i *insertion) text(n int) string {
 	return `WITH r AS (` + selectNum + `) ` + i.into + row + strings.Repeat(", "+row, n-1)
 }
 
-// compiled has the statements that SQLite compiles once for each connection, by their texts,
+// compiled holds the statements that SQLite compiles once for each connection, by their texts,
 // because compiling takes longer than running. database/sql closes them with their connection.
 type compiled map[string]*sql.Stmt
 

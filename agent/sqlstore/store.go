@@ -39,7 +39,7 @@ type database struct {
 // New returns the store in a database, and creates its tables or brings them up to date. The
 // database stays the caller's, who closes it after the last use of the store. Make one store
 // for each database: its compiled statements live as long as the database. The error says what
-// is lost if settings of the database do not keep what is committed.
+// is lost if settings of the database allow it to lose commits.
 func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	d := dialects[dialect]
 	if d == nil {
@@ -105,7 +105,7 @@ func (s *database) write(ctx context.Context, leases bool, c change) error {
 }
 
 // attempt calls write unless the context has ended. It returns the error of a refusal without its
-// mark, and an error of a driver with that of the context if that has ended meanwhile.
+// mark, and an error of a driver with the context's error if the context has ended meanwhile.
 func attempt(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,15 +143,15 @@ func one(ctx context.Context, q querier, query string, args []any, columns ...an
 
 func isNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// each calls take for each row, until it returns an error.
-func each(ctx context.Context, q querier, query string, args []any, take func(*sql.Rows) error) error {
+// each calls scan for each row, until it returns an error.
+func each(ctx context.Context, q querier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		if err := take(rows); err != nil {
+		if err := scan(rows); err != nil {
 			return err
 		}
 	}

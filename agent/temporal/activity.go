@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// activities has the code of activities, and what it needs.
+// activities implements the activities of a worker.
 type activities struct {
 	agents  map[string]*agent.Agent
 	tenants *tenants

@@ -32,7 +32,7 @@
 // A step holds the lease of its run, and sends heartbeats to Temporal. If a worker dies, another one
 // repeats the step after [agent.Durable.LeaseTTL] and about a second: the heartbeat timeout is two
 // fifths of the lease. A worker that is told to stop lets its steps finish for
-// [WorkerOptions.Grace], and then leaves them to other workers, which continue at once. The
+// [WorkerOptions.Grace], and then leaves them to other workers, which continue immediately. The
 // cancellation of a run ends the context of its tool calls.
 //
 // # Sub-agents

@@ -53,7 +53,7 @@ func (d *driver) checkReplies(replies []run.Reply) error {
 		}
 	}
 	if n := len(replies); n == 0 || n > maxReplies || size > maxReplyBytes {
-		return refusal(fmt.Errorf("%d answers with %d bytes; send 1 to %d at once, with at most %d bytes: %w", n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
+		return refusal(fmt.Errorf("%d answers with %d bytes; send 1 to %d together, with at most %d bytes: %w", n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
 	}
 	return nil
 }

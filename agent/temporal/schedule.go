@@ -55,7 +55,7 @@ func runOf(workflow, tenant string) (string, error) {
 	rest, ok := strings.CutPrefix(workflow, prefix)
 	id, err := url.PathUnescape(rest)
 	if !ok || err != nil || WorkflowID(run.Key{Tenant: tenant, ID: id}) != workflow {
-		return "", temporalsdk.NewNonRetryableApplicationError(fmt.Sprintf("the workflow %q is of no run of tenant %q", workflow, tenant), "NoRun", err)
+		return "", temporalsdk.NewNonRetryableApplicationError(fmt.Sprintf("the workflow %q is not a run of tenant %q", workflow, tenant), "NoRun", err)
 	}
 	return id, nil
 }

@@ -69,7 +69,7 @@ type outcome struct {
 // is in the store.
 const runFailed = "RunFailed"
 
-// workflows has the code of workflows. Its settings may differ between the workers of one workflow.
+// workflows implements the workflows of a worker. Its settings may differ between the workers of one workflow.
 type workflows struct {
 	step, quick workflow.ActivityOptions
 }

@@ -17,7 +17,7 @@ import (
 // ended.
 func NewMemory() Store { return &memory{runs: map[run.Key]*kept{}} }
 
-// memory is the [Store] of [NewMemory]. It shares nothing with its callers but what is immutable.
+// memory is the [Store] of [NewMemory]. It shares only immutable values with its callers.
 type memory struct {
 	mu    sync.Mutex // guards the fields below, and the runs
 	runs  map[run.Key]*kept

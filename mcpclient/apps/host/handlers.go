@@ -53,7 +53,7 @@ var methods = map[string]method{
 	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
 }
 
-// initialize answers the handshake, and keeps what the view says about itself.
+// initialize answers the handshake, and records the view's description of itself.
 func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string             `json:"protocolVersion"`

@@ -64,7 +64,7 @@ func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 	return message.Content, nil
 }
 
-// ModelContext is what a view wants models to know in future turns. Tell the model that it
+// ModelContext is context that a view gives for future calls of the model. Tell the model that it
 // comes from the view.
 type ModelContext struct {
 	Content           []mcp.Content

@@ -27,7 +27,7 @@ func errorf(code int, format string, args ...any) *mcp.RPCError {
 
 // requests admits requests of the view, serves them, and answers them.
 type requests struct {
-	life     context.Context // of the session
+	life     context.Context // ends with the session
 	opts     *Options
 	log      *eventLog
 	view     *view
@@ -47,7 +47,7 @@ type requests struct {
 }
 
 // take serves a request of the view. A request that comes before the view is ready waits until
-// then, since some views call a tool while they shake hands: as many wait as may be served at once,
+// then, since some views call a tool while they shake hands: as many wait as may be served concurrently,
 // with params of at most Limits.Incoming together.
 func (r *requests) take(m jsonrpc.Message) {
 	greeted, ready := r.view.phase()
@@ -76,7 +76,7 @@ func (r *requests) serveEarly() {
 	}
 }
 
-// start serves a request, at once, on the goroutine of the host's functions or on one of its own. A
+// start serves a request: immediately, on the goroutine of the host's functions or on one of its own. A
 // request that is not admitted is answered with an error.
 func (r *requests) start(m jsonrpc.Message) {
 	params := m.Params
@@ -111,7 +111,7 @@ func (r *requests) start(m jsonrpc.Message) {
 	}
 }
 
-// serve has a handler serve a request with valid params. A panic of the host's code is an error.
+// serve calls the handler of a request with valid params. A panic of the host's code is an error.
 func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
 	if !jsonrpc.IsObject(params) {
 		return nil, errorf(mcp.CodeInvalidParams, "the params are not an object")

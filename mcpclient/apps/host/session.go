@@ -127,7 +127,7 @@ func (s *Session) App() (mcp.Implementation, []DisplayMode) {
 	return s.view.app, s.view.modes
 }
 
-// ModelContext returns the latest of what the view wants models to know, or nil.
+// ModelContext returns the latest context that the view gave for models, or nil.
 func (s *Session) ModelContext() *ModelContext {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// view is what is known about the view, and what the view was told about the host.
+// view is the state of the view: what it said about itself, and what it knows about the host.
 type view struct {
 	out *outbox
 
@@ -41,7 +41,7 @@ func (v *view) phase() (greeted, ready bool) {
 	return v.greeted, v.ready
 }
 
-// greet records what a view says about itself, and returns what it is told about the host.
+// greet records a view's description of itself, and returns the host's context for it.
 func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]json.RawMessage {
 	v.mu.Lock()
 	defer v.mu.Unlock()

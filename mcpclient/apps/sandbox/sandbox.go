@@ -163,7 +163,7 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// Frame is what the host's page needs to show a view.
+// Frame describes the iframe in which the host's page shows a view.
 type Frame struct {
 	URL     string // of the iframe
 	Origin  string // of messages from and to it
@@ -197,7 +197,7 @@ type pageSettings struct {
 // maxURL bounds the URL of a frame, in bytes.
 const maxURL = 16 << 10
 
-// Frame returns what is needed to show a view. If so many sources are declared that the URL would
+// Frame returns the iframe for a view. If so many sources are declared that the URL would
 // exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the host.
 func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
 	which, err := s.which(at.Host)
