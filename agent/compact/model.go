@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ func byModel(m model.Model, opts Options) summarizer {
 			if reply := delta.Response; reply != nil {
 				used := reply.Usage
 				used.Turns = 1
-				charge(opts.Prices, &used, cmp.Or(m.Info().Name, reply.Message.Model))
+				charge(opts.Prices, &used, reply.Message.Model, m.Info().Name)
 				return reply.Message.Text(), used, nil
 			}
 		}
@@ -41,11 +40,16 @@ func byModel(m model.Model, opts Options) summarizer {
 	}
 }
 
-// charge adds the cost of a call to its usage, if the price is known.
-func charge(prices *price.Table, used *run.Spent, model string) {
-	amount, ok := cost.Of(prices, model, cost.Tokens{
+// charge adds the cost of a call to its usage, if the price of the model that replied is known, or else that of the
+// requested one: hosts reply with the dated name of a model.
+func charge(prices *price.Table, used *run.Spent, replied, requested string) {
+	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
-	})
+	}
+	amount, ok := cost.Of(prices, replied, tokens)
+	if !ok {
+		amount, ok = cost.Of(prices, requested, tokens)
+	}
 	if ok {
 		used.Cost = map[string]int64{amount.Currency: amount.Micro}
 	}
