@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -396,31 +397,28 @@ func result(p *run.Part, found map[string]bool) *block {
 	return b
 }
 
+// pdf is the MIME type of the documents that the API accepts beside text.
+const pdf = "application/pdf"
+
 // takes reports whether the API accepts media of a MIME type.
 func takes(mimeType string) bool {
-	switch mediaType(mimeType) {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
-		return true
-	}
-	return false
-}
-
-// mediaType returns a MIME type in lower case, without its parameters.
-func mediaType(mimeType string) string {
-	t, _, _ := strings.Cut(mimeType, ";")
-	return strings.ToLower(strings.TrimSpace(t))
+	_, image := chat.ImageType(mimeType)
+	return image || chat.BareType(mimeType) == pdf
 }
 
 // media translates an image or a document. It is an error if the API does not accept its type, or does
 // not fetch it from its URL.
 func media(p *run.Part) (*block, error) {
-	mimeType := mediaType(p.MIMEType)
+	mimeType, image := chat.ImageType(p.MIMEType)
+	if !image {
+		mimeType = chat.BareType(p.MIMEType)
+	}
 	kind := "document"
-	if p.Type == run.PartImage || strings.HasPrefix(mimeType, "image/") {
+	if image || p.Type == run.PartImage || strings.HasPrefix(mimeType, "image/") {
 		kind = "image"
 	}
 	switch {
-	case p.Data == nil && p.URL != "" && kind == "image", p.Data == nil && p.URL != "" && mimeType == "application/pdf":
+	case p.Data == nil && p.URL != "" && kind == "image", p.Data == nil && p.URL != "" && mimeType == pdf:
 		return &block{Type: kind, Source: &source{Type: "url", URL: p.URL}}, nil
 	case p.Data == nil && p.URL != "":
 		return nil, fmt.Errorf("content of type %q has only a URL: the API fetches images and PDFs", p.MIMEType)

@@ -80,7 +80,7 @@ func TestRequests(t *testing.T) {
 		},
 		"starts and ends with the assistant": {run.Text(run.RoleAssistant, "Hello."), run.Text(run.RoleUser, "Hi"), run.Text(run.RoleAssistant, "Yes?")},
 		"files": {{Role: run.RoleUser, Parts: []run.Part{
-			{Type: run.PartImage, MIMEType: "image/jpeg", Data: []byte("jpeg")}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")},
+			{Type: run.PartImage, MIMEType: "image/jpg", Data: []byte("jpeg")}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")},
 			{Type: run.PartFile, MIMEType: "text/csv; charset=utf-8", Data: []byte("a,b\n")}, {Type: run.PartImage, MIMEType: "image/png", URL: "https://example.com/a.png"},
 		}}},
 	}

@@ -50,8 +50,8 @@ func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
 // mediaPart translates an image, a sound or a file. Only the Responses API accepts documents. A medium with only a URL is
 // sent if it is an image; otherwise its URL becomes text.
 func mediaPart(p *run.Part, files bool) (chat.Part, error) {
-	if files && p.MIMEType == "application/pdf" {
-		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: p.MIMEType, Data: p.Data, URL: p.URL}}, nil
+	if mimeType := chat.BareType(p.MIMEType); files && mimeType == "application/pdf" {
+		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: mimeType, Data: p.Data, URL: p.URL}}, nil
 	}
 	if p.Data != nil || p.URL == "" {
 		return binary(p.MIMEType, p.Data)
@@ -164,7 +164,7 @@ func binary(mimeType string, data []byte) (chat.Part, error) {
 		return chat.Part{Image: &chat.Image{MIMEType: clean, Data: data}}, nil
 	case audio:
 		return chat.Part{Audio: &chat.Audio{Format: format, Data: data}}, nil
-	case strings.HasPrefix(mimeType, "text/"):
+	case strings.HasPrefix(chat.BareType(mimeType), "text/"):
 		return chat.Part{Text: string(data)}, nil
 	}
 	return chat.Part{}, fmt.Errorf("binary content of type %q: the API accepts png, jpeg, gif, webp, wav, mp3 and text", mimeType)

@@ -104,7 +104,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 // TestItemsGoBack holds that what the host wants back is in the message, byte for byte, also for another process.
 func TestItemsGoBack(t *testing.T) {
 	host := &fakehost.OpenAI{Key: "key-1", Reply: twoCalls}
-	r := &model.Request{Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartText, Text: "Weather?"}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
+	r := &model.Request{Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartText, Text: "Weather?"}, {Type: run.PartFile, MIMEType: "Application/PDF; name=a.pdf", Data: []byte("pdf")}}}},
 		Tools: []model.Tool{{Name: "weather"}}, Stream: true}
 	reply, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
 	check.Must(t, err)

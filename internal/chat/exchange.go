@@ -253,7 +253,7 @@ func (x *exchange) bodyError(body []byte) *Error { return x.hostError(http.Statu
 // isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts
 // stream as text/plain, or without a content type.
 func isEventStream(h http.Header, body *bufio.Reader) bool {
-	switch typ := bareType(h.Get("Content-Type")); typ {
+	switch typ := BareType(h.Get("Content-Type")); typ {
 	case "text/event-stream":
 		return true
 	case "application/json", "text/html":

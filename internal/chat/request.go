@@ -130,7 +130,7 @@ type Audio struct {
 
 // AudioFormat returns the API's name for a MIME type of sounds. ok is false if the API does not take it.
 func AudioFormat(mimeType string) (format string, ok bool) {
-	switch bareType(mimeType) {
+	switch BareType(mimeType) {
 	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
 		return "wav", true
 	case "audio/mpeg", "audio/mp3":
@@ -141,7 +141,7 @@ func AudioFormat(mimeType string) (format string, ok bool) {
 
 // ImageType returns the API's form of the MIME type of an image. ok is false if the API does not take it.
 func ImageType(mimeType string) (clean string, ok bool) {
-	switch t := bareType(mimeType); t {
+	switch t := BareType(mimeType); t {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return t, true
 	case "image/jpg":
@@ -150,8 +150,8 @@ func ImageType(mimeType string) (clean string, ok bool) {
 	return "", false
 }
 
-// bareType returns a MIME type in lower case and without its parameters.
-func bareType(mimeType string) string {
+// BareType returns a MIME type in lower case and without its parameters.
+func BareType(mimeType string) string {
 	t, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
