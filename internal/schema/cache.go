@@ -18,11 +18,11 @@ const (
 type Cache struct {
 	mu      sync.Mutex
 	entries map[[sha256.Size]byte]*list.Element // nil before the first schema
-	recent  *list.List                          // of *cached, most recently used first
+	recent  *list.List                          // values are *cacheEntry, most recently used first
 	bytes   int
 }
 
-type cached struct {
+type cacheEntry struct {
 	key     [sha256.Size]byte
 	size    int
 	compile func() (*Schema, error)
@@ -36,19 +36,20 @@ func (c *Cache) Compile(raw []byte) (*Schema, error) {
 	return c.entry(raw).compile()
 }
 
-func (c *Cache) entry(raw []byte) *cached {
+// entry returns the entry of a schema, a new one if there is none.
+func (c *Cache) entry(raw []byte) *cacheEntry {
 	key := sha256.Sum256(raw)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if element := c.entries[key]; element != nil {
 		c.recent.MoveToFront(element)
-		return element.Value.(*cached)
+		return element.Value.(*cacheEntry)
 	}
 	if c.entries == nil {
 		c.entries, c.recent = map[[sha256.Size]byte]*list.Element{}, list.New()
 	}
 	raw = bytes.Clone(raw)
-	e := &cached{key: key, size: len(raw), compile: sync.OnceValues(func() (*Schema, error) { return Compile(raw) })}
+	e := &cacheEntry{key: key, size: len(raw), compile: sync.OnceValues(func() (*Schema, error) { return Compile(raw) })}
 	c.entries[key] = c.recent.PushFront(e)
 	c.bytes += e.size
 	for c.recent.Len() > maxCached || (c.bytes > maxCachedBytes && c.recent.Len() > 1) {
@@ -58,7 +59,7 @@ func (c *Cache) entry(raw []byte) *cached {
 }
 
 func (c *Cache) forgetLocked(element *list.Element) {
-	e := c.recent.Remove(element).(*cached)
+	e := c.recent.Remove(element).(*cacheEntry)
 	delete(c.entries, e.key)
 	c.bytes -= e.size
 }

@@ -12,19 +12,19 @@ import (
 // Amounts of work that cost one step.
 const (
 	valuesPerStep       = 4     // compared or looked up
-	membersPerStep      = 16    // of a value; each applied subschema may note them
+	membersPerStep      = 16    // members of a value; each applied subschema may note which ones it evaluates
 	textPerStep         = 256   // bytes of enumerated text (an error repeats it) and of a value (the validator quotes it)
 	namesPerStep        = 64    // bytes of a name; it is quoted several times
-	digitsPerStep       = 128   // of numbers in computations
-	namePairsPerStep    = 512   // of names in a linear search
+	digitsPerStep       = 128   // digits of numbers in computations
+	namePairsPerStep    = 512   // pairs of names in a linear search
 	openPerStep         = 256   // enclosing applications, searched each time
 	workPerStep         = 1_024 // instructions times bytes of a match
-	instructionsPerStep = 8     // of patterns of names, compiled each time
+	instructionsPerStep = 8     // instructions of patterns of names, which are compiled each time
 )
 
-// own counts the keywords of one subschema about v itself.
-func (w *work) own(s *jsonschema.Schema, v any) bool {
-	n := 1 + w.depth/openPerStep + w.fixedOf(s) + placeOf(s)
+// countKeywords spends the steps of the keywords of one subschema that are about v itself.
+func (w *work) countKeywords(s *jsonschema.Schema, v any) bool {
+	n := 1 + w.depth/openPerStep + w.fixedSteps(s) + locationSteps(s)
 	switch v := v.(type) {
 	case string:
 		n += len(v) / textPerStep
@@ -34,32 +34,32 @@ func (w *work) own(s *jsonschema.Schema, v any) bool {
 	case json.Number:
 		n += (digits(v) + limits(s)) / digitsPerStep
 	case []any:
-		n += w.noted(s, len(v))
+		n += w.evaluatedMembers(s, len(v))
 		if s.UniqueItems != nil && *s.UniqueItems {
 			n += steps(v)
 		}
 	case map[string]any:
-		n += w.noted(s, len(v)) + w.names(s, v)
+		n += w.evaluatedMembers(s, len(v)) + w.nameSearch(s, v)
 	}
 	return w.spend(n)
 }
 
-// placeOf counts the naming of s's place.
-func placeOf(s *jsonschema.Schema) int { return len(s.SchemaURI()) / textPerStep }
+// locationSteps returns the steps for naming the location of s.
+func locationSteps(s *jsonschema.Schema) int { return len(s.SchemaURI()) / textPerStep }
 
-// noted counts the noting of members and items that s, or a subschema that it
-// applies to the same value, evaluates.
-func (w *work) noted(s *jsonschema.Schema, members int) int {
+// evaluatedMembers returns the steps for remembering which members or items s, or a subschema that
+// it applies to the same value, evaluates.
+func (w *work) evaluatedMembers(s *jsonschema.Schema, members int) int {
 	if s.Boolean != nil || s.ResolvedRef != nil || s.ResolvedDynamicRef != nil || s.If != nil || s.Not != nil ||
-		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.PrefixItems) > 0 || ofItems(s) || ofMembers(s) {
+		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.PrefixItems) > 0 || hasItemRules(s) || hasMemberRules(s) {
 		return members / membersPerStep
 	}
 	return 0
 }
 
-// fixedOf counts the steps of a subschema that are the same for any value:
+// fixedSteps returns the steps of a subschema that are the same for any value:
 // comparing with enumerated values, quoting names and so on.
-func (w *work) fixedOf(s *jsonschema.Schema) int {
+func (w *work) fixedSteps(s *jsonschema.Schema) int {
 	if len(s.Enum) == 0 && s.Const == nil && len(s.Required) == 0 && len(s.Type) < valuesPerStep {
 		return 0
 	}
@@ -81,8 +81,8 @@ func (w *work) fixedOf(s *jsonschema.Schema) int {
 	return n
 }
 
-// names counts the search for names, in v and in s.
-func (w *work) names(s *jsonschema.Schema, v map[string]any) int {
+// nameSearch returns the steps for the search for names, in v and in s.
+func (w *work) nameSearch(s *jsonschema.Schema, v map[string]any) int {
 	n := len(s.Required) + len(s.DependentSchemas)
 	if s.Properties != nil {
 		n += len(*s.Properties)

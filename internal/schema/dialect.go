@@ -26,9 +26,9 @@ var dialects = []string{
 	draft4:      "json-schema.org/draft-04/schema",
 }
 
-// introduced maps a keyword to the first dialect with it, unless that is the
+// introducedIn maps a keyword to the first dialect with it, unless that is the
 // oldest. Older dialects ignore the keyword; the validator does not.
-var introduced = map[string]int{
+var introducedIn = map[string]int{
 	"const": draft6, "contains": draft6, "propertyNames": draft6,
 	"if": draft7, "then": draft7, "else": draft7,
 	"dependentRequired": draft201909, "dependentSchemas": draft201909, "minContains": draft201909, "maxContains": draft201909,
@@ -36,50 +36,51 @@ var introduced = map[string]int{
 	"prefixItems": draft202012,
 }
 
-// declared sets the dialect that a schema declares for itself and its
+// setDialect sets the dialect that a schema declares for itself and its
 // subschemas, and removes the keywords that the dialect in force does not know.
-func (d *document) declared(s map[string]any) error {
+func (d *document) setDialect(s map[string]any) error {
 	if v, ok := s["$schema"]; ok {
 		uri, ok := v.(string)
 		if !ok {
 			return fmt.Errorf("$schema: want a string, got %s", describe(v))
 		}
-		if d.dialect = dialectOf(uri); d.dialect < 0 {
+		d.dialect = dialectIndex(uri)
+		if d.dialect < 0 {
 			return fmt.Errorf("$schema %q: unsupported dialect; supported are 2020-12, 2019-09, draft-07, draft-06 and draft-04", clip(uri, 200))
 		}
 	}
-	d.older = d.older || d.dialect > draft202012
-	forget(s, d.dialect)
+	d.hasOlder = d.hasOlder || d.dialect > draft202012
+	removeKeywords(s, d.dialect)
 	return nil
 }
 
-// forget removes the keywords that a dialect does not know.
-func forget(s map[string]any, dialect int) {
-	for keyword, first := range introduced {
+// removeKeywords removes the keywords that a dialect does not know.
+func removeKeywords(s map[string]any, dialect int) {
+	for keyword, first := range introducedIn {
 		if dialect > first {
 			delete(s, keyword)
 		}
 	}
 }
 
-// understood removes keywords that the dialects in force do not know from a
-// walked schema, so that no reader takes them for rules.
-func understood(v any, dialect int) {
+// removeUnknownKeywords removes the keywords that the dialects in force do not know from a walked
+// schema, so that no reader mistakes them for rules.
+func removeUnknownKeywords(v any, dialect int) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return
 	}
 	if uri, ok := s["$schema"].(string); ok {
-		dialect = dialectOf(uri)
+		dialect = dialectIndex(uri)
 	}
-	forget(s, dialect)
+	removeKeywords(s, dialect)
 	for _, sub := range tree.Each(s) {
-		understood(sub, dialect)
+		removeUnknownKeywords(sub, dialect)
 	}
 }
 
-// dialectOf is the dialect of a value of $schema, -1 if unsupported.
-func dialectOf(uri string) int {
+// dialectIndex is the dialect of a value of $schema, -1 if unsupported.
+func dialectIndex(uri string) int {
 	name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
 	return slices.Index(dialects, strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://"))
 }

@@ -14,13 +14,13 @@ import (
 // const, enum, default or examples, because a property may be called "$ref".
 type document struct {
 	left     int                // subschemas still allowed
-	patterns tree.PatternBudget // for patterns of texts and of names
-	sizes    map[string]int     // of patterns, in instructions
+	patterns tree.PatternBudget // budget for all patterns, of texts and of names
+	sizes    map[string]int     // sizes of patterns, in instructions
 	ignored  []string           // pointers of rules that are not enforced
-	dialect  int                // of the current subschema
-	older    bool               // a part has an older dialect than the default
-	depth    int                // of the current subschema
-	hops     int                // of all references so far
+	dialect  int                // dialect of the current subschema
+	hasOlder bool               // a part has an older dialect than the default
+	depth    int                // depth of the current subschema
+	hops     int                // hops of all references so far
 }
 
 // walk checks a subschema and everything below it, and removes keywords that
@@ -58,7 +58,7 @@ func (d *document) walk(v any, at string) error {
 
 // keywords checks the keywords of one subschema.
 func (d *document) keywords(s map[string]any, at string) error {
-	if err := d.declared(s); err != nil {
+	if err := d.setDialect(s); err != nil {
 		return err
 	}
 	for _, name := range tree.Types(s) {
@@ -76,7 +76,7 @@ func (d *document) keywords(s map[string]any, at string) error {
 		return err
 	}
 	// 2020-12 validation, section 6.1.2: a value is valid "if its value is equal to
-	// one of the elements". The validator takes an empty list for none at all.
+	// one of the elements". The validator treats an empty list like a missing one.
 	if values, ok := s["enum"].([]any); ok && len(values) == 0 {
 		s["not"] = map[string]any{}
 	}
@@ -90,8 +90,8 @@ func (d *document) keywords(s map[string]any, at string) error {
 
 var knownTypes = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 
-// unresolved reports a reference out of the document, or to nowhere.
-func unresolved(s *jsonschema.Schema) error {
+// checkReferences returns an error for a reference that leads out of the document, or to nowhere.
+func checkReferences(s *jsonschema.Schema) error {
 	refs := s.UnresolvedReferenceURIs()
 	if len(refs) == 0 {
 		return nil

@@ -31,7 +31,7 @@ const (
 )
 
 // message describes a failed assertion: the wanted and the found value.
-func (p place) message(e *jsonschema.EvaluationError) string {
+func (p location) message(e *jsonschema.EvaluationError) string {
 	got := describe(p.value)
 	switch e.Keyword {
 	case "schema":
@@ -72,7 +72,7 @@ func (p place) message(e *jsonschema.EvaluationError) string {
 }
 
 // missing names the missing required properties.
-func (p place) missing(e *jsonschema.EvaluationError) string {
+func (p location) missing(e *jsonschema.EvaluationError) string {
 	object, isObject := p.value.(map[string]any)
 	if p.schema == nil || !isObject {
 		return clip(lowerFirst(e.Error()), maxListed)
@@ -90,7 +90,7 @@ func (p place) missing(e *jsonschema.EvaluationError) string {
 }
 
 // unknownProperty reports a forbidden property, with the allowed names.
-func (p place) unknownProperty(d detail) *Violation {
+func (p location) unknownProperty(d detail) *Violation {
 	message := "unknown property " + strconv.Quote(clip(d.key, 100))
 	var known []string
 	if p.schema != nil && p.schema.Properties != nil && len(*p.schema.Properties) > 0 {
@@ -101,7 +101,7 @@ func (p place) unknownProperty(d detail) *Violation {
 }
 
 // alternatives tells why no branch of anyOf or oneOf fits, or that several branches of oneOf fit.
-func (p place) alternatives(keyword string, e *jsonschema.EvaluationError) string {
+func (p location) alternatives(keyword string, e *jsonschema.EvaluationError) string {
 	if matches, ok := e.Params["matches"].(string); ok {
 		return fmt.Sprintf("want a value that fits exactly one alternative, but it fits several (%s, counted from 0)", matches)
 	}
@@ -152,6 +152,7 @@ func show(v any) string {
 	return clip(string(b), maxShown)
 }
 
+// showAll writes values as JSON, separated by commas.
 func showAll(values []any) string {
 	shown := make([]string, 0, len(values))
 	size := 0

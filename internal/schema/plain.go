@@ -14,16 +14,16 @@ import (
 // Whatever it accepts, the validator accepts, too. It does not know about the rest: for example, it
 // accepts only objects whose members are all described.
 type plain struct {
-	types    kinds           // 0 for any
-	values   map[string]bool // the JSON of the enumerated values, nil for any
-	low      *int64          // bounds of integers
-	high     *int64
-	length   extent // of strings, in characters
-	count    extent // of arrays
-	items    *plain // nil for none, if anything is false
-	anything bool   // the items have no rules
-	members  map[string]member
-	required uint64 // by the bits of members
+	types     kinds           // 0 for any
+	values    map[string]bool // the JSON of the enumerated values, nil for any
+	minimum   *int64          // bounds of integers
+	maximum   *int64
+	length    extent // length of strings, in characters
+	itemCount extent // number of items of arrays
+	items     *plain // nil for none, if anything is false
+	anything  bool   // the items have no rules
+	members   map[string]member
+	required  uint64 // the bits of required members
 }
 
 // member is a property of an object.
@@ -64,20 +64,20 @@ func newPlain(schema any) *plain {
 	if !ok {
 		return nil
 	}
-	p := &plain{anything: true, length: extent{max: -1}, count: extent{max: -1}}
+	p := &plain{anything: true, length: extent{max: -1}, itemCount: extent{max: -1}}
 	for keyword := range s {
-		if !p.take(s, keyword) {
+		if !p.addKeyword(s, keyword) {
 			return nil
 		}
 	}
-	if !p.demand(s["required"]) {
+	if !p.addRequired(s["required"]) {
 		return nil
 	}
 	return p
 }
 
-// take adds the rule of a keyword of s. It returns false for one that is not plain.
-func (p *plain) take(s map[string]any, keyword string) (ok bool) {
+// addKeyword adds the rule of a keyword of s. It returns false for one that is not plain.
+func (p *plain) addKeyword(s map[string]any, keyword string) (ok bool) {
 	value := s[keyword]
 	switch keyword {
 	case "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$schema", "$comment",
@@ -98,30 +98,30 @@ func (p *plain) take(s map[string]any, keyword string) (ok bool) {
 		if keyword == "const" {
 			values, isList = []any{value}, true
 		}
-		return isList && p.enumerate(values)
+		return isList && p.addValues(values)
 	case "minimum":
-		p.low, ok = wholeNumber(value)
+		p.minimum, ok = wholeNumber(value)
 	case "maximum":
-		p.high, ok = wholeNumber(value)
+		p.maximum, ok = wholeNumber(value)
 	case "minLength":
-		p.length.min, ok = small(value)
+		p.length.min, ok = smallNumber(value)
 	case "maxLength":
-		p.length.max, ok = small(value)
+		p.length.max, ok = smallNumber(value)
 	case "minItems":
-		p.count.min, ok = small(value)
+		p.itemCount.min, ok = smallNumber(value)
 	case "maxItems":
-		p.count.max, ok = small(value)
+		p.itemCount.max, ok = smallNumber(value)
 	case "items":
 		p.items, p.anything = newPlain(value), false
 		return true
 	case "properties":
-		return p.describe(value)
+		return p.addProperties(value)
 	}
 	return ok
 }
 
-// enumerate adds the JSON of the allowed values. It does not recognize other spellings of a number.
-func (p *plain) enumerate(values []any) bool {
+// addValues adds the JSON of the allowed values. It does not recognize other spellings of a number.
+func (p *plain) addValues(values []any) bool {
 	if p.values != nil {
 		return false
 	}
@@ -140,7 +140,8 @@ func (p *plain) enumerate(values []any) bool {
 	return true
 }
 
-func (p *plain) describe(value any) bool {
+// addProperties adds the properties of objects.
+func (p *plain) addProperties(value any) bool {
 	properties, ok := value.(map[string]any)
 	if !ok || len(properties) > maxMembers {
 		return false
@@ -152,8 +153,8 @@ func (p *plain) describe(value any) bool {
 	return true
 }
 
-// demand adds the required properties.
-func (p *plain) demand(value any) bool {
+// addRequired adds the required properties.
+func (p *plain) addRequired(value any) bool {
 	if value == nil {
 		return true
 	}
@@ -178,7 +179,7 @@ func wholeNumber(value any) (*int64, bool) {
 	return &i, err == nil
 }
 
-func small(value any) (int, bool) {
+func smallNumber(value any) (int, bool) {
 	n, ok := wholeNumber(value)
 	if !ok || *n < 0 || *n > MaxSize {
 		return 0, false
@@ -196,7 +197,7 @@ func (s *Schema) Plainly(raw []byte) (json.RawMessage, bool) {
 		return nil, false
 	}
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
-	if d.Kind() != '{' || !s.plain.fits(&d) || d.Err() != nil || d.Offset() != len(raw) {
+	if d.Kind() != '{' || !s.plain.accepts(&d) || d.Err() != nil || d.Offset() != len(raw) {
 		return nil, false
 	}
 	if bytes.ContainsAny(raw, " \t\r\n") {
@@ -210,8 +211,8 @@ func (s *Schema) Plainly(raw []byte) (json.RawMessage, bool) {
 	return raw, true
 }
 
-// fits reads the next value and reports whether it certainly fits.
-func (p *plain) fits(d *jsonrpc.Decoder) bool {
+// accepts reads the next value. It returns true if the value certainly fits.
+func (p *plain) accepts(d *jsonrpc.Decoder) bool {
 	if p == nil {
 		return false
 	}
@@ -227,6 +228,7 @@ func (p *plain) fits(d *jsonrpc.Decoder) bool {
 
 func (p *plain) allows(k kinds) bool { return p.types == 0 || p.types&k != 0 }
 
+// object reads an object. It returns true if the object certainly fits.
 func (p *plain) object(d *jsonrpc.Decoder) bool {
 	if p.members == nil {
 		return false
@@ -235,7 +237,7 @@ func (p *plain) object(d *jsonrpc.Decoder) bool {
 	ok := true
 	for name := range d.Members {
 		m, described := p.members[string(name)]
-		if !described || seen&m.bit != 0 || !m.rules.fits(d) {
+		if !described || seen&m.bit != 0 || !m.rules.accepts(d) {
 			ok = false
 			break
 		}
@@ -244,25 +246,26 @@ func (p *plain) object(d *jsonrpc.Decoder) bool {
 	return ok && seen&p.required == p.required
 }
 
+// array reads an array. It returns true if the array certainly fits.
 func (p *plain) array(d *jsonrpc.Decoder) bool {
 	n, ok := 0, true
 	for range d.Elements {
 		n++
 		if p.anything {
-			ok = scalarOf(d)
+			ok = acceptsScalar(d)
 		} else {
-			ok = p.items.fits(d)
+			ok = p.items.accepts(d)
 		}
 		if !ok {
 			break
 		}
 	}
-	return ok && p.count.has(n)
+	return ok && p.itemCount.has(n)
 }
 
-// scalarOf reads a value without rules, which is certainly within the bounds of values if
-// it has no parts and is short.
-func scalarOf(d *jsonrpc.Decoder) bool {
+// acceptsScalar reads a value that has no rules. It returns true if the value is certainly within
+// the bounds of values: it has no parts and is short.
+func acceptsScalar(d *jsonrpc.Decoder) bool {
 	switch d.Kind() {
 	case '{', '[':
 		return false
@@ -306,11 +309,11 @@ func (p *plain) number(raw []byte) bool {
 		case c >= '0' && c <= '9':
 			n = n*10 + int64(c-'0')
 		case i > 0 || !negative:
-			return p.allows(aNumber) && p.low == nil && p.high == nil && !bytes.ContainsAny(raw, "eE")
+			return p.allows(aNumber) && p.minimum == nil && p.maximum == nil && !bytes.ContainsAny(raw, "eE")
 		}
 	}
 	if negative {
 		n = -n
 	}
-	return p.allows(anInteger) && (p.low == nil || n >= *p.low) && (p.high == nil || n <= *p.high)
+	return p.allows(anInteger) && (p.minimum == nil || n >= *p.minimum) && (p.maximum == nil || n <= *p.maximum)
 }

@@ -20,10 +20,10 @@ type Schema struct {
 	root     any
 	compiled *jsonschema.Schema
 	ignored  []string
-	sizes    map[string]int // of patterns, in instructions
+	sizes    map[string]int // sizes of patterns, in instructions
 	plain    *plain         // nil if the rules are not plain
 
-	mu sync.Mutex // for the validator, which compiles patterns while it validates
+	mu sync.Mutex // guards the validator, which compiles patterns while it validates
 }
 
 // Compile reads a schema. Its error explains the mistake in the document, and
@@ -48,8 +48,8 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err := doc.walk(working, ""); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	if doc.older {
-		understood(root, draft202012)
+	if doc.hasOlder {
+		removeUnknownKeywords(root, draft202012)
 	}
 	if len(doc.ignored) > 0 {
 		relaxReferences(working)
@@ -61,6 +61,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	return &Schema{root: root, compiled: compiled, ignored: doc.ignored, sizes: doc.sizes, plain: newPlain(root)}, nil
 }
 
+// compile compiles a document that walk has prepared.
 func compile(doc any) (_ *jsonschema.Schema, err error) {
 	defer rescue(&err)
 	raw, err := json.Marshal(doc)
@@ -71,7 +72,7 @@ func compile(doc any) (_ *jsonschema.Schema, err error) {
 	if err != nil {
 		return nil, errors.New(clip(err.Error(), 500))
 	}
-	if err := unresolved(compiled); err != nil {
+	if err := checkReferences(compiled); err != nil {
 		return nil, err
 	}
 	return compiled, nil

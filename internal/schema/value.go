@@ -44,6 +44,7 @@ func Decode(data []byte) (any, error) {
 // Check returns an error if v, a decoded JSON value, is beyond the bounds of [Decode].
 func Check(v any) error { return checkValue(v, MaxDepth) }
 
+// checkValue checks a value that may be nested to this depth.
 func checkValue(v any, depth int) error {
 	switch v := v.(type) {
 	case json.Number:
@@ -72,6 +73,7 @@ func checkValue(v any, depth int) error {
 
 var errTooDeep = fmt.Errorf("nested deeper than %d levels", MaxDepth)
 
+// checkNumber bounds the digits and the exponent of a number.
 func checkNumber(text string) error {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
 	if len(mantissa) > maxDigits {

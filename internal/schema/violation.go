@@ -16,11 +16,11 @@ import (
 // keywords and then of paths.
 type Violation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself; "…" for keys that are too long
-	Keyword string // of the schema: "type", "required", …
+	Keyword string // keyword of the schema: "type", "required", …
 	Message string // the expected and the found value
 
 	Unknown string   // a property that the schema does not allow
-	Known   []string // those that it knows instead, sorted
+	Known   []string // the properties that it knows instead, sorted
 }
 
 // Error gives the path and the message.
@@ -31,8 +31,8 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("at %q: %s", v.Path, v.Message)
 }
 
-// place is a result of the validator with its value and subschema.
-type place struct {
+// location is a result of the validator, with the value and the subschema that it is about.
+type location struct {
 	schema *jsonschema.Schema // nil if unknown
 	value  any
 	path   string
@@ -42,29 +42,30 @@ type place struct {
 // explain finds the violation to report. The validator's messages do not name the expected constant
 // or properties, so explain follows the results through the schema and the value.
 func explain(s *jsonschema.Schema, v any, r *jsonschema.EvaluationResult) *Violation {
-	return place{schema: s, value: v, result: r}.violation()
+	return location{schema: s, value: v, result: r}.violation()
 }
 
-func (p place) violation() *Violation {
+// violation returns the first violation at this location or below it.
+func (p location) violation() *Violation {
 	for _, keyword := range assertions {
 		if e := p.result.Errors[keyword]; e != nil {
 			return &Violation{Path: p.path, Keyword: keyword, Message: p.message(e)}
 		}
 	}
 	if below := p.below(); len(below) > 0 {
-		return p.passOn(slices.MinFunc(below, detail.compare))
+		return p.violationBelow(slices.MinFunc(below, detail.compare))
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if e := p.result.Errors[keyword]; e != nil {
 			return &Violation{Path: p.path, Keyword: keyword, Message: p.alternatives(keyword, e)}
 		}
 	}
-	return p.other()
+	return p.otherViolation()
 }
 
-// passOn reports the violation at a place below. If it is about the name of a
+// violationBelow reports the violation at a place below. If it is about the name of a
 // property, it reports it here.
-func (p place) passOn(d detail) *Violation {
+func (p location) violationBelow(d detail) *Violation {
 	switch d.keyword {
 	case "additionalProperties", "unevaluatedProperties":
 		if d.result.Errors["schema"] != nil {
@@ -77,8 +78,8 @@ func (p place) passOn(d detail) *Violation {
 	return d.violation()
 }
 
-// other reports an error without details.
-func (p place) other() *Violation {
+// otherViolation returns an error without details.
+func (p location) otherViolation() *Violation {
 	keywords := make([]string, 0, len(p.result.Errors))
 	for keyword := range p.result.Errors {
 		keywords = append(keywords, keyword)
@@ -92,13 +93,13 @@ func (p place) other() *Violation {
 
 // detail is a place one step further, and the keyword that led there.
 type detail struct {
-	place
+	location
 	keyword string
 	key     string // the last segment of the path, unescaped
 }
 
 // below lists the places that made this one fail, in no order.
-func (p place) below() []detail {
+func (p location) below() []detail {
 	var out []detail
 	for _, r := range p.result.Details {
 		if r == nil || r.IsValid() {
@@ -137,8 +138,8 @@ func reportedAs(keyword string) string {
 }
 
 // step follows a result of the validator, whose locations are relative and not escaped.
-func (p place) step(r *jsonschema.EvaluationResult, keyword string) detail {
-	d := detail{place: place{value: p.value, path: p.path, result: r}, keyword: keyword}
+func (p location) step(r *jsonschema.EvaluationResult, keyword string) detail {
+	d := detail{location: location{value: p.value, path: p.path, result: r}, keyword: keyword}
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.EvaluationPath, "/"), "/")
 	if p.schema != nil {
 		d.schema = follow(p.schema, keyword, rest)

@@ -13,12 +13,12 @@ const maxSteps = 1 << 17
 // work counts the validator's steps in advance.
 type work struct {
 	left  int
-	depth int                        // of nested applications
+	depth int                        // depth of nested applications
 	fixed map[*jsonschema.Schema]int // steps of a subschema for any value
-	sizes map[string]int             // of patterns, in instructions
+	sizes map[string]int             // sizes of patterns, in instructions
 }
 
-// spend takes steps, and returns false if there are too few. Then left is -1, and stays so.
+// spend spends steps, and returns false if too few are left. Then left is -1, and stays so.
 func (w *work) spend(n int) bool {
 	w.left -= min(n, w.left+1)
 	return w.left >= 0
@@ -30,7 +30,7 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 	if s == nil {
 		return true
 	}
-	if !w.own(s, v) {
+	if !w.countKeywords(s, v) {
 		return false
 	}
 	if slices.Contains(same, s) {
@@ -69,11 +69,12 @@ func (w *work) dependents(s *jsonschema.Schema, v map[string]any, same []*jsonsc
 	return true
 }
 
+// object applies the rules for members to the members of v.
 func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
-	if !ofMembers(s) {
+	if !hasMemberRules(s) {
 		return true
 	}
-	place := placeOf(s)
+	place := locationSteps(s)
 	for name, member := range v {
 		if !w.spend(place + len(name)/namesPerStep) {
 			return false
@@ -104,22 +105,23 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 	return true
 }
 
-// ofMembers reports whether s has rules for the members of objects.
-func ofMembers(s *jsonschema.Schema) bool {
+// hasMemberRules reports whether s has rules for the members of objects.
+func hasMemberRules(s *jsonschema.Schema) bool {
 	return s.Properties != nil || s.PatternProperties != nil || s.AdditionalProperties != nil ||
 		s.UnevaluatedProperties != nil || s.PropertyNames != nil
 }
 
-// ofItems reports whether s has rules for items.
-func ofItems(s *jsonschema.Schema) bool {
+// hasItemRules reports whether s has rules for items.
+func hasItemRules(s *jsonschema.Schema) bool {
 	return s.Items != nil || s.Contains != nil || s.UnevaluatedItems != nil
 }
 
+// array applies the rules for items to the items of v.
 func (w *work) array(s *jsonschema.Schema, v []any) bool {
-	if !ofItems(s) {
+	if !hasItemRules(s) {
 		v = v[:min(len(v), len(s.PrefixItems))]
 	}
-	place := placeOf(s)
+	place := locationSteps(s)
 	for i, item := range v {
 		if !w.spend(place) {
 			return false

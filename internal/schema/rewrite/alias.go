@@ -69,8 +69,8 @@ func matchesMore(doc *tree.Document, patterns map[string]any, name, alias string
 	})
 }
 
-// EachName visits the names of properties that the keywords of a subschema mention, those of its subschemas left out.
-// It may visit a name more than once.
+// EachName visits the names of properties that the keywords of a subschema mention, but not the
+// keywords of its own subschemas. It may visit a name more than once.
 func EachName(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
 		for name, says := range tree.Object(s[key]) {
@@ -85,10 +85,10 @@ func EachName(s map[string]any, visit func(name string)) {
 	}
 }
 
-// aliases has the aliases of a schema by the names for which they stand.
+// aliases maps the names of properties in a schema to their aliases.
 type aliases map[string]string
 
-func aliasesOf(root any) aliases {
+func newAliases(root any) aliases {
 	out := aliases{}
 	for alias, name := range Aliases(root) {
 		out[name] = alias
@@ -96,8 +96,8 @@ func aliasesOf(root any) aliases {
 	return out
 }
 
-// write replaces the names that a subschema mentions, those of its subschemas left out. The rules for names that only
-// fit the names of the server are left to validation.
+// write replaces the names that the keywords of a subschema mention, but not the keywords of its own
+// subschemas. The rules for names that only fit the names of the server are left to validation.
 func (a aliases) write(out map[string]any, at string, doc *tree.Document, r *Report) {
 	var odd []string
 	EachName(out, func(name string) {

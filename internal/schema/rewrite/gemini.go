@@ -11,7 +11,7 @@ import (
 )
 
 // Placeholder is the one property of functions without parameters: Gemini refuses
-// objects that have none. Package toolschema takes it out of arguments.
+// objects that have none. Package toolschema removes it from arguments.
 const Placeholder = "no_parameters"
 
 // maxGeminiDepth bounds how deeply schemas nest; below, values are JSON text.
@@ -39,7 +39,7 @@ func writeGemini(target profile.Profile, root map[string]any, r *Report, room *R
 		}
 		g := &gemini{forms{r, &b, target == profile.GoogleAI}, d, levels}
 		out = g.schema(in, "", nil)
-		if out != nil && !b.over() || levels == 0 {
+		if out != nil && !b.isExhausted() || levels == 0 {
 			room.spend(*whole, b, r)
 			break
 		}
@@ -55,7 +55,7 @@ func geminiRoot(out map[string]any, name string, target profile.Profile, r *Repo
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
 		r.Note("", "", profile.Same, wrapNote(name))
-		return wrapped(name, out)
+		return wrapperObject(name, out)
 	case out["properties"] != nil:
 		return out
 	}
@@ -114,7 +114,7 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	case !g.node() && at != "", len(via) > maxGeminiDepth, strings.Count(at, "/") > 2*maxGeminiDepth:
 		return g.asText(at, "the value", s)
 	}
-	whole, via, ok := g.resolved(s, at, via)
+	whole, via, ok := g.resolveAll(s, at, via)
 	switch {
 	case !ok:
 		return g.asText(at, "the value", s)
@@ -130,10 +130,10 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	return g.kinds(whole, at, via)
 }
 
-// resolved replaces references and merges allOf. A reference that leads to itself more than
+// resolveAll replaces references and merges allOf. A reference that leads to itself more than
 // g.levels times becomes tree.Nothing. It returns false if the subschema must be JSON text: a
 // reference has no target, or is recursive and g.levels is 0.
-func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
+func (g *gemini) resolveAll(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
 	for {
 		parts := tree.List(s["allOf"])
 		ref, refers := s["$ref"].(string)
@@ -166,22 +166,23 @@ func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]an
 			}
 			part, inner, ok := tree.Object(p), via, true
 			if !refers {
-				part, inner, ok = g.resolved(part, g.path(part, at, via), via)
+				part, inner, ok = g.resolveAll(part, g.path(part, at, via), via)
 			}
 			if !ok || !g.work(mergeCost(s)+mergeCost(part)) {
 				return nil, via, false
 			}
-			if via = inner; tree.Never(part) {
+			via = inner
+			if tree.Never(part) {
 				return tree.Nothing, via, true
 			}
-			s = g.mergeNoting(s, part, at)
+			s = g.mergeAndReport(s, part, at)
 		}
 		maps.Copy(s, rest)
 	}
 }
 
-// mergeNoting merges two subschemas that both apply, and reports what is lost.
-func (g *gemini) mergeNoting(a, b map[string]any, at string) map[string]any {
+// mergeAndReport merges two subschemas that both apply, and reports the keywords that are lost.
+func (g *gemini) mergeAndReport(a, b map[string]any, at string) map[string]any {
 	out, lost := merge(a, b)
 	for _, key := range lost {
 		if contradicts(key) {

@@ -72,7 +72,7 @@ func orNull(out map[string]any, googleAI bool) map[string]any {
 
 // anyOf joins alternatives to one subschema. It returns nil if there are none.
 func anyOf(written []any) map[string]any {
-	all := flattened(written)
+	all := flattenAnyOf(written)
 	switch len(all) {
 	case 0:
 		return nil
@@ -82,8 +82,8 @@ func anyOf(written []any) map[string]any {
 	return map[string]any{"anyOf": all}
 }
 
-// flattened lists alternatives and, instead of an anyOf among them, its branches.
-func flattened(written []any) []any {
+// flattenAnyOf lists alternatives and, instead of an anyOf among them, its branches.
+func flattenAnyOf(written []any) []any {
 	var all []any
 	for _, one := range written {
 		if inner := tree.List(tree.Object(one)["anyOf"]); inner != nil {
@@ -101,7 +101,7 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 	if written == nil {
 		return nil
 	}
-	all := flattened([]any{written})
+	all := flattenAnyOf([]any{written})
 	left := slices.DeleteFunc(slices.Clone(all), isEntries)
 	if len(left) == len(all) {
 		return written
@@ -183,7 +183,8 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	case len(spelled) == 0:
 		return orNull(nil, f.googleAI)
 	}
-	if out = f.finish(out, s, at); null {
+	out = f.finish(out, s, at)
+	if null {
 		return orNull(out, f.googleAI)
 	}
 	return out
@@ -214,8 +215,8 @@ func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...str
 	}
 }
 
-// finish takes what was written for s from the budget. For GoogleAI it moves the keywords that are
-// not forwarded to the description.
+// finish deducts the size of out, which was written for s, from the budget. For GoogleAI it moves
+// the keywords that are not forwarded to the description.
 func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	n := 0
 	for key, v := range out {
@@ -233,7 +234,7 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 		return f.asText(at, "the value", nil)
 	}
 	if f.googleAI {
-		return f.forwarded(out, s, at)
+		return f.keepForwarded(out, s, at)
 	}
 	return out
 }

@@ -28,7 +28,7 @@ var geminiKinds = []geminiKind{
 	{"boolean", nil, nil, nil},
 }
 
-func geminiKindOf(name string) geminiKind {
+func findGeminiKind(name string) geminiKind {
 	i := slices.IndexFunc(geminiKinds, func(k geminiKind) bool { return k.name == name })
 	return geminiKinds[max(i, 0)]
 }
@@ -61,12 +61,13 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	}
 	var written []any
 	for _, name := range all {
-		out := g.typed(geminiKindOf(name), s, at, via)
+		out := g.kind(findGeminiKind(name), s, at, via)
 		if name == "object" && slices.Contains(all, "array") {
 			out = g.withoutEntries(out, at)
 		}
 		if out != nil {
-			if written = append(written, out); g.googleAI {
+			written = append(written, out)
+			if g.googleAI {
 				break
 			}
 		}
@@ -78,18 +79,18 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	return out
 }
 
-// typed writes a subschema of one type.
-func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map[string]any {
+// kind writes a subschema of one type. It returns nil if that is not possible.
+func (g *gemini) kind(k geminiKind, s map[string]any, at string, via []hop) map[string]any {
 	out := map[string]any{"type": k.name}
 	tree.CopyKeys(out, s, "title", "description", "default")
 	tree.CopyKeys(out, s, k.keeps...)
 	ok := true
 	switch k.name {
 	case "object":
-		if ok = g.object(out, s, at, via); ok && out["properties"] == nil && at != "" {
-			if out = g.entries(s, at, via); out == nil {
-				return nil
-			}
+		ok = g.object(out, s, at, via)
+		if ok && out["properties"] == nil && at != "" {
+			out = g.entries(s, at, via)
+			ok = out != nil
 		}
 	case "array":
 		ok = g.array(out, s, at, via)
@@ -138,7 +139,7 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	}
 	closed := tree.Never(items)
 	for i, item := range tuple {
-		if g.over() || !add(item, tree.Join(at, "prefixItems", strconv.Itoa(i))) {
+		if g.isExhausted() || !add(item, tree.Join(at, "prefixItems", strconv.Itoa(i))) {
 			tuple, closed = tuple[:i], true
 			break
 		}
@@ -173,10 +174,10 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 // limitItems bounds a list to n items. It returns false if the list must be longer, or is empty and
 // GoogleAI cannot express that.
 func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
-	if least, _ := limitOf(s["minItems"]); least > n || n == 0 && g.googleAI {
+	if least, _ := decodeLimit(s["minItems"]); least > n || n == 0 && g.googleAI {
 		return false
 	}
-	if most, ok := limitOf(s["maxItems"]); !ok || most > n {
+	if most, ok := decodeLimit(s["maxItems"]); !ok || most > n {
 		out["maxItems"] = number(n)
 	}
 	if g.googleAI {

@@ -21,7 +21,7 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 		return false
 	}
 	for _, name := range slices.Compact(described) {
-		if g.over() && (at != "" || g.levels > 0) {
+		if g.isExhausted() && (at != "" || g.levels > 0) {
 			return false // the caller writes JSON text, or tries fewer levels
 		}
 		says, path := g.property(s, name, at)
@@ -116,7 +116,7 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 			out[to] = limit
 		}
 	}
-	if least, _ := limitOf(s["minProperties"]); least > 1 {
+	if least, _ := decodeLimit(s["minProperties"]); least > 1 {
 		g.Note(at, "minProperties", profile.Wider, "left to validation, because a name may occur twice")
 	}
 	g.Note(at, "", profile.Same, "the object is asked for as a list of names and values")
@@ -137,7 +137,7 @@ func (g *gemini) anyValue() map[string]any {
 
 // empty writes an object that must not have properties.
 func (g *gemini) empty(s map[string]any, at string) map[string]any {
-	if least, _ := limitOf(s["minProperties"]); least > 0 {
+	if least, _ := decodeLimit(s["minProperties"]); least > 0 {
 		g.Note(at, "minProperties", profile.Same, "left out, because it allows no value")
 		return nil
 	}

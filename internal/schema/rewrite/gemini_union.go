@@ -38,7 +38,7 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	return written
 }
 
-// alternatives lists the alternatives that allow some value, and reports whether null is another
+// alternatives lists the alternatives that allow some value. nullable says that null is another
 // one.
 func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
 	base := tree.Without(s, key, "unevaluatedProperties")
@@ -50,7 +50,7 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 			nullable = nullable || len(kinds) == 0 || slices.Contains(kinds, "null")
 			continue
 		}
-		part, inner, ok := g.resolved(from, path, via)
+		part, inner, ok := g.resolveAll(from, path, via)
 		if !ok || !g.work(mergeCost(part)+mergeCost(base)) {
 			all = append(all, alternative{nil, path, from, via})
 			continue
@@ -123,7 +123,7 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 		if written != nil {
 			out = append(out, written)
 		}
-		if g.over() && i > 0 {
+		if g.isExhausted() && i > 0 {
 			return g.asText(at, "the value", nil)
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// googleTreatments has the treatment of Gemini's keywords for langchaingo's googleai and vertex
+// googleTreatments maps Gemini's keywords to their treatment for langchaingo's googleai and vertex
 // providers, which forward only a few of them.
 var googleTreatments = treatments(map[treatment]string{
-	keep: "type description required properties items",
-	drop: "title nullable format",
-	told: "enum minimum maximum minLength maxLength pattern minItems maxItems minProperties maxProperties",
+	keep:          "type description required properties items",
+	drop:          "title nullable format",
+	inDescription: "enum minimum maximum minLength maxLength pattern minItems maxItems minProperties maxProperties",
 })
 
-// forwarded reduces out, which was written for s, to the keywords that langchaingo forwards.
-func (f *forms) forwarded(out, s map[string]any, at string) map[string]any {
+// keepForwarded removes the keywords that langchaingo does not forward from out, which was written for s.
+func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
 	var facts []string
 	for _, key := range tree.Keys(out) {
 		treatment := googleTreatments[key]
@@ -27,7 +27,7 @@ func (f *forms) forwarded(out, s map[string]any, at string) map[string]any {
 		case key == "enum":
 			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
 			for _, other := range scalarKeywords {
-				if _, ok := s[other]; ok && googleTreatments[other] == told {
+				if _, ok := s[other]; ok && googleTreatments[other] == inDescription {
 					f.Note(at, other, profile.Wider, "applied to the enumerated values")
 				}
 			}
@@ -37,7 +37,7 @@ func (f *forms) forwarded(out, s map[string]any, at string) map[string]any {
 		default:
 			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
-		if treatment == told {
+		if treatment == inDescription {
 			f.Note(at, sourceKeyword(s, key), profile.Wider, "told in the description")
 		}
 		delete(out, key)

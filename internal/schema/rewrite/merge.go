@@ -11,7 +11,7 @@ import (
 )
 
 // merge returns one subschema for two that both apply, and lists the keywords of b that cannot be
-// added to a. Of two annotations, that of a is kept.
+// added to a. Of two annotations, the one in a is kept.
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = map[string]any{}
 	maps.Copy(out, a)
@@ -39,7 +39,7 @@ func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	return out, append(lost, closeMerged(out, a, b)...)
 }
 
-// itemKeywords are the keywords about items. Beside prefixItems, those of two subschemas cannot be merged.
+// itemKeywords are the keywords about items. Beside prefixItems, two subschemas with such keywords cannot be merged.
 var itemKeywords = []string{"prefixItems", "items", "contains"}
 
 // singular are the keywords whose two values may be impossible to merge.
@@ -134,7 +134,7 @@ func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
 	return out
 }
 
-// closeMerged applies what a or b says about further properties to the properties that only the
+// closeMerged applies the rules of a or b about further properties to the properties that only the
 // other one describes. Beside patternProperties that is not possible, and the keyword is lost.
 func closeMerged(out, a, b map[string]any) (lost []string) {
 	restA, keyA := tree.Rest(a)

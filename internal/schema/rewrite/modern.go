@@ -36,7 +36,7 @@ func modernize(root map[string]any, o modernOptions, r *Report) *document {
 		ignoresBesideRefs: ignoresBesideRefs(root),
 	}
 	if o.plainNames {
-		m.aliases = aliasesOf(root)
+		m.aliases = newAliases(root)
 	}
 	m.out.Root = tree.Object(m.schema(root, ""))
 	return m.out
@@ -52,7 +52,7 @@ type modernizer struct {
 	foreign           bool // inside a subschema with its own $id
 }
 
-// schema writes a subschema and all below it. The receiver is a copy: what it learns holds for this
+// schema writes a subschema and all below it. The receiver is a copy: its changes hold for this
 // subschema only.
 func (m modernizer) schema(v any, at string) any {
 	s, ok := v.(map[string]any)
@@ -116,13 +116,13 @@ func (m *modernizer) updateReference(out map[string]any) {
 	case ok && m.foreign && m.inline:
 		out["$ref"] = unresolvable
 	case ok && !m.foreign:
-		out["$ref"] = m.updated(ref)
+		out["$ref"] = m.updatedReference(ref)
 	}
 }
 
-// updated rewrites a local reference whose target has a new path. It returns other references
+// updatedReference rewrites a local reference whose target has a new path. It returns other references
 // unchanged.
-func (m *modernizer) updated(ref string) string {
+func (m *modernizer) updatedReference(ref string) string {
 	place, ok := tree.Fragment(ref)
 	if !ok || !strings.HasPrefix(place, "/") {
 		return ref
@@ -202,7 +202,7 @@ var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMaximum", "maximum"},
 }
 
-// upgradeKeywords replaces the keywords of older drafts by those of 2020-12.
+// upgradeKeywords replaces the keywords of older drafts by keywords of 2020-12.
 func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
@@ -266,9 +266,9 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 // itemApplicators are the keywords whose subschemas may evaluate items.
 var itemApplicators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// writeItems writes unevaluatedItems as items for a provider that needs items or lacks the keyword. Without either, it
-// gives arrays items of any kind if the provider needs items. Beside contains, which evaluates items, too, a provider that
-// lacks both keywords is not held to unevaluatedItems.
+// writeItems writes unevaluatedItems as items for a provider that needs items or lacks the keyword.
+// Without either, it gives arrays items of any kind if the provider needs items. Beside contains,
+// which evaluates items, too, a provider that lacks both keywords is not held to unevaluatedItems.
 func (m *modernizer) writeItems(s map[string]any, at string) {
 	_, described := s["items"]
 	_, contains := s["contains"]

@@ -1,7 +1,7 @@
 // Package rewrite rewrites a JSON Schema for the subset that a model provider accepts, and reports
 // the changes.
 //
-// Arguments are validated against the original schema, so what a rewritten schema cannot express is
+// Arguments are validated against the original schema, so a rule that a rewritten schema cannot express is
 // still checked. It is added to the descriptions for the model. If a provider cannot express a
 // value at all, the model writes it as JSON text, which package toolschema decodes.
 //

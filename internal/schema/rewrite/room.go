@@ -43,10 +43,10 @@ func (r *Room) budget() *budget {
 	return b
 }
 
-// spend counts what was written, and reports it if the room was too small.
+// spend counts the written bytes. It adds a change to the report if the room was too small.
 func (r *Room) spend(before, left budget, to *Report) {
 	r.written += before.bytes - left.bytes
-	if left.over() && before.bytes < maxWritten {
+	if left.isExhausted() && before.bytes < maxWritten {
 		to.Note("", "", profile.Wider, "the schemas of one server are too large together")
 	}
 }
@@ -64,21 +64,23 @@ func (b *budget) node() bool {
 }
 
 // write counts bytes.
-func (b *budget) write(n int) bool { return take(&b.bytes, n) }
+func (b *budget) write(n int) bool { return deduct(&b.bytes, n) }
 
 // work counts steps of merging and comparing. If the budget is too small, it empties the budget and
 // returns false.
 func (b *budget) work(n int) bool {
-	if !take(&b.steps, n) {
+	if !deduct(&b.steps, n) {
 		b.bytes = 0
 		return false
 	}
 	return true
 }
 
-func (b *budget) over() bool { return b.bytes == 0 || b.nodes < 0 }
+// isExhausted reports whether nothing more may be written.
+func (b *budget) isExhausted() bool { return b.bytes == 0 || b.nodes < 0 }
 
-func take(left *int, n int) bool {
+// deduct subtracts n from left. If left is too small, it becomes 0, and deduct returns false.
+func deduct(left *int, n int) bool {
 	if n > *left {
 		*left = 0
 		return false

@@ -46,7 +46,7 @@ func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bo
 		}
 		defs, there := out["$defs"]
 		delete(out, "$defs")
-		out = wrapped(name, out)
+		out = wrapperObject(name, out)
 		out["additionalProperties"] = false
 		if there {
 			out["$defs"] = defs
@@ -76,7 +76,7 @@ func (s *strict) schema(in map[string]any, at string, depth int) map[string]any 
 		in = tree.Without(in, assertions...)
 	}
 	out := map[string]any{}
-	if !s.listed(in, at) || !s.keywords(in, out, at) {
+	if !s.checkProperties(in, at) || !s.keywords(in, out, at) {
 		return nil
 	}
 	tellDropped(out, in, "default", "format", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties")
@@ -101,8 +101,9 @@ var assertions = strings.Fields("type properties required additionalProperties u
 	"pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems uniqueItems " +
 	"minLength maxLength minProperties maxProperties")
 
-// alternatives lists the alternatives of a subschema, each merged with the keywords beside them, and their keyword. There
-// are none without such a keyword. ok is false if the keywords cannot be merged.
+// alternatives lists the alternatives of a subschema, each merged with the keywords beside them,
+// and their keyword. There are none without such a keyword. ok is false if the keywords cannot be
+// merged.
 func (s *strict) alternatives(in map[string]any, at string) (branches []any, key string, ok bool) {
 	key = "anyOf"
 	if in[key] == nil {

@@ -76,8 +76,8 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	return !slices.Contains(all, "object") || s.object(in, out, at, depth)
 }
 
-// listed reports whether all properties of an object are known by name.
-func (s *strict) listed(in map[string]any, at string) bool {
+// checkProperties returns false unless all properties of an object are known by name.
+func (s *strict) checkProperties(in map[string]any, at string) bool {
 	rest, limited := in["additionalProperties"]
 	all := tree.Types(in)
 	switch {
@@ -90,6 +90,7 @@ func (s *strict) listed(in map[string]any, at string) bool {
 	return true
 }
 
+// object writes the properties of an object: all are required, and others are not allowed.
 func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	properties := tree.Object(in["properties"])
 	switch rest, limited := in["additionalProperties"]; {

@@ -9,25 +9,25 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// treatment says what is done with a keyword.
+// treatment is the way in which a keyword is written.
 type treatment int
 
 const (
-	refuse     treatment = iota // the schema cannot be strict
-	keep                        // copied unchanged
-	structural                  // written by the methods of strict
-	told                        // told in the description
-	drop                        // removed and reported: it does not restrict values
-	forget                      // removed without a report: it means nothing to a model
+	refuse        treatment = iota // the schema cannot be strict
+	keep                           // copied unchanged
+	structural                     // written by the methods of strict
+	inDescription                  // told in the description
+	drop                           // removed and reported: it does not restrict values
+	forget                         // removed without a report: it means nothing to a model
 )
 
-// strictTreatments has the treatment of each keyword in the strict subset.
+// strictTreatments maps each keyword to its treatment in the strict subset.
 var strictTreatments = treatments(map[treatment]string{
-	keep:       "description pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
-	structural: "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions minLength maxLength format",
-	told:       "default uniqueItems minProperties maxProperties",
-	drop:       annotations,
-	forget:     bookkeeping,
+	keep:          "description pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
+	structural:    "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions minLength maxLength format",
+	inDescription: "default uniqueItems minProperties maxProperties",
+	drop:          annotations,
+	forget:        bookkeeping,
 })
 
 // annotations are keywords that do not restrict values but may help a model.
@@ -67,7 +67,7 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 			s.Note(at, key, profile.Same, "the annotation was removed")
 		case key == "default":
 			s.Note(at, key, profile.Same, "the default is told in the description")
-		case treatment == told:
+		case treatment == inDescription:
 			s.Note(at, key, looseness(in, key), "told in the description")
 		case !known:
 			return s.fail(at, key, "the keyword is not known there")
@@ -78,8 +78,8 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 
 // looseness returns the effect of removing a keyword.
 func looseness(in map[string]any, key string) profile.Effect {
-	n, _ := limitOf(in[key])
-	least, _ := limitOf(in["minItems"])
+	n, _ := decodeLimit(in[key])
+	least, _ := decodeLimit(in["minItems"])
 	switch {
 	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
 		key == "minProperties" && n <= len(tree.Strings(in["required"])),
@@ -95,8 +95,8 @@ const maxPatternLength = 256
 
 // lengths writes minLength and maxLength as a pattern, unless the subschema has a pattern already.
 func (s *strict) lengths(in, out map[string]any, at string) bool {
-	least, hasLeast := limitOf(in["minLength"])
-	most, hasMost := limitOf(in["maxLength"])
+	least, hasLeast := decodeLimit(in["minLength"])
+	most, hasMost := decodeLimit(in["maxLength"])
 	all := tree.Types(in)
 	switch {
 	case !hasLeast && !hasMost:
@@ -145,8 +145,8 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	return true
 }
 
-// limitOf reads a limit. Limits above 1<<30 become 1<<30, which is beyond any pattern.
-func limitOf(v any) (n int, ok bool) {
+// decodeLimit reads a limit. Limits above 1<<30 become 1<<30, which is beyond any pattern.
+func decodeLimit(v any) (n int, ok bool) {
 	limit, ok := tree.Rational(v)
 	if !ok {
 		return 0, false

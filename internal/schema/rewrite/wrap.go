@@ -33,8 +33,8 @@ func WrapperName(root map[string]any) string {
 	return "input_" + hex.EncodeToString(sum[:8])
 }
 
-// wrapped returns a root with one property.
-func wrapped(name string, says map[string]any) map[string]any {
+// wrapperObject returns a root with one property, which is required.
+func wrapperObject(name string, says map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
 		"properties": map[string]any{name: says}, "required": []any{name},
@@ -44,8 +44,8 @@ func wrapped(name string, says map[string]any) map[string]any {
 // wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and
 // definitions of the document stay at the root.
 func wrapRoot(root map[string]any, name string) map[string]any {
-	inner := tree.Object(moved(root, &tree.Document{Root: root}, tree.Join("", "properties", name), false))
-	out := wrapped(name, inner)
+	inner := tree.Object(moveRoot(root, &tree.Document{Root: root}, tree.Join("", "properties", name), false))
+	out := wrapperObject(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
 		tree.CopyKeys(out, inner, key)
@@ -91,24 +91,27 @@ func uncopyable(s map[string]any) bool {
 	n := 0
 	for sub := range tree.All(s) {
 		n++
-		own := tree.Same(sub, s) // its anchor and a local $id are left out of the copy
-		if n > maxCopied || tree.HasAny(sub, []string{"$dynamicAnchor", "$recursiveAnchor"}) || !own && tree.HasAny(sub, []string{"$id", "$anchor"}) {
+		identifiers := []string{"$dynamicAnchor", "$recursiveAnchor"}
+		if !tree.Same(sub, s) { // the copy of s itself has neither its anchor nor its local $id
+			identifiers = append(identifiers, "$id", "$anchor")
+		}
+		if n > maxCopied || tree.HasAny(sub, identifiers) {
 			return true
 		}
 	}
 	return strings.Trim(tree.Text(s["$id"]), "#") != ""
 }
 
-// moved copies a subschema of a document whose root moves to the place to, and adapts its references to the document:
-// those with the URI of the root and, outside subschemas with an $id of their own, those without a URI. foreign says that
-// it is inside such a subschema.
-func moved(v any, doc *tree.Document, to string, foreign bool) any {
+// moveRoot copies a subschema of a document whose root moves to the path to. It adapts the
+// references to the document: with the URI of the root and, outside subschemas with an $id of their
+// own, without a URI. foreign says that v is inside such a subschema.
+func moveRoot(v any, doc *tree.Document, to string, foreign bool) any {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
 	foreign = foreign || doc.MovesBase(s)
-	out := tree.Map(s, func(_ tree.Place, sub any) any { return moved(sub, doc, to, foreign) })
+	out := tree.Map(s, func(_ tree.Place, sub any) any { return moveRoot(sub, doc, to, foreign) })
 	uri := strings.TrimSuffix(tree.Text(doc.Root["$id"]), "#")
 	for _, key := range []string{"$ref", "$dynamicRef"} {
 		ref := tree.Text(out[key])

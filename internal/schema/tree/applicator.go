@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Kind says what a keyword applies its subschemas to.
+// Kind is the part of a value to which a keyword applies its subschemas.
 type Kind int
 
 const (
@@ -165,6 +165,7 @@ func All(v any) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) { all(v, yield) }
 }
 
+// all visits v and all subschemas below it that are objects. It returns false if yield did.
 func all(v any, yield func(map[string]any) bool) bool {
 	s, ok := v.(map[string]any)
 	if !ok {

@@ -33,7 +33,7 @@ func (d *Document) Matches(expr, text string) (matches, known bool) {
 	if d.Left == 0 {
 		return false, false
 	}
-	compiled := d.compiled(expr)
+	compiled := d.pattern(expr)
 	if !d.Spend(8) || compiled == nil || !d.Spend(compiled.Work(text)/workPerStep) {
 		return false, false
 	}
@@ -44,11 +44,11 @@ func (d *Document) Matches(expr, text string) (matches, known bool) {
 const workPerStep = 128
 
 // Readable reports whether a pattern has the syntax of the validator.
-func (d *Document) Readable(expr string) bool { return d.compiled(expr) != nil }
+func (d *Document) Readable(expr string) bool { return d.pattern(expr) != nil }
 
-// compiled returns a compiled pattern, nil for another syntax. It compiles each once. Package
+// pattern returns the compiled pattern, nil for another syntax. It compiles each once. Package
 // schema bounds all patterns of a schema together.
-func (d *Document) compiled(expr string) *Pattern {
+func (d *Document) pattern(expr string) *Pattern {
 	compiled, known := d.patterns[expr]
 	if !known {
 		compiled, _ = CompilePattern(expr)
@@ -74,7 +74,7 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 	case place == "":
 		return d.Root, true
 	case place[0] != '/':
-		return d.anchored(place)
+		return d.anchor(place)
 	}
 	v = d.Root
 	for segment := range strings.SplitSeq(place[1:], "/") {
@@ -123,8 +123,8 @@ func Fragment(ref string) (place string, ok bool) {
 	return place, err == nil
 }
 
-// anchored returns the subschema with an anchor.
-func (d *Document) anchored(name string) (v any, ok bool) {
+// anchor returns the subschema with an anchor.
+func (d *Document) anchor(name string) (v any, ok bool) {
 	if d.anchors == nil {
 		d.anchors = map[string]any{}
 		d.collectAnchors(d.Root)

@@ -167,7 +167,7 @@ func SetOf(all ...any) Set {
 // Has reports whether v is in the set.
 func (s Set) Has(v any) bool { return s[Identity(v)] }
 
-// Add adds v, and reports whether it was not in the set before.
+// Add adds v. It returns false if v was in the set before.
 func (s Set) Add(v any) bool {
 	known := s.Has(v)
 	s[Identity(v)] = true
