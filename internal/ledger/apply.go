@@ -13,7 +13,7 @@ import (
 // first record may be a snapshot, which brings its own state. A record that does not follow the
 // last one, or that contradicts the state, is an error and leaves the state unusable.
 func Apply(s *State, r Entry) error {
-	snapshot := snapshotOf(r.Change)
+	snapshot := snapshotState(r.Change)
 	if s.Seq == 0 && snapshot != nil {
 		if err := s.restore(r); err != nil {
 			return fmt.Errorf("apply record %d: %w", r.Seq, err)
@@ -22,24 +22,24 @@ func Apply(s *State, r Entry) error {
 	if r.Seq != s.Seq+1 {
 		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
 	}
-	if empty(r.Change) {
+	if isNil(r.Change) {
 		return fmt.Errorf("apply record %d: it has no change", r.Seq)
 	}
-	if err := take(s, r); err != nil {
+	if err := applyChange(s, r); err != nil {
 		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
 	}
 	s.Seq, s.Updated = r.Seq, r.At
 	if snapshot != nil {
 		s.Snapshot = r.Seq
 	}
-	if progress(r.Change) {
+	if isProgress(r.Change) {
 		s.Takeovers = 0
 	}
 	return nil
 }
 
-// progress reports whether a change, or the change of a sub-agent, is progress of the run.
-func progress(c Change) bool {
+// isProgress reports whether a change, or the change of a sub-agent, is progress of the run.
+func isProgress(c Change) bool {
 	switch Innermost(c).(type) {
 	case *Responded, *Outcome, *Replied, *Said, *Sampled, *Paused:
 		return true
@@ -86,16 +86,16 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	return records, nil
 }
 
-// empty reports whether there is no change, or a nil pointer.
-func empty(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
+// isNil reports whether there is no change, or a nil pointer.
+func isNil(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
 
-// take applies a change to the run, and adds what it spends.
-func take(s *State, r Entry) error {
-	if err := follows(s, r.Change); err != nil {
+// applyChange applies a change to the run, and adds its spending.
+func applyChange(s *State, r Entry) error {
+	if err := checkAllowed(s, r.Change); err != nil {
 		return err
 	}
-	spent := spends(s, r.Change)
-	if spendsLess(spent) {
+	spent := spending(s, r.Change)
+	if hasNegative(spent) {
 		return errors.New("it spends less than nothing")
 	}
 	if err := r.Change.apply(s, r.At); err != nil {
@@ -105,8 +105,8 @@ func take(s *State, r Entry) error {
 	return nil
 }
 
-// follows reports whether a change of this kind is possible in the present state.
-func follows(s *State, c Change) error {
+// checkAllowed returns an error if a change of this kind is not possible in the present state.
+func checkAllowed(s *State, c Change) error {
 	if _, unknown := c.(*Unknown); unknown {
 		return nil // Unknown reports its own error
 	}
@@ -120,12 +120,12 @@ func follows(s *State, c Change) error {
 			return fmt.Errorf("the run is %s", s.Status)
 		}
 	}
-	return nests(s, c)
+	return checkNested(s, c)
 }
 
-// nests checks a record of a sub-agent: its depth, and that the id of its question is unique in
+// checkNested checks a record of a sub-agent: its depth, and that the id of its question is unique in
 // the whole run.
-func nests(s *State, c Change) error {
+func checkNested(s *State, c Change) error {
 	depth := 0
 	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
 		depth++
@@ -133,7 +133,7 @@ func nests(s *State, c Change) error {
 			return errTooDeep
 		}
 		c = n.Record.Change
-		if empty(c) {
+		if isNil(c) {
 			return errors.New("the record of the sub-agent has no change")
 		}
 	}
@@ -145,8 +145,8 @@ func nests(s *State, c Change) error {
 	return nil
 }
 
-// spends returns what a change adds to the usage of the run.
-func spends(s *State, c Change) run.Spent {
+// spending returns the usage that a change adds to the run.
+func spending(s *State, c Change) run.Spent {
 	switch c := c.(type) {
 	case *Called:
 		if s.Model == nil {
@@ -174,13 +174,13 @@ func spends(s *State, c Change) run.Spent {
 		return run.Spent{Rounds: int64(len(c.Round))}
 	case *Outcome:
 		if call := s.change(c.Call); call != nil && call.Child != nil {
-			return call.Child.lost()
+			return call.Child.lostSpending()
 		}
 	case *Ended:
-		return s.lost()
+		return s.lostSpending()
 	case *Nested:
 		if call := s.Call(c.Call); call != nil && call.Child != nil {
-			spent := spends(call.Child, c.Record.Change)
+			spent := spending(call.Child, c.Record.Change)
 			spent.Active = 0 // counted as time of the call itself
 			return spent
 		}

@@ -31,27 +31,27 @@ const (
 
 // Call is a tool call of the current turn.
 type Call struct {
-	ID      string `json:"id"`               // as in the model's message
+	ID      string `json:"id"`               // id in the model's message
 	Key     string `json:"key"`              // idempotency key: the same for all attempts; sent to servers that honour one
-	Name    string `json:"name"`             // of the tool, as the model knows it
+	Name    string `json:"name"`             // name of the tool, as the model knows it
 	Server  string `json:"server,omitzero"`  // the host's label
 	Tool    string `json:"tool,omitzero"`    // the server's own name of the tool, "" when no tool has that name
 	Def     string `json:"def,omitzero"`     // fingerprint of the tool definition that the model was offered
 	Wrapped bool   `json:"wrapped,omitzero"` // the model was asked for all arguments in one property
 
 	Asked  string          `json:"asked"`           // the arguments as the model wrote them
-	Args   json.RawMessage `json:"args,omitzero"`   // as they are sent
-	Edited bool            `json:"edited,omitzero"` // by the person or hook that approved the call
+	Args   json.RawMessage `json:"args,omitzero"`   // arguments to send
+	Edited bool            `json:"edited,omitzero"` // the person or hook that approved the call has edited Args
 
 	At       CallAt     `json:"at"`
 	Tries    int        `json:"tries,omitzero"`   // how often it was sent, including continuations of a round
 	Sent     time.Time  `json:"sent,omitzero"`    // when it was last sent
-	Reply    *run.Reply `json:"answer,omitempty"` // a person's, to the approval or to the doubt
+	Reply    *run.Reply `json:"answer,omitempty"` // reply of a person, to the approval or to the doubt
 	Approved *Decision  `json:"approved,omitempty"`
 
 	Round   json.RawMessage            `json:"round,omitzero"`    // an mcp.InputRequired
-	Replies map[string]json.RawMessage `json:"answers,omitempty"` // to the round, by its keys; for a parked call by the keys of its questions
-	Reviews map[string]Review          `json:"reviews,omitempty"` // of sampling requests of the round, by its keys
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies to the round, by its keys; for a parked call by the keys of its questions
+	Reviews map[string]Review          `json:"reviews,omitempty"` // reviews of sampling requests of the round, by its keys
 	Task    *Task                      `json:"task,omitempty"`
 	Child   *State                     `json:"child,omitempty"` // the run of another agent
 
@@ -64,16 +64,16 @@ type Call struct {
 // Decision is the outcome of an approval.
 type Decision struct {
 	Allow     bool            `json:"allow"`
-	Reason    string          `json:"reason,omitzero"`    // for a denial; the model is told
+	Reason    string          `json:"reason,omitzero"`    // reason for a denial; the model is told
 	Arguments json.RawMessage `json:"arguments,omitzero"` // replace the model's
-	Scope     string          `json:"scope,omitzero"`     // for which later calls it holds: "", run.ScopeArguments, ScopeTool or ScopeServer
+	Scope     string          `json:"scope,omitzero"`     // later calls for which it holds: "", run.ScopeArguments, ScopeTool or ScopeServer
 	By        string          `json:"by,omitzero"`        // who decided
 	When      time.Time       `json:"when,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Review is what a person decided about a sampling request.
+// Review is a person's decision about a sampling request.
 type Review struct {
 	Reply    run.Reply                `json:"answer"`
 	Sampling *mcp.CreateMessageParams `json:"sampling,omitempty"` // the request as it was allowed

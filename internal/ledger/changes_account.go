@@ -15,7 +15,7 @@ import (
 
 // Reserved sets aside the most that a completion for a server may use. [Charged] settles it.
 type Reserved struct {
-	Key    string `json:"key"` // of the reservation
+	Key    string `json:"key"` // key of the reservation
 	Amount Amount `json:"amount"`
 
 	Unknown jsontext.Value `json:",embed"`
@@ -24,7 +24,7 @@ type Reserved struct {
 func (*Reserved) kind() string { return "reserved" }
 
 func (c *Reserved) apply(s *State, _ time.Time) error {
-	if _, taken := s.Sampling[c.Key]; taken || !utf8.ValidString(c.Key) || c.Amount.negative() {
+	if _, taken := s.Sampling[c.Key]; taken || !utf8.ValidString(c.Key) || c.Amount.isNegative() {
 		return errors.New("it reserves less than nothing, or with a key that is taken or is not text")
 	}
 	s.Sampling = with(s.Sampling, c.Key, c.Amount)
@@ -61,7 +61,7 @@ func (c *Charged) apply(s *State, _ time.Time) error {
 type Sampled struct {
 	Call  string          `json:"call"`
 	Key   string          `json:"key"`
-	Value json.RawMessage `json:"value"` // in the form that the server gets
+	Value json.RawMessage `json:"value"` // the completion in the form that the server gets
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -90,7 +90,7 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 	return m
 }
 
-// NewReview returns what a reply to a question about sampling allows.
+// NewReview returns the decision in a reply to a question about sampling.
 func NewReview(q *run.Question, a run.Reply) Review {
 	r := Review{Reply: a, Sampling: q.Sampling, Model: q.Model}
 	if edited, err := a.Sampled(); err == nil && edited != nil {
@@ -99,7 +99,7 @@ func NewReview(q *run.Question, a run.Reply) Review {
 	return r
 }
 
-// Amount is an upper bound on what a model call, or a completion for a server, may use.
+// Amount is an upper bound on the usage of a model call, or of a completion for a server.
 type Amount struct {
 	Tokens int64            `json:"tokens,omitzero"`
 	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
@@ -113,12 +113,11 @@ func (a Amount) plus(b Amount) Amount {
 	return Amount{Tokens: s.Total, Cost: s.Cost}
 }
 
-func (a Amount) negative() bool { return a.Tokens < 0 || below(a.Cost) }
+func (a Amount) isNegative() bool { return a.Tokens < 0 || hasNegativeCost(a.Cost) }
 
-// reserved returns what is set aside for the current model call and for completions, including
-// those of sub-agents, and how many reservations that is. A call without limits reserves
-// nothing.
-func (s *State) reserved() (total Amount, n int) {
+// reservations returns the sum and the number of the reservations for the current model call and
+// for completions, including those of sub-agents. A call without limits reserves nothing.
+func (s *State) reservations() (total Amount, n int) {
 	if m := s.Model; m != nil && (m.Reserved.Tokens > 0 || len(m.Reserved.Cost) > 0) {
 		total, n = m.Reserved, 1
 	}
@@ -128,30 +127,32 @@ func (s *State) reserved() (total Amount, n int) {
 	}
 	for _, c := range s.Calls {
 		if c.Child != nil {
-			below, more := c.Child.reserved()
+			below, more := c.Child.reservations()
 			total, n = total.plus(below), n+more
 		}
 	}
 	return total, n
 }
 
-// Taken returns what counts towards Limits.Tokens and Limits.Cost since the last input: what
-// was used, what lost calls may have used, and what is reserved.
+// Taken returns the amount that counts towards Limits.Tokens and Limits.Cost since the last input:
+// the usage, the possible usage of lost calls, and the reservations.
 func (s *State) Taken() Amount {
 	spent := s.Spent.Since(s.Before)
-	reserved, _ := s.reserved()
-	return Amount{Tokens: spent.Total, Cost: spent.Cost}.plus(Amount{Tokens: spent.LostTokens, Cost: spent.LostCost}).plus(reserved)
+	used := Amount{Tokens: spent.Total, Cost: spent.Cost}
+	lost := Amount{Tokens: spent.LostTokens, Cost: spent.LostCost}
+	reserved, _ := s.reservations()
+	return used.plus(lost).plus(reserved)
 }
 
-// lost charges everything that is reserved, because nobody can tell what a lost call has used.
-func (s *State) lost() run.Spent {
-	reserved, n := s.reserved()
+// lostSpending returns all reservations as lost, because nobody can tell the usage of a lost call.
+func (s *State) lostSpending() run.Spent {
+	reserved, n := s.reservations()
 	return run.Spent{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 }
 
-// spendsLess reports whether any count is negative.
-func spendsLess(s run.Spent) bool {
-	if below(s.Cost) || below(s.LostCost) {
+// hasNegative reports whether any count is negative.
+func hasNegative(s run.Spent) bool {
+	if hasNegativeCost(s.Cost) || hasNegativeCost(s.LostCost) {
 		return true
 	}
 	least := min(int64(min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost)),
@@ -159,8 +160,8 @@ func spendsLess(s run.Spent) bool {
 	return least < 0
 }
 
-// below reports whether any cost is negative.
-func below(costs map[string]int64) bool {
+// hasNegativeCost reports whether any cost is negative.
+func hasNegativeCost(costs map[string]int64) bool {
 	for _, micro := range costs {
 		if micro < 0 {
 			return true

@@ -16,7 +16,7 @@ import (
 type Decided struct {
 	Call     string          `json:"call"`
 	Decision Decision        `json:"decision"`
-	Args     json.RawMessage `json:"args,omitzero"` // as they will be sent
+	Args     json.RawMessage `json:"args,omitzero"` // arguments that will be sent
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -38,7 +38,7 @@ func (c *Decided) apply(s *State, _ time.Time) error {
 // Intent records that a call is about to be sent. From then on it may have had an effect.
 type Intent struct {
 	Call string          `json:"call"`
-	Args json.RawMessage `json:"args,omitzero"` // as they are sent; nil means unchanged
+	Args json.RawMessage `json:"args,omitzero"` // arguments that are sent; nil means unchanged
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -53,7 +53,9 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if s.Status != run.StatusRunning {
 		return fmt.Errorf("the run is %s", s.Status)
 	}
-	if call.Approved != nil && !call.Approved.Allow || (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil {
+	denied := call.Approved != nil && !call.Approved.Allow
+	asked := (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil
+	if denied || asked {
 		return fmt.Errorf("call %q is denied, or a person is asked about it", c.Call)
 	}
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
@@ -68,7 +70,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`
-	Replies map[string]json.RawMessage `json:"answers,omitempty"` // to questions that need no person
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies to questions that need no person
 
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -24,7 +24,7 @@ const (
 	DiscoveryNone   Discovery = ""
 	DiscoveryNative Discovery = "native" // the model searches, and gets what it finds as tools of their own
 	DiscoveryCall   Discovery = "call"   // the model searches, and calls what it finds through one tool
-	DiscoveryHost   Discovery = "host"   // as native, but what was found is returned with the results of the search if the host supports that
+	DiscoveryHost   Discovery = "host"   // as native, but the results of the search include the found tools if the host supports that
 )
 
 // Offered adds tools, in order, after those that were added before. The first may set how the
@@ -32,7 +32,7 @@ const (
 type Offered struct {
 	Discovery Discovery     `json:"discovery,omitzero"` // empty: unchanged
 	Directory string        `json:"directory,omitzero"` // with Discovery: the overview of tools that the model gets
-	Tools     []OfferedTool `json:"tools,omitempty"`    // without those that were added before
+	Tools     []OfferedTool `json:"tools,omitempty"`    // tools that were not added before
 
 	Unknown jsontext.Value `json:",embed"`
 }

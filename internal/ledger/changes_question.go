@@ -26,7 +26,7 @@ func (c *Opened) apply(s *State, _ time.Time) error {
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
 		return errors.New("the question has no id, an id that is not text, or no kind")
 	}
-	if err := s.ask(&q); err != nil {
+	if err := s.markAsked(&q); err != nil {
 		return err
 	}
 	s.Questions = append(s.Questions, &q) // callers may hold the shorter slice
@@ -55,7 +55,7 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 		if err != nil {
 			return err
 		}
-		c.settle(q, call)
+		c.storeReply(q, call)
 	}
 	s.drop(func(o *run.Question) bool { return o.ID == q.ID })
 	if q.Kind == run.QuestionSignIn && q.Call != "" && c.Reply.Action == run.ActionAccept {
@@ -71,14 +71,14 @@ func (c *Replied) signedIn(q *run.Question, s *State) {
 	}
 	for _, o := range s.Questions {
 		if call := s.Call(o.Call); same(o) && call != nil && call.Reply == nil {
-			c.settle(o, call)
+			c.storeReply(o, call)
 		}
 	}
 	s.drop(same)
 }
 
-// settle hands the reply to the call that waits for it.
-func (c *Replied) settle(q *run.Question, call *Call) {
+// storeReply hands the reply to the call that waits for it.
+func (c *Replied) storeReply(q *run.Question, call *Call) {
 	reply := c.Reply
 	switch q.Kind {
 	case run.QuestionApproval:
@@ -96,9 +96,9 @@ func (c *Replied) settle(q *run.Question, call *Call) {
 	}
 }
 
-// ask updates the call that a question is about. It is an error if the call is in a state in which
+// markAsked updates the call that a question is about. It is an error if the call is in a state in which
 // nobody asks such a question.
-func (s *State) ask(q *run.Question) error {
+func (s *State) markAsked(q *run.Question) error {
 	var from []CallAt
 	switch {
 	case q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt:

@@ -22,7 +22,7 @@ type Begun struct {
 	Messages []run.Message              `json:"messages,omitempty"`
 	Limits   run.Limits                 `json:"limits,omitempty"`
 	Vars     map[string]json.RawMessage `json:"vars,omitempty"`
-	Schema   json.RawMessage            `json:"schema,omitzero"` // of the structured output, if one is wanted
+	Schema   json.RawMessage            `json:"schema,omitzero"` // schema of the structured output, if one is wanted
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -30,7 +30,7 @@ type Begun struct {
 func (*Begun) kind() string { return "begun" }
 
 func (c *Begun) apply(s *State, at time.Time) error {
-	if err := readable(c.V); err != nil {
+	if err := checkVersion(c.V); err != nil {
 		return err
 	}
 	*s = State{
@@ -44,7 +44,7 @@ func (c *Begun) apply(s *State, at time.Time) error {
 type Said struct {
 	Messages []run.Message   `json:"messages"`
 	Limits   run.Limits      `json:"limits,omitempty"`
-	Schema   json.RawMessage `json:"schema,omitzero"` // of the structured output, if one is wanted
+	Schema   json.RawMessage `json:"schema,omitzero"` // schema of the structured output, if one is wanted
 
 	Unknown jsontext.Value `json:",embed"`
 }

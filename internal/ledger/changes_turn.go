@@ -24,10 +24,10 @@ type Called struct {
 func (*Called) kind() string { return "called" }
 
 func (c *Called) apply(s *State, _ time.Time) error {
-	if err := s.in(PhaseModel); err != nil {
+	if err := s.checkPhase(PhaseModel); err != nil {
 		return err
 	}
-	if c.Reserved.negative() || c.Lost && s.Model == nil {
+	if c.Reserved.isNegative() || c.Lost && s.Model == nil {
 		return errors.New("it reserves less than nothing, or has lost the reply to a call that was not made")
 	}
 	attempt := 1
@@ -57,7 +57,7 @@ type Responded struct {
 func (*Responded) kind() string { return "replied" }
 
 func (c *Responded) apply(s *State, _ time.Time) error {
-	if err := s.in(PhaseModel); err != nil {
+	if err := s.checkPhase(PhaseModel); err != nil {
 		return err
 	}
 	if s.Model == nil {
@@ -66,7 +66,7 @@ func (c *Responded) apply(s *State, _ time.Time) error {
 	if c.Size < 0 {
 		return errors.New("the call has less than no bytes")
 	}
-	if err := proposed(c.Calls); err != nil {
+	if err := checkCalls(c.Calls); err != nil {
 		return err
 	}
 	if c.Repair {
@@ -93,8 +93,8 @@ func (c *Responded) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// proposed checks the calls of a reply.
-func proposed(calls []Call) error {
+// checkCalls checks the calls of a reply.
+func checkCalls(calls []Call) error {
 	known := make(map[string]bool, len(calls))
 	for i := range calls {
 		c := &calls[i]
@@ -111,8 +111,8 @@ func proposed(calls []Call) error {
 	return nil
 }
 
-// in returns an error unless the run is running in that phase.
-func (s *State) in(p Phase) error {
+// checkPhase returns an error unless the run is running in that phase.
+func (s *State) checkPhase(p Phase) error {
 	if s.Status != run.StatusRunning || s.Phase != p {
 		return fmt.Errorf("the run is %s, in phase %q", s.Status, s.Phase)
 	}
@@ -150,7 +150,7 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 type Compacted struct {
 	Replaced int           `json:"replaced"` // number of messages
 	Messages []run.Message `json:"messages"`
-	Usage    run.Spent     `json:"usage,omitempty"` // of the model that summarised them
+	Usage    run.Spent     `json:"usage,omitempty"` // usage of the model that summarised them
 
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -38,7 +38,7 @@ var format = join(
 	plain(func(s *run.Sampling) *plainSampling { return (*plainSampling)(s) }),
 	plain(func(k *run.Kept) *plainKept { return (*plainKept)(k) }),
 	plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),
-	coder{ // of sub-agents
+	coder{ // states of sub-agents
 		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error { return jsonv2.MarshalEncode(e, (*plainState)(s)) }),
 		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *State) error {
 			if err := checkDepth(d); err != nil {
@@ -47,7 +47,7 @@ var format = join(
 			return jsonv2.UnmarshalDecode(d, (*plainState)(s))
 		}),
 	},
-	coder{marshal: jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) })}, // of sub-agents
+	coder{marshal: jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) })}, // entries of sub-agents
 )
 
 // coder encodes and decodes the values of a type inside other values.
@@ -108,7 +108,7 @@ func readState(data []byte) (*State, error) {
 	if err := jsonv2.Unmarshal(data, &version, format); err != nil {
 		return nil, err
 	}
-	if err := readable(version.V); err != nil {
+	if err := checkVersion(version.V); err != nil {
 		return nil, err
 	}
 	s := new(State)

@@ -1,13 +1,13 @@
-// Package ledger says what the records of a run mean.
+// Package ledger gives the records of a run their meaning.
 //
-// A [State] is all there is to a run: its history, the tool calls of its present turn, what it asks a person, and what
-// it has spent. It is the fold of its records, see [Entry]:
+// A [State] is all there is to a run: its history, the tool calls of its present turn, its open
+// questions to people, and its usage. It is the fold of its records, see [Entry]:
 //
 //	state, err := ledger.StateOf(log.Records)
 //
 // Package agent moves a run on; it adds a record before and after everything that has an effect. Stores keep records
 // without reading them.
 //
-// The member Unknown of a type has the JSON members that a later version of this package has written. They are kept
+// The member Unknown of a type holds the JSON members that a later version of this package has written. They are kept
 // when the value is written again.
 package ledger

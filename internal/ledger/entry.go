@@ -19,7 +19,7 @@ type Entry struct {
 	Change Change
 }
 
-// Change is what an [Entry] does to a state. Its implementations are *Begun, *Said, *Called,
+// Change is the effect of an [Entry] on a state. Its implementations are *Begun, *Said, *Called,
 // *Responded, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
 // *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken,
 // *Ended and *Unknown. A field Call is the id of a call of the current turn.
@@ -28,7 +28,7 @@ type Change interface {
 	apply(*State, time.Time) error
 }
 
-// kinds has a constructor for each kind of change, by its name in JSON.
+// kinds maps the name of a change in JSON to a constructor.
 var kinds = map[string]func() Change{
 	"begun":      func() Change { return new(Begun) },
 	"said":       func() Change { return new(Said) },
@@ -66,7 +66,7 @@ func (c *Unknown) kind() string { return c.Kind }
 
 func (c *Unknown) apply(*State, time.Time) error {
 	if c.V > Version {
-		return readable(c.V)
+		return checkVersion(c.V)
 	}
 	return fmt.Errorf("its kind is unknown; is it of a later version than %d?", Version)
 }
@@ -76,7 +76,7 @@ func (c *Unknown) MarshalJSON() ([]byte, error) { return c.Data, nil }
 
 // envelope is the JSON form of a record.
 type envelope[T any] struct {
-	V    int       `json:"v,omitzero"` // of the record; 0 means 1
+	V    int       `json:"v,omitzero"` // version of the record; 0 means 1
 	Seq  uint64    `json:"seq"`
 	At   time.Time `json:"at"`
 	Kind string    `json:"kind"`
@@ -137,6 +137,7 @@ func readEntry(data []byte, depth int) (Entry, error) {
 	return r, nil
 }
 
+// readChange decodes a change, in a run at that depth.
 func readChange(data []byte, c Change, depth int) error {
 	nested, ok := c.(*Nested)
 	if !ok {

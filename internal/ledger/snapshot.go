@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// A snapshot is a [Noted] that has the state of the run before it. A process that takes over an
+// A snapshot is a [Noted] with the state of the run before it. A process that takes over an
 // old run reads only the records from the last snapshot on. Load of a store still returns the
 // earlier ones. Programs that do not know snapshots ignore them.
 
@@ -45,8 +45,8 @@ func NewSnapshot(s *State) (*Noted, error) {
 	return &Noted{Snapshot: data}, nil
 }
 
-// snapshotOf returns the state in a change, or nil if it is not a snapshot.
-func snapshotOf(c Change) json.RawMessage {
+// snapshotState returns the state in a change, or nil if it is not a snapshot.
+func snapshotState(c Change) json.RawMessage {
 	if n, ok := c.(*Noted); ok && n != nil {
 		return n.Snapshot
 	}
@@ -61,13 +61,13 @@ func Begins(r run.Record) bool {
 	}
 	change := ChangeOf(r)
 	_, sealed := change.(*Sealed)
-	return sealed || len(snapshotOf(change)) > 0
+	return sealed || len(snapshotState(change)) > 0
 }
 
 // restore sets s to the state in a snapshot.
 func (s *State) restore(r Entry) error {
 	var kept State
-	if err := kept.UnmarshalJSON(snapshotOf(r.Change)); err != nil {
+	if err := kept.UnmarshalJSON(snapshotState(r.Change)); err != nil {
 		return err
 	}
 	if kept.Seq+1 != r.Seq {

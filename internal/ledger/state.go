@@ -21,7 +21,7 @@ const Version = 1
 // MaxDepth bounds how deep sub-agents may be nested in a run.
 const MaxDepth = 32
 
-// Phase is what a running run does next.
+// Phase is the next step of a running run.
 type Phase string
 
 // A turn is one model call and the tool calls that the reply asks for.
@@ -53,28 +53,28 @@ type State struct {
 	Model     *Request          `json:"model,omitempty"`    // the current model call
 	Last      LastCall          `json:"last,omitempty"`     // the previous model call
 	Sampling  map[string]Amount `json:"sampling,omitempty"` // reserved for current completions for servers, by key of the reservation
-	Calls     []*Call           `json:"calls,omitempty"`    // of the current turn
+	Calls     []*Call           `json:"calls,omitempty"`    // calls of the current turn
 	Questions []*run.Question   `json:"asks,omitempty"`     // open questions
 
 	Discovery Discovery     `json:"discovery,omitzero"` // how the model finds tools
 	Directory string        `json:"directory,omitzero"` // the overview of tools that the model gets, with Discovery
-	Offered   []OfferedTool `json:"offered,omitempty"`  // tools that were added to the model's, in order
+	Offered   []OfferedTool `json:"offered,omitempty"`  // tools that were added for the model, in order
 
 	Limits   run.Limits `json:"limits,omitempty"`
-	Spent    run.Spent  `json:"spent,omitempty"`   // by all inputs
-	Before   run.Spent  `json:"before,omitempty"`  // the part of Spent by earlier inputs
+	Spent    run.Spent  `json:"spent,omitempty"`   // usage of all inputs
+	Before   run.Spent  `json:"before,omitempty"`  // the part of Spent that earlier inputs used
 	Failures int        `json:"failures,omitzero"` // consecutive turns in which every call failed
 	Repairs  int        `json:"repairs,omitzero"`  // attempts to correct the structured output
 
 	// Kept lists the results that are stored beside the records, in the order of their calls.
 	Kept []*run.Kept `json:"kept,omitempty"`
 
-	Schema     json.RawMessage `json:"schema,omitzero"` // of the structured output, if one is wanted
+	Schema     json.RawMessage `json:"schema,omitzero"` // schema of the structured output, if one is wanted
 	Output     string          `json:"answer,omitzero"` // the text of the last message
 	Structured json.RawMessage `json:"output,omitzero"`
 	Stop       string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
 	Finish     string          `json:"finish,omitzero"` // the provider's reason for the end of the last message
-	Error      string          `json:"error,omitzero"`  // of a failed run
+	Error      string          `json:"error,omitzero"`  // error of a failed run
 
 	// Endpoint is the API of the model's host that sent the first reply that names one. The run
 	// stays with it, because the form of reasoning differs between APIs.
@@ -89,7 +89,7 @@ type State struct {
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 
-	last int // index in Calls of the call that was changed last
+	lastChanged int // index in Calls of the call that was changed last
 }
 
 // AgentName says which agent a run belongs to.
@@ -127,7 +127,7 @@ func (c LastCall) Tokens() int64 {
 	return Amount{Tokens: c.Input}.plus(Amount{Tokens: c.Output}).Tokens
 }
 
-func (c LastCall) negative() bool {
+func (c LastCall) isNegative() bool {
 	return min(c.Input, c.Output, c.Reasoning, c.Size, int64(c.Messages)) < 0
 }
 
@@ -145,8 +145,8 @@ func (s *State) Call(id string) *Call {
 // usually come in order.
 func (s *State) change(id string) *Call {
 	for n := range s.Calls {
-		if i := (s.last + n) % len(s.Calls); s.Calls[i].ID == id {
-			s.last = i
+		if i := (s.lastChanged + n) % len(s.Calls); s.Calls[i].ID == id {
+			s.lastChanged = i
 			return s.Calls[i]
 		}
 	}
@@ -178,8 +178,8 @@ func (s *State) find(id string) (*run.Question, *State) {
 	return nil, nil
 }
 
-// readable reports whether this version can read version v.
-func readable(v int) error {
+// checkVersion reports whether this version can read version v.
+func checkVersion(v int) error {
 	switch {
 	case v < 1:
 		return fmt.Errorf("it has no version; is it the state of a run?")
@@ -231,13 +231,13 @@ func (s *State) check(ids map[string]bool) error {
 	switch {
 	case s.Status != run.StatusRunning && s.Status != run.StatusWaiting && !s.Status.Ended():
 		return fmt.Errorf("run %q has the status %q", s.ID, s.Status)
-	case spendsLess(s.Spent) || spendsLess(s.Before) || s.Last.negative() || min(s.Turn, s.Archived, s.Failures, s.Repairs) < 0:
+	case hasNegative(s.Spent), hasNegative(s.Before), s.Last.isNegative(), min(s.Turn, s.Archived, s.Failures, s.Repairs) < 0:
 		return fmt.Errorf("run %q has a count below 0", s.ID)
-	case s.Model != nil && s.Model.Reserved.negative():
+	case s.Model != nil && s.Model.Reserved.isNegative():
 		return fmt.Errorf("run %q reserves less than nothing", s.ID)
 	}
 	for _, a := range s.Sampling {
-		if a.negative() {
+		if a.isNegative() {
 			return fmt.Errorf("run %q reserves less than nothing", s.ID)
 		}
 	}
@@ -280,7 +280,7 @@ func HeadOf(s *State) run.Head {
 	for _, q := range open {
 		h.Questions = append(h.Questions, q.ID)
 	}
-	h.OpenQuestions = questionsOf(open)
+	h.OpenQuestions = encodeQuestions(open)
 	return h
 }
 
@@ -300,8 +300,8 @@ func Open(s *State) []*run.Question {
 // head.
 const MaxQuestions = 2 << 10
 
-// questionsOf returns [run.Head].OpenQuestions: nothing if they are too long, or cannot be encoded.
-func questionsOf(open []*run.Question) json.RawMessage {
+// encodeQuestions returns [run.Head].OpenQuestions: nothing if they are too long, or cannot be encoded.
+func encodeQuestions(open []*run.Question) json.RawMessage {
 	size := 0
 	for _, q := range open {
 		size += len(q.Arguments) + len(q.URL)
@@ -322,7 +322,7 @@ func DigestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckKept verifies what a store returned for a stored result.
+// CheckKept verifies the data that a store returned for a stored result.
 func CheckKept(k *run.Kept, data []byte) error {
 	if got := DigestOf(data); got != k.Digest {
 		return fmt.Errorf("the result %q has the digest %s and should have %s", k.Handle, got, k.Digest)

@@ -35,7 +35,7 @@ func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) 
 			return args, nil
 		}
 	}
-	r := reading{s, wrapped}
+	r := parser{s, wrapped}
 	candidates, err := r.candidates(input)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) 
 	return nil, first
 }
 
-// reading parses a model's text.
-type reading struct {
+// parser finds the arguments in a model's text.
+type parser struct {
 	*Schema
 	wrapped bool // the model was asked for the wrapper
 }
@@ -87,11 +87,11 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 
 // candidates returns the possible arguments in input, the likeliest first. Without an error there
 // is at least one.
-func (r reading) candidates(input string) ([]map[string]any, error) {
+func (r parser) candidates(input string) ([]map[string]any, error) {
 	if len(input) > maxArguments {
-		return nil, errTooLong(len(input), maxArguments)
+		return nil, tooLongError(len(input), maxArguments)
 	}
-	values, err := readings(input)
+	values, err := parseInput(input)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (r reading) candidates(input string) ([]map[string]any, error) {
 const wrapperDepth = 3
 
 // objects returns the argument objects that a parsed value may mean, the likeliest first.
-func (r reading) objects(v any, depth int) []map[string]any {
+func (r parser) objects(v any, depth int) []map[string]any {
 	switch v := v.(type) {
 	case nil:
 		return []map[string]any{{}}
@@ -141,7 +141,7 @@ func (r reading) objects(v any, depth int) []map[string]any {
 		}
 		return out
 	}
-	if text, ok := v.(string); ok && len(r.shape.properties) == 0 && saysNothing(text) {
+	if text, ok := v.(string); ok && len(r.shape.properties) == 0 && isNoInput(text) {
 		return []map[string]any{{}}
 	}
 	if only := r.shape.only; only != "" {
@@ -152,7 +152,7 @@ func (r reading) objects(v any, depth int) []map[string]any {
 
 // unwrap returns the member with this name if it is the only member, and not a parameter of the
 // tool.
-func (r reading) unwrap(v map[string]any, name string) (inner any, ok bool) {
+func (r parser) unwrap(v map[string]any, name string) (inner any, ok bool) {
 	if len(v) != 1 || name == "" || r.shape.has(name) {
 		return nil, false
 	}
@@ -180,9 +180,9 @@ func insideWrapper(inner any) []map[string]any {
 	return nil
 }
 
-// saysNothing reports whether text means "no input". ReAct models always write an input, also for
+// isNoInput reports whether text stands for "no input". ReAct models always write an input, also for
 // tools without parameters.
-func saysNothing(text string) bool {
+func isNoInput(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
 	case "", "none", "null", "nil", "n/a", "{}":
 		return true
@@ -190,23 +190,23 @@ func saysNothing(text string) bool {
 	return false
 }
 
-// readings returns the possible values of a model's input.
-func readings(input string) ([]any, error) {
+// parseInput returns the possible values of a model's input.
+func parseInput(input string) ([]any, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
 	if text == "" {
 		return []any{nil}, nil
 	}
 	whole, err := schema.Decode([]byte(text))
 	if err == nil {
-		return unquoted(whole), nil
+		return unquote(whole), nil
 	}
-	if body, ok := fenced(text); ok {
+	if body, ok := insideFence(text); ok {
 		if v, err := schema.Decode([]byte(body)); err == nil {
-			return unquoted(v), nil
+			return unquote(v), nil
 		}
 		text = body
 	} else if v, ok := beforeTail(text); ok {
-		return unquoted(v), nil
+		return unquote(v), nil
 	} else if loc := tail.FindStringIndex(text); loc != nil {
 		text = strings.TrimSpace(text[:loc[0]])
 	}
@@ -218,8 +218,8 @@ func readings(input string) ([]any, error) {
 	return []any{text}, nil
 }
 
-// unquoted returns a value, and if it is JSON inside a string, the inner value.
-func unquoted(v any) []any {
+// unquote returns v, but the inner values if v is a string.
+func unquote(v any) []any {
 	if text, ok := v.(string); ok {
 		return insideString(text)
 	}
@@ -232,7 +232,7 @@ func insideString(text string) []any {
 	if trimmed == "" {
 		return []any{nil, text}
 	}
-	if body, ok := fenced(trimmed); ok {
+	if body, ok := insideFence(trimmed); ok {
 		trimmed = body
 	}
 	if v, err := schema.Decode([]byte(trimmed)); err == nil {
@@ -254,9 +254,9 @@ func beginsTail(text string) bool {
 	return loc != nil && loc[0] == 0
 }
 
-// fenced returns the content of a Markdown code fence at the start of text, if nothing but a tail
+// insideFence returns the content of a Markdown code fence at the start of text, if nothing but a tail
 // follows it.
-func fenced(text string) (string, bool) {
+func insideFence(text string) (string, bool) {
 	body, ok := strings.CutPrefix(text, "```")
 	if !ok {
 		return "", false

@@ -54,7 +54,7 @@ func OfType(t reflect.Type) (json.RawMessage, error) {
 type typeWriter struct {
 	open      map[reflect.Type]bool // the structs around the current type
 	recursive []reflect.Type
-	names     map[reflect.Type]string // of the definitions of recursive types
+	names     map[reflect.Type]string // names of the definitions of recursive types
 	defs      map[string]json.RawMessage
 }
 
@@ -63,7 +63,7 @@ func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
 	name, known := w.names[t]
 	if !known {
 		name = definitionName(t)
-		for n := 2; w.taken(name); n++ {
+		for n := 2; w.isTaken(name); n++ {
 			name = definitionName(t) + strconv.Itoa(n)
 		}
 		w.names[t], w.recursive = name, append(w.recursive, t)
@@ -71,7 +71,7 @@ func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
 	return keywords("$ref", "#/$defs/"+name)
 }
 
-func (w *typeWriter) taken(name string) bool {
+func (w *typeWriter) isTaken(name string) bool {
 	for _, other := range w.names {
 		if other == name {
 			return true
@@ -138,18 +138,17 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%v has no JSON", t)
 }
 
-// integers returns the bounds of an integer type, nil for those of 64 bits. ok is false for other
+// integers returns the bounds of an integer type, nil for types of 64 bits. ok is false for other
 // types.
 func integers(t reflect.Type) (low, high any, ok bool) {
-	bits := 0
 	switch t.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if bits = t.Bits(); bits < 64 {
+		if bits := t.Bits(); bits < 64 {
 			return -1 << (bits - 1), 1<<(bits-1) - 1, true
 		}
 		return nil, nil, true
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		if bits = t.Bits(); bits < 64 {
+		if bits := t.Bits(); bits < 64 {
 			return 0, uint64(math.MaxUint64) >> (64 - bits), true
 		}
 		return 0, nil, true
@@ -157,6 +156,7 @@ func integers(t reflect.Type) (low, high any, ok bool) {
 	return nil, nil, false
 }
 
+// list returns the schema of a slice or an array.
 func (w *typeWriter) list(t reflect.Type) (json.RawMessage, error) {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
 		return keywords("type", "string", "contentEncoding", "base64"), nil
@@ -189,7 +189,7 @@ func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 	defer delete(w.open, t)
 	properties := []byte{'{'}
 	var required []string
-	for _, f := range fieldsOf(t) {
+	for _, f := range structFields(t) {
 		property, err := w.property(f)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Name, err)

@@ -10,20 +10,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// field is a field of a struct that encoding/json decodes.
+// field describes a field of a struct, as encoding/json decodes it.
 type field struct {
 	reflect.StructField
-	name     string // of the property
+	name     string // name of the property
 	tagged   bool   // the name is from the tag
 	optional bool
 	quoted   bool // the value is inside a string
-	depth    int  // of embedding
+	depth    int  // depth of embedding
 }
 
-// fieldsOf returns the fields of a struct that encoding/json decodes, with those of embedded
+// structFields returns the fields that encoding/json decodes in a struct, and in its embedded
 // structs. As in encoding/json, of several fields with the same name the shallowest counts, or else
 // the only one with a tag, or else none.
-func fieldsOf(t reflect.Type) []field {
+func structFields(t reflect.Type) []field {
 	all := collect(nil, t, 0, map[reflect.Type]bool{})
 	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {
 		return slices.ContainsFunc(all, func(other field) bool {
@@ -135,7 +135,7 @@ func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error)
 	return nil, fmt.Errorf("the tag enum is for strings, not for %s", schema)
 }
 
-// order has the keywords of our schemas in the order in which they are written.
+// order lists the keywords of our schemas in the order in which they are written.
 var order = strings.Fields("description $ref type format contentEncoding enum minimum maximum items minItems maxItems " +
 	"properties required additionalProperties")
 

@@ -13,7 +13,7 @@ const (
 	maxNested   = 4 * schema.MaxDepth // nesting of subschemas, with recursion
 )
 
-// repair changes a value to what it means by the schema. It does not guess: every change keeps the
+// repair changes a value to its meaning by the schema. It does not guess: every change keeps the
 // information, and the result is validated again. It never changes a value in place.
 type repair struct {
 	doc    *tree.Document // the schema, with the remaining steps
@@ -31,7 +31,7 @@ func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 	if r.left--; r.left < 0 || r.nested == maxNested {
 		return nil, false
 	}
-	if sub, ok = s.(map[string]any); !ok || !r.read(sub) {
+	if sub, ok = s.(map[string]any); !ok || !r.spendReading(sub) {
 		return nil, false
 	}
 	r.nested++
@@ -40,8 +40,8 @@ func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 
 func (r *repair) leave() { r.nested-- }
 
-// read spends the steps for reading a subschema.
-func (r *repair) read(sub map[string]any) bool {
+// spendReading spends the steps for reading a subschema.
+func (r *repair) spendReading(sub map[string]any) bool {
 	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(tree.Object(sub["properties"])))
 }
 
@@ -52,7 +52,7 @@ func (r *repair) value(s, v any) any {
 		return v
 	}
 	defer r.leave()
-	if types := typesOf(sub); len(types) > 0 && !fitsAny(types, v) {
+	if types := allowedTypes(sub); len(types) > 0 && !fitsAny(types, v) {
 		v = r.convert(types, v)
 	}
 	switch w := v.(type) {
@@ -61,13 +61,13 @@ func (r *repair) value(s, v any) any {
 	case []any:
 		v = r.array(sub, w)
 	case string:
-		v = r.enumerated(tree.List(sub["enum"]), w)
+		v = r.enumValue(tree.List(sub["enum"]), w)
 	}
-	return r.applied(sub, v)
+	return r.repairApplied(sub, v)
 }
 
-// applied repairs v by the subschemas that sub applies to the same value.
-func (r *repair) applied(sub map[string]any, v any) any {
+// repairApplied repairs v by the subschemas that sub applies to the same value.
+func (r *repair) repairApplied(sub map[string]any, v any) any {
 	if target := r.target(sub); target != nil {
 		v = r.value(target, v)
 	}
@@ -80,7 +80,7 @@ func (r *repair) applied(sub map[string]any, v any) any {
 		}
 	}
 	if condition, ok := sub["if"]; ok {
-		v = r.value(sub[r.outcome(condition, v)], v)
+		v = r.value(sub[r.branchKeyword(condition, v)], v)
 	}
 	if object, ok := v.(map[string]any); ok {
 		for _, part := range r.dependents(sub, object) {
@@ -90,8 +90,8 @@ func (r *repair) applied(sub map[string]any, v any) any {
 	return v
 }
 
-// outcome returns the keyword that applies after an if: then or else.
-func (r *repair) outcome(condition, v any) string {
+// branchKeyword returns the keyword that applies after an if: then or else.
+func (r *repair) branchKeyword(condition, v any) string {
 	if r.fits(condition, v) {
 		return "then"
 	}
@@ -120,7 +120,7 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
-		if !ok || !r.read(sub) {
+		if !ok || !r.spendReading(sub) {
 			return nil
 		}
 		if _, ok := sub["$ref"].(string); !ok {

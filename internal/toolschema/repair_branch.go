@@ -12,7 +12,7 @@ import (
 // that its text spells; else the first that v fits after a repair; else the one with the constants
 // that v has.
 func (r *repair) branch(branches []any, v any) any {
-	for _, v := range r.meant(v) {
+	for _, v := range r.meanings(v) {
 		for _, b := range branches {
 			if r.fits(b, v) {
 				return r.value(b, v)
@@ -25,15 +25,15 @@ func (r *repair) branch(branches []any, v any) any {
 		}
 	}
 	for _, b := range branches {
-		if sub := r.resolve(b); sub != nil && fitsAny(typesOf(sub), v) && r.hasConstants(sub, v) {
+		if sub := r.resolve(b); sub != nil && fitsAny(allowedTypes(sub), v) && r.hasConstants(sub, v) {
 			return r.value(b, v)
 		}
 	}
 	return v
 }
 
-// meant returns v and, if v is a string that spells another value, that value.
-func (r *repair) meant(v any) []any {
+// meanings returns v and, if v is a string that spells another value, that value.
+func (r *repair) meanings(v any) []any {
 	if text, ok := v.(string); ok {
 		if spelled, ok := r.decode(text); ok {
 			return []any{v, spelled}
@@ -70,7 +70,7 @@ func (r *repair) fits(s, v any) bool {
 			return false
 		}
 		for i, item := range v {
-			if s := itemOf(sub, i); s != nil && !r.fits(s, item) {
+			if s := itemSchema(sub, i); s != nil && !r.fits(s, item) {
 				return false
 			}
 		}
@@ -88,14 +88,14 @@ func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 			return false
 		}
 	}
-	if branches := tree.List(sub["anyOf"]); len(branches) > 0 && r.fitting(branches, v) == 0 {
+	if branches := tree.List(sub["anyOf"]); len(branches) > 0 && r.countFitting(branches, v) == 0 {
 		return false
 	}
-	if branches := tree.List(sub["oneOf"]); len(branches) > 0 && r.fitting(branches, v) != 1 { // more than one is only counted for null
+	if branches := tree.List(sub["oneOf"]); len(branches) > 0 && r.countFitting(branches, v) != 1 { // more than one is only counted for null
 		return false
 	}
 	if condition, ok := sub["if"]; ok {
-		if then, ok := sub[r.outcome(condition, v)]; ok && !r.fits(then, v) {
+		if then, ok := sub[r.branchKeyword(condition, v)]; ok && !r.fits(then, v) {
 			return false
 		}
 	}
@@ -103,8 +103,8 @@ func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 	return !slices.ContainsFunc(r.dependents(sub, object), func(part any) bool { return !r.fits(part, v) })
 }
 
-// fitting counts the alternatives that v fits. Except for null, it stops at one.
-func (r *repair) fitting(branches []any, v any) (n int) {
+// countFitting counts the alternatives that v fits. Except for null, it stops at one.
+func (r *repair) countFitting(branches []any, v any) (n int) {
 	for _, b := range branches {
 		if !r.fits(b, v) {
 			continue
@@ -117,6 +117,7 @@ func (r *repair) fitting(branches []any, v any) (n int) {
 	return n
 }
 
+// fitsObject reports whether an object has the required members, and members that fit.
 func (r *repair) fitsObject(sub, v map[string]any) bool {
 	for _, name := range tree.Strings(sub["required"]) {
 		if _, ok := v[name]; !ok {
@@ -126,7 +127,7 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 	if !r.doc.Spend(len(v)) {
 		return false
 	}
-	patterns := r.patternsOf(sub)
+	patterns := r.namePatterns(sub)
 	for name, member := range v {
 		for _, s := range r.rulesFor(sub, patterns, name) {
 			if !r.fits(s, member) {

@@ -16,15 +16,16 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	if describesNone || !r.doc.Spend(len(v)) {
 		return v
 	}
-	patterns := r.patternsOf(sub)
+	patterns := r.namePatterns(sub)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
 		rules := r.rulesFor(sub, patterns, name)
 		_, described := properties[name]
-		if member == nil && described && r.doc.Spend(len(required)) && !slices.Contains(required, name) && !r.fitsAll(rules, nil) {
+		if member == nil && described && r.doc.Spend(len(required)) &&
+			!slices.Contains(required, name) && !r.fitsAll(rules, nil) {
 			continue
 		}
-		if len(rules) == 0 && keyword == "unevaluatedProperties" && !r.describedBelow(sub, name) {
+		if len(rules) == 0 && keyword == "unevaluatedProperties" && !r.isDescribedBelow(sub, name) {
 			rules = []any{rest}
 		}
 		for _, s := range rules {
@@ -39,8 +40,8 @@ func (r *repair) fitsAll(rules []any, v any) bool {
 	return !slices.ContainsFunc(rules, func(s any) bool { return !r.fits(s, v) })
 }
 
-// patternsOf returns sub's patterns of names, none if there are too many.
-func (r *repair) patternsOf(sub map[string]any) []string {
+// namePatterns returns sub's patterns of names, none if there are too many.
+func (r *repair) namePatterns(sub map[string]any) []string {
 	patterns := tree.Object(sub["patternProperties"])
 	if !r.doc.Spend(len(patterns)) {
 		return nil
@@ -61,7 +62,8 @@ func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []
 		if matches {
 			out = append(out, tree.Object(sub["patternProperties"])[pattern])
 		}
-		if described = described || matches || !known; r.doc.Left == 0 {
+		described = described || matches || !known
+		if r.doc.Left == 0 {
 			break
 		}
 	}
@@ -78,7 +80,7 @@ func (r *repair) array(sub map[string]any, v []any) []any {
 	}
 	out := make([]any, len(v))
 	for i, item := range v {
-		rule := itemOf(sub, i)
+		rule := itemSchema(sub, i)
 		if rule == nil {
 			rule = sub["unevaluatedItems"]
 		}
@@ -91,8 +93,8 @@ func (r *repair) array(sub map[string]any, v []any) []any {
 	return out
 }
 
-// itemOf returns the subschema of the item at an index, or nil.
-func itemOf(sub map[string]any, i int) any {
+// itemSchema returns the subschema of the item at an index, or nil.
+func itemSchema(sub map[string]any, i int) any {
 	prefix, items := tree.List(sub["prefixItems"]), sub["items"]
 	if tuple, ok := items.([]any); ok { // up to 2019-09
 		prefix, items = tuple, sub["additionalItems"]
@@ -103,9 +105,9 @@ func itemOf(sub map[string]any, i int) any {
 	return items
 }
 
-// describedBelow reports whether a subschema that sub applies to the same object has a rule for the member with this
+// isDescribedBelow reports whether a subschema that sub applies to the same object has a rule for the member with this
 // name. It does not ask whether the object fits the subschema.
-func (r *repair) describedBelow(sub map[string]any, name string) bool {
+func (r *repair) isDescribedBelow(sub map[string]any, name string) bool {
 	parts := []any{r.target(sub)}
 	for place, part := range tree.Each(sub) {
 		if place.Kind == tree.InPlace {
@@ -118,6 +120,6 @@ func (r *repair) describedBelow(sub map[string]any, name string) bool {
 			return false
 		}
 		defer r.leave()
-		return len(r.rulesFor(part, r.patternsOf(part), name)) > 0 || r.describedBelow(part, name)
+		return len(r.rulesFor(part, r.namePatterns(part), name)) > 0 || r.isDescribedBelow(part, name)
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// enumerated returns text if it is one of values, and else the value that it spells.
-func (r *repair) enumerated(values []any, text string) any {
+// enumValue returns text if it is one of values, and else the value that it spells.
+func (r *repair) enumValue(values []any, text string) any {
 	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
 		return text
 	}
@@ -33,7 +33,7 @@ func (r *repair) enumerated(values []any, text string) any {
 func (r *repair) convert(types []string, v any) any {
 	switch v := v.(type) {
 	case string:
-		if w, ok := r.spelled(types, strings.TrimSpace(v)); ok {
+		if w, ok := r.parseAs(types, strings.TrimSpace(v)); ok {
 			return w
 		}
 	case json.Number:
@@ -57,8 +57,8 @@ func (r *repair) convert(types []string, v any) any {
 	return v
 }
 
-// spelled parses text as a value of one of types.
-func (r *repair) spelled(types []string, text string) (any, bool) {
+// parseAs parses text as a value of one of types.
+func (r *repair) parseAs(types []string, text string) (any, bool) {
 	if slices.Contains(types, "boolean") {
 		switch strings.ToLower(text) {
 		case "true":
@@ -84,9 +84,9 @@ func (r *repair) decode(text string) (any, bool) {
 	return v, err == nil
 }
 
-// typesOf returns the types that a subschema allows, by its type keyword or its enumerated values.
+// allowedTypes returns the types that a subschema allows, by its type keyword or its enumerated values.
 // None means all.
-func typesOf(sub map[string]any) []string {
+func allowedTypes(sub map[string]any) []string {
 	if types := tree.Types(sub); len(types) > 0 {
 		return types
 	}

@@ -1,5 +1,5 @@
 // Package toolschema translates between tools and models. It writes the input schema of a tool for
-// the model's provider, and converts the arguments that the model writes to those of the tool.
+// the model's provider, and converts the arguments that the model writes to the tool's arguments.
 //
 // Package adapter uses it for the tools of servers, and package sampling for the tools of a
 // server's sampling request.
@@ -25,7 +25,7 @@ type Schema struct {
 	// null properties or required was removed.
 	Parameters json.RawMessage
 
-	// Wrapper is the property that has all arguments in some profiles, "" if no profile needs it.
+	// Wrapper is the property that holds all arguments in some profiles, "" if no profile needs it.
 	Wrapper string
 
 	compiled *schema.Schema
@@ -58,7 +58,7 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 		Parameters: withProperties(raw, root),
 		Wrapper:    rewrite.WrapperName(root),
 		compiled:   compiled,
-		shape:      shapeOf(root),
+		shape:      newShape(root),
 		odd:        rewrite.Aliases(root),
 		others:     root["patternProperties"] != nil || root["additionalProperties"] != nil,
 	}, nil
@@ -81,7 +81,7 @@ func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
 // CheckWithin is like [Schema.Check] for arguments of at most most bytes.
 func (s *Schema) CheckWithin(most int, arguments []byte) (json.RawMessage, error) {
 	if len(arguments) > most {
-		return nil, errTooLong(len(arguments), most)
+		return nil, tooLongError(len(arguments), most)
 	}
 	if args, ok := s.compiled.Plainly(arguments); ok {
 		return bytes.Clone(args), nil
@@ -99,4 +99,4 @@ func (s *Schema) CheckWithin(most int, arguments []byte) (json.RawMessage, error
 	return jsonrpc.Marshal(v)
 }
 
-func errTooLong(n, most int) error { return fmt.Errorf("%d bytes: want at most %d", n, most) }
+func tooLongError(n, most int) error { return fmt.Errorf("%d bytes: want at most %d", n, most) }

@@ -16,7 +16,8 @@ type shape struct {
 	only       string // the parameter that a bare value is for, "" if there are several
 }
 
-func shapeOf(root map[string]any) shape {
+// newShape returns the shape of a schema's root.
+func newShape(root map[string]any) shape {
 	s := shape{properties: tree.Object(root["properties"]), required: tree.Strings(root["required"])}
 	switch {
 	case len(s.properties) == 1:
@@ -34,9 +35,9 @@ func (s shape) has(name string) bool {
 	return ok
 }
 
-// ordered returns the names of the parameters: required ones in the schema's order, then others by
+// sortedNames returns the names of the parameters: required ones in the schema's order, then others by
 // name.
-func (s shape) ordered() []string {
+func (s shape) sortedNames() []string {
 	names := slices.Clone(s.required)
 	for _, name := range tree.Keys(s.properties) {
 		if !slices.Contains(names, name) {
@@ -48,7 +49,7 @@ func (s shape) ordered() []string {
 
 // names returns the parameters for the text of an error.
 func (s shape) names() string {
-	names := s.ordered()
+	names := s.sortedNames()
 	if len(names) == 0 {
 		return "no properties"
 	}
@@ -61,7 +62,7 @@ func (s shape) names() string {
 // list describes the parameters, one on each line.
 func (s shape) list() string {
 	var b strings.Builder
-	for _, name := range s.ordered() {
+	for _, name := range s.sortedNames() {
 		property := tree.Object(s.properties[name])
 		fmt.Fprintf(&b, "\n- %s", excerpt.Limit(name, 100))
 		var facts []string

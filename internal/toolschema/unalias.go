@@ -37,12 +37,12 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return u.object(u.concerning(about, depth), v, depth)
+		return u.object(u.withApplied(about, depth), v, depth)
 	case []any:
-		all := u.concerning(about, depth)
+		all := u.withApplied(about, depth)
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = u.value(u.ofItem(all, i), item, depth-1)
+			out[i] = u.value(u.itemSchemas(all, i), item, depth-1)
 		}
 		return out
 	}
@@ -51,10 +51,10 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 
 // object replaces the aliases of an object's members. An alias stays if the object has the name, too.
 func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) map[string]any {
-	mentioned := u.mentioned(about)
+	mentioned := u.mentionedNames(about)
 	patterns := make([][]string, len(about))
 	for i, s := range about {
-		patterns[i] = u.patternsOf(s)
+		patterns[i] = u.namePatterns(s)
 	}
 	out := make(map[string]any, len(v))
 	for name, member := range v {
@@ -63,13 +63,13 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 				name = own
 			}
 		}
-		out[name] = u.value(u.ofMember(about, patterns, name), member, depth-1)
+		out[name] = u.value(u.memberSchemas(about, patterns, name), member, depth-1)
 	}
 	return out
 }
 
-// mentioned returns the names in subschemas, as long as the steps last.
-func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
+// mentionedNames returns the names in subschemas, as long as the steps last.
+func (u *unaliaser) mentionedNames(about []map[string]any) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range about {
 		if u.doc.Left == 0 {
@@ -84,9 +84,9 @@ func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 	return out
 }
 
-// concerning returns subschemas about a value, and the subschemas that they apply to it: targets of
+// withApplied returns subschemas about a value, and the subschemas that they apply to it: targets of
 // references, parts, alternatives and conditions.
-func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
+func (u *unaliaser) withApplied(about []any, depth int) []map[string]any {
 	var out []map[string]any
 	seen := map[uintptr]bool{}
 	var add func(s any, depth int)
@@ -96,7 +96,7 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 			return
 		}
 		seen[tree.Address(sub)] = true
-		if !u.read(sub) {
+		if !u.spendReading(sub) {
 			return
 		}
 		out = append(out, sub)
@@ -113,9 +113,9 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	return out
 }
 
-// ofMember returns the subschemas about a member of an object, as long as the steps last. patterns
+// memberSchemas returns the subschemas about a member of an object, as long as the steps last. patterns
 // are the patterns of names of each subschema in about.
-func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name string) []any {
+func (u *unaliaser) memberSchemas(about []map[string]any, patterns [][]string, name string) []any {
 	var out []any
 	for i, s := range about {
 		if !u.doc.Spend(1) {
@@ -129,14 +129,14 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 	return out
 }
 
-// ofItem returns the subschemas about an item of a list, as long as the steps last.
-func (u *unaliaser) ofItem(about []map[string]any, i int) []any {
+// itemSchemas returns the subschemas about an item of a list, as long as the steps last.
+func (u *unaliaser) itemSchemas(about []map[string]any, i int) []any {
 	var out []any
 	for _, s := range about {
 		if !u.doc.Spend(1) {
 			break
 		}
-		for _, item := range []any{itemOf(s, i), s["contains"], s["unevaluatedItems"]} {
+		for _, item := range []any{itemSchema(s, i), s["contains"], s["unevaluatedItems"]} {
 			if item != nil {
 				out = append(out, item)
 			}

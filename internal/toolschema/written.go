@@ -16,7 +16,7 @@ import (
 type Written struct {
 	Parameters json.RawMessage
 	Root       map[string]any // the same, decoded; nil for [profile.Plain]
-	Strict     bool           // within the subset of [profile.OpenAIStrict]
+	Strict     bool           // the schema is within the subset of [profile.OpenAIStrict]
 	Wrapped    bool           // all arguments are in the property Schema.Wrapper
 	TurnBack   bool           // [Schema.Arguments] may have to undo the rewriting in the model's arguments
 	Changes    []profile.Change

@@ -20,9 +20,9 @@ var Start = time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC)
 // the state.
 type Draft struct {
 	State   *ledger.State
-	Records []run.Record  // that were added
-	Begin   time.Time     // of the first record
-	Pace    time.Duration // from each record to the next
+	Records []run.Record  // records that were added
+	Begin   time.Time     // time of the first record
+	Pace    time.Duration // time from each record to the next
 }
 
 // New returns a draft with the beginning of a run. Its records are a second apart.
