@@ -10,7 +10,7 @@ import (
 type Failure struct {
 	Err   error
 	Count int           // failures in a row before this one; -1 makes the next one the first
-	Wait  time.Duration // before the next try; 0: by the policy for Count, negative: none
+	Wait  time.Duration // wait before the next try; 0: by the policy for Count, negative: none
 }
 
 // Loop calls try until it succeeds. After each failure it calls again. If again returns nil, Loop
@@ -45,8 +45,8 @@ func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) 
 
 // Interrupted is the error of a [Loop] whose wait was interrupted.
 type Interrupted struct {
-	Err  error // of the wait, for example the context's
-	Last error // of the last try, as again has left it
+	Err  error // error of the wait, for example of its context
+	Last error // error of the last try, as again has left it
 }
 
 func (e *Interrupted) Error() string {

@@ -80,7 +80,7 @@ func From(ctx context.Context) *Context {
 	return c
 }
 
-// Value is the parent's, except for the key of [From].
+// Value is the value of the parent, except for the key of [From].
 func (c *Context) Value(key any) any {
 	if key == (contextKey{}) {
 		return c
@@ -163,14 +163,15 @@ func (c *Context) Stop() {
 	c.cancel(nil)
 }
 
+// look ends the context if a limit is reached.
 func (c *Context) look() {
-	if limit := c.reached(); limit != nil {
+	if limit := c.expired(); limit != nil {
 		c.cancel(limit)
 	}
 }
 
-// reached is the limit that ends the context, nil if none is reached.
-func (c *Context) reached() *Expired {
+// expired returns the limit that ends the context, nil if none is reached.
+func (c *Context) expired() *Expired {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

@@ -21,8 +21,8 @@ func Must(t testing.TB, err error) {
 // Err returns the error of a call, without its value.
 func Err[T any](_ T, err error) error { return err }
 
-// NoError reports an error. Here and below, of or what names what was checked; it may be left out, or "", where the line
-// of the test tells.
+// NoError reports an error. Here and below, of or what names the checked thing; it may be left out,
+// or "", where the line of the test tells.
 func NoError(t testing.TB, err error, of ...any) {
 	t.Helper()
 	if err != nil {
@@ -78,7 +78,7 @@ func Contains(t testing.TB, what any, text, part string) {
 	}
 }
 
-// about returns the beginning of a report: the names of what was checked, "" for none.
+// about returns the beginning of a report: the names of the checked things, "" for none.
 func about(of []any) string {
 	text := strings.TrimSpace(fmt.Sprintln(of...))
 	if text == "" {

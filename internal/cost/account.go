@@ -2,7 +2,7 @@ package cost
 
 import "context"
 
-// Charge is what a completion takes, or may take.
+// Charge is the usage of a completion, or a bound of it.
 type Charge struct {
 	Model     string // the name of the model at its host
 	Tokens    Tokens
@@ -13,8 +13,8 @@ type Charge struct {
 // Account is charged for the completions that somebody else makes for it: a run of an
 // agent, for what servers sample during its calls. It is used concurrently.
 type Account interface {
-	// Reserve takes an upper bound for a completion before its model is called. An error refuses
-	// the completion. Otherwise settle is called once, with what the completion took.
+	// Reserve reserves an upper bound for a completion before its model is called. An error refuses
+	// the completion. Otherwise settle is called once, with the usage of the completion.
 	Reserve(most Charge) (settle func(Charge), err error)
 }
 

@@ -1,4 +1,4 @@
-// Package cost counts what the tokens of models cost, in whole numbers.
+// Package cost computes the cost of the tokens of models, in whole numbers.
 package cost
 
 import (
@@ -16,10 +16,10 @@ import (
 // Tokens counts the tokens of a completion.
 type Tokens struct {
 	Input      int64 // all tokens of the input
-	Cached     int64 // of Input: read from a cache
-	CacheWrite int64 // of Input: written to a cache
+	Cached     int64 // part of Input: read from a cache
+	CacheWrite int64 // part of Input: written to a cache
 	Output     int64 // all tokens of the output
-	Reasoning  int64 // of Output
+	Reasoning  int64 // part of Output
 }
 
 // Money is an amount in millionths of a currency's unit. Without a currency the price is unknown.
@@ -68,6 +68,7 @@ func Check(t *price.Table) error {
 	return nil
 }
 
+// checkPrice refuses a price that cannot be meant.
 func checkPrice(p *price.Price) error {
 	switch {
 	case p.Model == "":
@@ -87,15 +88,15 @@ func PriceOf(t *price.Table, model string) (price.Price, bool) {
 	if t == nil {
 		return price.Price{}, false
 	}
-	i := slices.IndexFunc(t.Models, func(p price.Price) bool { return fits(p.Model, model) })
+	i := slices.IndexFunc(t.Models, func(p price.Price) bool { return matches(p.Model, model) })
 	if i < 0 {
 		return price.Price{}, false
 	}
 	return t.Models[i], true
 }
 
-// fits reports whether a name fits a pattern, in which * stands for any text.
-func fits(pattern, name string) bool {
+// matches reports whether a name fits a pattern, in which * stands for any text.
+func matches(pattern, name string) bool {
 	first, rest, wild := strings.Cut(pattern, "*")
 	name, ok := strings.CutPrefix(name, first)
 	if !wild || !ok {
@@ -114,7 +115,7 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Of returns what the tokens of a model cost, rounded up, and whether the table has its price.
+// Of returns the cost of the tokens of a model, rounded up. It returns false if the table has no price.
 func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	p, ok := PriceOf(t, model)
 	if !ok {
@@ -123,8 +124,8 @@ func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	return At(p, n), true
 }
 
-// At returns what the tokens cost at a price, rounded up. A price of 0 for cached tokens, for those
-// that are written to a cache or for reasoning is that of other input or output.
+// At returns the cost of tokens at a price, rounded up. A price of 0 for cached tokens, for tokens
+// that are written to a cache or for reasoning is the price of other input or output.
 func At(p price.Price, n Tokens) Money {
 	var s sum
 	s.add(n.Cached, cmp.Or(p.Cached, p.Input))

@@ -40,8 +40,8 @@ type Options struct {
 	// runs.
 	Poll time.Duration
 
-	// RunBytes bounds the events of one run in memory, and TotalBytes those of all runs; the
-	// oldest are dropped. What readers have read but not yet returned takes up to TotalBytes
+	// RunBytes bounds the events of one run in memory, and TotalBytes the events of all runs; the
+	// oldest are dropped. Events that readers have read but not yet returned use up to TotalBytes
 	// more, or 16 KiB per reader if that is more. Default 256 KiB and 64 MiB.
 	RunBytes, TotalBytes int
 
@@ -57,6 +57,7 @@ type Options struct {
 // maxReplays bounds the number of concurrent replays.
 const maxReplays = 16
 
+// withDefaults returns a completed copy. Negative bounds become the largest ones.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
@@ -73,13 +74,13 @@ func (o *Options) withDefaults() Options {
 		out.Fail = fail
 	}
 	if out.Items == nil && out.Replay != nil {
-		out.Items = out.replayed
+		out.Items = out.replayItems
 	}
 	return out
 }
 
-// replayed yields the events of Replay as items.
-func (o *Options) replayed(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error] {
+// replayItems is Options.Items by means of Options.Replay.
+func (o *Options) replayItems(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error] {
 	replay := o.Replay
 	return func(yield func(Item, error) bool) {
 		for e, err := range replay(ctx, key, after) {
@@ -95,7 +96,7 @@ func (o *Options) replayed(ctx context.Context, key run.Key, after agent.Positio
 	}
 }
 
-// Feed has the latest events of runs. Its methods may be called concurrently. It owns no goroutine
+// Feed holds the latest events of runs. Its methods may be called concurrently. It owns no goroutine
 // and needs no Close.
 type Feed struct {
 	opts    Options
@@ -103,9 +104,9 @@ type Feed struct {
 
 	mu      sync.Mutex // guards the following fields and the streams
 	streams map[run.Key]*stream
-	recent  *list.List // of *stream with events, most recently published first
-	size    int        // of all events
-	held    int        // size of what readers have read and may not have returned yet
+	recent  *list.List // values are *stream with events, most recently published first
+	size    int        // size of all events
+	held    int        // size of the events that readers have read and may not have returned yet
 	readers int
 }
 
@@ -124,22 +125,22 @@ type Event struct {
 // Item is an event of a record in a form of the program's own.
 type Item struct {
 	At   agent.Position
-	Data []byte // for [Event.Data]; nil: readers do not get the item
+	Data []byte // see [Event.Data]; nil: readers do not get the item
 }
 
-// stream has the latest events of a run, without gaps.
+// stream holds the latest events of a run, without gaps.
 type stream struct {
-	key    run.Key
-	events []published
-	first  uint64         // number of events[0] since the stream began
-	floor  agent.Position // all events after it are in memory
-	last   agent.Position // of the last event
-	begun  bool           // floor and last are known
-	left   bool           // another process may have continued the run
-	visits int            // number of hints that the store may have more
-	leaves int            // number of times that this process stopped working on the run
-	size   int
-	place  *list.Element // in Feed.recent, nil without events
+	key     run.Key
+	events  []published
+	first   uint64         // number of events[0] since the stream began
+	floor   agent.Position // all events after it are in memory
+	last    agent.Position // position of the last event
+	known   bool           // floor and last are known
+	left    bool           // another process may have continued the run
+	visits  int            // number of hints that the store may have more
+	leaves  int            // number of times that this process stopped working on the run
+	size    int
+	element *list.Element // element of Feed.recent, nil without events
 
 	readers int
 	news    chan struct{} // closed at the next change, nil if no reader waits
@@ -192,7 +193,7 @@ func (f *Feed) Put(key run.Key, i Item) {
 // freshLocked reports whether an event is the first since this process began to work on the run. If
 // so, it restarts the stream.
 func (f *Feed) freshLocked(s *stream, at agent.Position) bool {
-	fresh := s.left || !s.begun
+	fresh := s.left || !s.known
 	if fresh {
 		f.restartLocked(s, at)
 	}
@@ -217,7 +218,7 @@ func (f *Feed) Leave(key run.Key) {
 	s := f.streams[key]
 	switch {
 	case s == nil:
-	case s.begun:
+	case s.known:
 		f.addLocked(s, published{refresh(key), s.last})
 		s.left = true
 		s.leaves++
@@ -262,10 +263,10 @@ func (f *Feed) restartLocked(s *stream, at agent.Position) {
 	f.dropLocked(s, len(s.events))
 	s.first++ // readers that wait for the next event look in the store
 	s.floor = at
-	if f.opts.Items == nil && !s.begun {
+	if f.opts.Items == nil && !s.known {
 		s.floor = agent.Position{}
 	}
-	s.last, s.begun, s.left = s.floor, true, false
+	s.last, s.known, s.left = s.floor, true, false
 }
 
 // addLocked adds an event and wakes the readers.
@@ -274,10 +275,10 @@ func (f *Feed) addLocked(s *stream, e published) {
 	s.events, s.last = append(s.events, e), e.at
 	s.size += e.size()
 	f.size += e.size()
-	if s.place == nil {
-		s.place = f.recent.PushFront(s)
+	if s.element == nil {
+		s.element = f.recent.PushFront(s)
 	} else {
-		f.recent.MoveToFront(s.place)
+		f.recent.MoveToFront(s.element)
 	}
 	for s.size > f.opts.RunBytes && len(s.events) > 0 {
 		f.dropLocked(s, 1)
@@ -319,9 +320,9 @@ func (f *Feed) dropLocked(s *stream, n int) {
 		return
 	}
 	s.events = nil
-	if s.place != nil {
-		f.recent.Remove(s.place)
-		s.place = nil
+	if s.element != nil {
+		f.recent.Remove(s.element)
+		s.element = nil
 	}
 	f.forgetLocked(s)
 }
@@ -333,14 +334,14 @@ func (f *Feed) forgetLocked(s *stream) {
 	}
 }
 
-// Usage says what a feed has in memory.
+// Usage is the memory and the readers of a feed.
 type Usage struct {
 	Readers int
 	Bytes   int // size of the events
-	Held    int // size of what readers have read and may not have returned yet
+	Held    int // size of the events that readers have read and may not have returned yet
 }
 
-// Usage returns what the feed has in memory.
+// Usage returns the current usage.
 func (f *Feed) Usage() Usage {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -437,7 +437,8 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 	})
 }
 
-// TestItems gives readers items of a program's own: from memory, and before them from the store. What has no data is no event.
+// TestItems gives readers items of a program's own: from memory, and before them from the store.
+// What has no data is no event.
 func TestItems(t *testing.T) {
 	item := func(seq uint64, text string) eventfeed.Item {
 		i := eventfeed.Item{At: agent.Position{Seq: seq}}

@@ -70,7 +70,7 @@ func (s *response) event(ctx context.Context, r *Reader) error {
 	return err
 }
 
-// write sends a text at once.
+// write sends a text immediately.
 func (s *response) write(format string, args ...any) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err

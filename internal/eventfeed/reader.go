@@ -14,19 +14,19 @@ type Reader struct {
 	stream *stream
 	closed bool
 
-	at     agent.Position // of the last event that has a record
-	next   uint64         // number of the next event in memory, if live
-	live   bool           // everything before next is read
-	caught bool           // the last look in the store found nothing after at
-	visits int            // stream.visits at that look
-	leaves int            // stream.leaves at that look
-	told   bool           // the reader was told that the run has ended
-	whole  bool           // the store was read up to the record seen
-	seen   uint64
-	ready  []Event   // read but not yet returned
-	held   int       // the part of Feed.held for ready
-	looked time.Time // last look in the store
-	still  int       // number of looks since the run last changed
+	position    agent.Position // position of the last event that has a record
+	next        uint64         // number of the next event in memory, if live
+	live        bool           // everything before next is read
+	caughtUp    bool           // the last look in the store found nothing after at
+	visits      int            // stream.visits at that look
+	leaves      int            // stream.leaves at that look
+	endReported bool           // the reader was told that the run has ended
+	whole       bool           // the store was read up to the record seen
+	seen        uint64
+	ready       []Event   // read but not yet returned
+	held        int       // the part of Feed.held for ready
+	lastLook    time.Time // last look in the store
+	idleLooks   int       // number of looks since the run last changed
 }
 
 // Read returns a reader of the events after a position, which the caller must close. The zero
@@ -39,9 +39,9 @@ func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Re
 		return nil, ErrReaders
 	}
 	f.readers++
-	r := &Reader{feed: f, stream: f.streamLocked(key), at: after, looked: time.Now()}
+	r := &Reader{feed: f, stream: f.streamLocked(key), position: after, lastLook: time.Now()}
 	r.stream.readers++
-	beyond := r.stream.begun && r.stream.last.Before(after) && f.opts.Items != nil
+	beyond := r.stream.known && r.stream.last.Before(after) && f.opts.Items != nil
 	f.mu.Unlock()
 	var err error
 	if beyond { // only the store knows whether there is such a position
@@ -72,7 +72,7 @@ func (r *Reader) Close() {
 }
 
 // Next waits for the next event. If the context ends first, it returns the error of the context;
-// another error is that of the store, and the reader may be asked again.
+// another error is from the store, and the reader may be asked again.
 func (r *Reader) Next(ctx context.Context) (Event, error) {
 	for len(r.ready) == 0 {
 		news := r.wait()
@@ -110,7 +110,7 @@ func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	return ready, nil
 }
 
-// dropLocked forgets what was read.
+// dropLocked forgets the events that are ready.
 func (r *Reader) dropLocked() {
 	r.feed.held -= r.held
 	r.held, r.ready = 0, nil
@@ -139,7 +139,7 @@ func (r *Reader) isLeft() bool {
 func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
-		timer := time.NewTimer(every<<min(r.still, 3) - time.Since(r.looked))
+		timer := time.NewTimer(every<<min(r.idleLooks, 3) - time.Since(r.lastLook))
 		defer timer.Stop()
 		poll = timer.C
 	}
@@ -147,7 +147,7 @@ func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-news:
-		r.still = 0
+		r.idleLooks = 0
 		return nil
 	case <-poll:
 		return r.poll(ctx)
@@ -160,7 +160,7 @@ func (r *Reader) poll(ctx context.Context) error {
 	here := r.live && !r.stream.left
 	r.feed.mu.Unlock()
 	if here {
-		r.looked = time.Now()
+		r.lastLook = time.Now()
 		return nil
 	}
 	return r.look(ctx)
@@ -174,12 +174,12 @@ func (f *Feed) roomLocked() int {
 	return min(f.opts.RunBytes, max(f.opts.TotalBytes-f.held, least))
 }
 
-// fill makes ready what is available and may be held, from memory or, for earlier events, from the
-// store. It waits for nothing new.
+// fill makes the available events ready, as many as may be held: from memory or, if they are older,
+// from the store. It does not wait for new ones.
 func (r *Reader) fill(ctx context.Context) error {
 	for {
-		floor, begun := r.take()
-		if len(r.ready) > 0 || r.live || r.caught && !begun {
+		floor, begun := r.readMemory()
+		if len(r.ready) > 0 || r.live || r.caughtUp && !begun {
 			return nil
 		}
 		if r.feed.opts.Items == nil {
@@ -198,38 +198,38 @@ func (r *Reader) fill(ctx context.Context) error {
 	}
 }
 
-// take takes events from memory. Memory has all events after floor if begun is true.
-func (r *Reader) take() (floor agent.Position, begun bool) {
+// readMemory makes events in memory ready. Memory has all events after floor if begun is true.
+func (r *Reader) readMemory() (floor agent.Position, begun bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	s := r.stream
 	if r.visits != s.visits {
-		r.visits, r.caught, r.still = s.visits, false, 0
+		r.visits, r.caughtUp, r.idleLooks = s.visits, false, 0
 	}
 	if r.live && r.next < s.first { // the reader is too slow, or another process worked on the run
-		r.live, r.caught = false, false
+		r.live, r.caughtUp = false, false
 		r.ready = append(r.ready, refresh(s.key))
-		return s.floor, s.begun
+		return s.floor, s.known
 	}
-	if !r.live && s.begun && !r.at.Before(s.floor) {
+	if !r.live && s.known && !r.position.Before(s.floor) {
 		r.live, r.next = true, s.first
 	}
 	if r.live {
-		r.passLocked()
+		r.readMemoryLocked()
 	}
-	return s.floor, s.begun
+	return s.floor, s.known
 }
 
-// passLocked makes the next events in memory ready, as many as may be held.
-func (r *Reader) passLocked() {
+// readMemoryLocked is readMemory for a reader that is live: as many events as may be held.
+func (r *Reader) readMemoryLocked() {
 	s, room, size := r.stream, r.feed.roomLocked(), 0
 	for _, e := range s.events[r.next-s.first:] {
 		if size >= room {
 			break
 		}
 		r.next++
-		if e.isAfter(r.at) { // otherwise the store has already returned it
-			r.got(e.Event, e.at)
+		if e.isAfter(r.position) { // otherwise the store has already returned it
+			r.addReady(e.Event, e.at)
 			size += e.size()
 		}
 	}
@@ -242,20 +242,20 @@ func (e *published) isAfter(at agent.Position) bool {
 	return at.Before(e.at) || e.ID == "" && e.at == at
 }
 
-// got makes an event ready.
-func (r *Reader) got(e Event, at agent.Position) {
+// addReady adds an event to the ready ones.
+func (r *Reader) addReady(e Event, at agent.Position) {
 	r.ready = append(r.ready, e)
 	if e.ID != "" {
-		r.at, r.told = at, false
+		r.position, r.endReported = at, false
 	}
 }
 
 // skip passes over events that are lost: they are not in memory, and there is no store. If there were
 // any, the reader is told to refresh.
 func (r *Reader) skip(floor agent.Position, begun bool) {
-	r.caught = !begun
+	r.caughtUp = !begun
 	if begun {
-		r.at = floor
+		r.position = floor
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
 }
@@ -263,18 +263,18 @@ func (r *Reader) skip(floor agent.Position, begun bool) {
 // lookUpTo reads the events of the store up to a position, as many as may be held: memory has those
 // after it.
 func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
-	r.looked, r.caught = time.Now(), false
+	r.lastLook, r.caughtUp = time.Now(), false
 	whole, err := r.replay(ctx, &floor)
 	if whole && err == nil {
-		r.caught, r.at = true, floor
+		r.caughtUp, r.position = true, floor
 	}
 	return err
 }
 
 // look reads the events of the store to the end, as many as may be held. If the run has ended and the
-// reader has all of it, the reader is told once.
+// reader has all events, the reader is told once.
 func (r *Reader) look(ctx context.Context) error {
-	r.looked, r.caught = time.Now(), false
+	r.lastLook, r.caughtUp = time.Now(), false
 	var head run.Head
 	if r.feed.opts.Head != nil {
 		var err error
@@ -282,19 +282,19 @@ func (r *Reader) look(ctx context.Context) error {
 			return err
 		}
 	}
-	r.still++
+	r.idleLooks++
 	moved := r.feed.opts.Head == nil || !r.whole || r.seen != head.Seq
 	if moved {
-		r.still = 0
+		r.idleLooks = 0
 	}
-	if moved && (head.Seq == 0 || r.at != agent.Position{Seq: head.Seq}) {
+	if moved && (head.Seq == 0 || r.position != agent.Position{Seq: head.Seq}) {
 		if whole, err := r.replay(ctx, nil); err != nil || !whole {
 			return err
 		}
 	}
-	r.caught, r.whole, r.seen = true, true, head.Seq // there may be more by now
-	if moved && head.Status.Ended() && !r.told {
-		r.told = true
+	r.caughtUp, r.whole, r.seen = true, true, head.Seq // there may be more by now
+	if moved && head.Status.Ended() && !r.endReported {
+		r.endReported = true
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
 	return nil
@@ -323,7 +323,7 @@ func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool,
 		r.held += size
 		r.feed.held += size
 	}()
-	for i, err := range r.feed.opts.Items(ctx, r.stream.key, r.at) {
+	for i, err := range r.feed.opts.Items(ctx, r.stream.key, r.position) {
 		if err != nil {
 			return false, err
 		}
@@ -332,11 +332,11 @@ func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool,
 		}
 		r.live = false
 		if i.Data == nil {
-			r.at = i.At
+			r.position = i.At
 			continue
 		}
 		p := published{Event{i.At.String(), i.Data}, i.At}
-		r.got(p.Event, p.at)
+		r.addReady(p.Event, p.at)
 		size += p.size()
 		if size >= room {
 			return false, nil

@@ -10,11 +10,12 @@ import (
 	"sync"
 )
 
-// Claude imitates Anthropic's Messages API, as strict as the host: it refuses each request that the published API refuses,
-// signs thoughts and checks the signatures, and counts the tokens that a prompt cache would read and write. Its blocks are
-// "text", "thinking", "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
+// Claude imitates Anthropic's Messages API, as strict as the host: it refuses each request that the
+// published API refuses, signs thoughts and checks the signatures, and counts the tokens that a
+// prompt cache would read and write. Its blocks are "text", "thinking", "redacted_thinking" and
+// "tool_use". Its Reply makes the reply to a valid request.
 type Claude struct {
-	Key   string // of the account; it signs thoughts
+	Key   string // key of the account; it signs thoughts
 	Reply func(*ClaudeRequest) []Block
 	Stop  string // the stop_reason, instead of what the blocks say
 
@@ -48,6 +49,7 @@ func failClaude(w http.ResponseWriter, status int, kind, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": message}})
 }
 
+// answer answers a request, or refuses it.
 func (h *Claude) answer(w http.ResponseWriter, body []byte) {
 	request, err := checkClaude(body, h.sign)
 	if err == nil {
@@ -68,7 +70,7 @@ func (h *Claude) sign(text string) string {
 	return base64.StdEncoding.EncodeToString(mac(h.Key, text))
 }
 
-// Usage has the tokens of a request, four bytes each.
+// Usage counts the tokens of a request, four bytes each.
 type Usage struct{ Input, Read, Written int }
 
 const leastCached = 1_024 // tokens of a prefix

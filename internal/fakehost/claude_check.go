@@ -19,7 +19,7 @@ type ClaudeRequest struct {
 	Output    map[string]json.RawMessage `json:"output_config"`
 	Usage     Usage                      `json:"-"`
 
-	blocks []cacheBlock // in the order of the cache
+	blocks []cacheBlock // blocks in the order of the cache
 	rule   claudeRule
 }
 
@@ -69,14 +69,14 @@ type cacheBlock struct {
 	marked bool
 }
 
-// claudeRule says what a model takes, by Anthropic's reference.
+// claudeRule lists the parameters that a model accepts, by Anthropic's reference.
 type claudeRule struct {
 	reply    int    // most tokens of a reply
 	thinking string // types of thinking
-	sampling bool   // takes a temperature
+	sampling bool   // accepts a temperature
 	efforts  string // levels of effort; empty for none
-	format   bool   // takes a schema for its text
-	refers   bool   // takes results that refer to tools
+	format   bool   // accepts a schema for its text
+	refers   bool   // accepts results that refer to tools
 }
 
 var claudeRules = map[string]claudeRule{
@@ -133,6 +133,7 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 	return r, nil
 }
 
+// checkThinking checks the thinking and the parameters that depend on it.
 func (r *ClaudeRequest) checkThinking() error {
 	if r.Thinking == nil {
 		return nil
@@ -257,10 +258,12 @@ func (r *ClaudeRequest) checkEnd() error {
 	return nil
 }
 
+// checkBlock checks that a block may be in a message of the role, and that its thoughts are ours.
 func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) string) error {
 	fromModel := c.Type == "thinking" || c.Type == "redacted_thinking" || c.Type == "tool_use"
+	fromUser := c.Type == "tool_result" || c.Type == "image" || c.Type == "document"
 	switch {
-	case fromModel && role != "assistant", c.Type == "tool_result" && role != "user", (c.Type == "image" || c.Type == "document") && role != "user":
+	case fromModel && role != "assistant", fromUser && role != "user":
 		return Refuse("%s blocks are not allowed in %s messages", c.Type, role)
 	case c.Type == "thinking" && c.Signature != sign(c.Thinking):
 		return Refuse("Invalid `signature` in `thinking` block")
@@ -303,7 +306,7 @@ func (r *ClaudeRequest) checkCache() error {
 	}
 	for _, m := range r.Messages {
 		for _, c := range m.Content {
-			add([]any{m.Role, c.Raw, r.referred(&c)}, c.Raw)
+			add([]any{m.Role, c.Raw, r.referredTools(&c)}, c.Raw)
 		}
 	}
 	marks := 0
@@ -318,8 +321,8 @@ func (r *ClaudeRequest) checkCache() error {
 	return nil
 }
 
-// referred returns the definitions of the tools that a result refers to: the model reads them there.
-func (r *ClaudeRequest) referred(c *Content) (tools []map[string]json.RawMessage) {
+// referredTools returns the definitions of the tools that a result refers to: the model reads them there.
+func (r *ClaudeRequest) referredTools(c *Content) (tools []map[string]json.RawMessage) {
 	for _, inner := range c.Content {
 		for _, t := range r.Tools {
 			if inner.Type == "tool_reference" && t.Name == inner.ToolName {

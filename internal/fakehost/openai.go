@@ -20,18 +20,18 @@ type Block struct {
 	Arguments  string // JSON
 }
 
-// OpenAI imitates OpenAI's APIs, Responses and Chat Completions, as strict as the host: it refuses each request that the
-// published API refuses for its model. It encrypts thoughts, and refuses those of another key, and calls that come back
-// without the thought that led to them. Its blocks are "text", "reasoning" and "call". Its Reply makes the reply to a
-// valid request.
+// OpenAI imitates OpenAI's APIs, Responses and Chat Completions, as strict as the host: it refuses
+// each request that the published API refuses for its model. It encrypts thoughts, and refuses
+// thoughts of another key and calls that come back without the thought that led to them. Its blocks
+// are "text", "reasoning" and "call". Its Reply makes the reply to a valid request.
 type OpenAI struct {
-	Key   string // of the account; it encrypts thoughts
+	Key   string // key of the account; it encrypts thoughts
 	Reply func(*OpenAIRequest) []Block
 
 	Log[*OpenAIRequest]
 
 	mu       sync.Mutex
-	thoughts map[string]string // by the ids of the calls that they led to
+	thoughts map[string]string // thoughts by the ids of the calls that they led to
 }
 
 // OpenAIRequest is a valid request.
@@ -39,7 +39,7 @@ type OpenAIRequest struct {
 	Path  string // "/v1/responses" or "/v1/chat/completions"
 	Model string
 	Body  []byte
-	Input []json.RawMessage // of Responses
+	Input []json.RawMessage // input of Responses
 }
 
 // ServeHTTP answers both endpoints.
@@ -203,13 +203,13 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// openaiRule says what a model takes, by OpenAI's reference.
+// openaiRule lists the parameters that a model accepts, by OpenAI's reference.
 type openaiRule struct {
-	efforts     string // that it takes; "" for a model that does not reason
-	chatTools   string // with tools at Chat Completions: "any" effort, "none" alone, or "never"
+	efforts     string // efforts that it accepts; "" for a model that does not reason
+	chatTools   string // efforts with tools at Chat Completions: "any", "none" alone, or "never"
 	temperature string // "always", or "none" with that effort alone, or "never"
 	unasked     bool   // it does not reason if no effort is given
-	adds        bool   // takes tools in a conversation
+	adds        bool   // accepts tools in a conversation
 }
 
 var openaiRules = map[string]openaiRule{
@@ -236,5 +236,5 @@ func OpenAIModels() (names []string) {
 	return names
 }
 
-// OpenAIEfforts lists the efforts that a model takes.
+// OpenAIEfforts lists the efforts that a model accepts.
 func OpenAIEfforts(model string) []string { return strings.Fields(openaiRules[model].efforts) }

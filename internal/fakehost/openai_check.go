@@ -16,7 +16,9 @@ func text(raw json.RawMessage) (s string) {
 
 // sampling checks the temperature.
 func (r openaiRule) sampling(o object, effort string) error {
-	if o["temperature"] == nil && o["top_p"] == nil || r.temperature == "always" || r.temperature == "none" && (effort == "none" || effort == "" && r.unasked) {
+	set := o["temperature"] != nil || o["top_p"] != nil
+	reasons := effort != "none" && !(effort == "" && r.unasked)
+	if !set || r.temperature == "always" || r.temperature == "none" && !reasons {
 		return nil
 	}
 	return Refuse("Unsupported parameter: 'temperature' is not supported with this model.")
@@ -33,7 +35,7 @@ func (r openaiRule) effort(effort string) error {
 type openaiCheck struct {
 	members object
 	stream  bool
-	rule    openaiRule // of its model
+	rule    openaiRule // rule of the model
 	effort  string
 	tools   []string // names
 }

@@ -24,14 +24,14 @@ var anthropic []byte
 
 // Responses, Chat and Messages check a request.
 var (
-	Responses = published(openai, "Responses")
-	Chat      = published(openai, "Chat")
-	Messages  = published(anthropic, "Messages")
+	Responses = newSchemaCheck(openai, "Responses")
+	Chat      = newSchemaCheck(openai, "Chat")
+	Messages  = newSchemaCheck(anthropic, "Messages")
 )
 
-// published returns a check by a definition of a document. It panics if the schema cannot be used, as the tests would prove
-// less than they claim.
-func published(document []byte, definition string) func(body []byte) error {
+// newSchemaCheck returns a check by a definition of a document. It panics if the schema cannot be
+// used, as the tests would prove less than they claim.
+func newSchemaCheck(document []byte, definition string) func(body []byte) error {
 	read := sync.OnceValue(func() *schema.Schema {
 		all := map[string]json.RawMessage{}
 		err := json.Unmarshal(document, &all)

@@ -2,7 +2,7 @@ package inquiry
 
 import "github.com/mcpchain/mcpchain/mcpclient/mcp"
 
-// SamplingCapabilityOf returns what a handler accepts beyond plain messages.
+// SamplingCapabilityOf returns the capabilities of a handler beyond plain messages.
 func SamplingCapabilityOf(h mcp.SamplingHandler) mcp.SamplingCapability {
 	if h, ok := h.(interface{ SamplingCapability() mcp.SamplingCapability }); ok {
 		return h.SamplingCapability()

@@ -10,7 +10,7 @@ import (
 
 // CheckMessages reports the first breach of the ordering rules for tool uses and tool results: a
 // user message with a tool result holds nothing else, and every assistant message with tool uses is
-// followed at once by the results of exactly those.
+// followed immediately by the results of exactly these calls.
 func CheckMessages(messages []mcp.SamplingMessage) error {
 	var open map[string]bool
 	for i, m := range messages {

@@ -12,7 +12,7 @@ import (
 // answer is told that no person was asked.
 type ReviewLaterError struct {
 	Model  string                   // chosen by the handler, "" if unknown
-	Params *mcp.CreateMessageParams // as sent to the model
+	Params *mcp.CreateMessageParams // params as sent to the model
 }
 
 func (e *ReviewLaterError) Error() string { return "the sampling request waits for a review" }

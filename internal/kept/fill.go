@@ -148,7 +148,7 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 // describeValue describes a value of JSON, an object by its members.
 func describeValue(value []byte) string {
 	if value[0] == '{' {
-		return shapeOf(value)
+		return describeShape(value)
 	}
 	return valueShape(jsontext.NewDecoder(bytes.NewReader(value), lenient...))
 }

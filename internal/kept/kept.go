@@ -48,20 +48,20 @@ func Describe(data []byte) (kind, shape string) {
 	if len(first) == 0 || first[0] != '{' && first[0] != '[' || !jsontext.Value(data).IsValid(lenient...) {
 		return Text, strconv.Itoa(bytes.Count(data, []byte{'\n'})+1) + " lines"
 	}
-	return JSON, shapeOf(data)
+	return JSON, describeShape(data)
 }
 
 const (
 	maxShape     = 300 // bytes
 	roomForCount = 30  // bytes of maxShape for the number of all members
-	maxMembers   = 12  // of an object that are named
+	maxMembers   = 12  // members of an object that are named
 	maxName      = 40  // bytes of a name that are shown
 )
 
-// shapeOf describes the top level of valid JSON, as in {"items":[900 objects],"next":string}. Of an
-// object with more or longer members than it shows, it gives their number. It returns "" for what
-// cannot be read.
-func shapeOf(data []byte) string {
+// describeShape describes the top level of valid JSON, as in {"items":[900 objects],"next":string}. Of an
+// object with more or longer members than it shows, it gives their number. It returns "" for data
+// that cannot be read.
+func describeShape(data []byte) string {
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	if d.PeekKind() == '[' {
 		return valueShape(d)
@@ -97,19 +97,20 @@ func shapeOf(data []byte) string {
 func valueShape(d *jsontext.Decoder) string {
 	switch d.PeekKind() {
 	case '"':
-		return skipped(d, "string")
+		return skipValue(d, "string")
 	case '0':
-		return skipped(d, "number")
+		return skipValue(d, "number")
 	case 't', 'f':
-		return skipped(d, "boolean")
+		return skipValue(d, "boolean")
 	case '{':
-		return skipped(d, "object")
+		return skipValue(d, "object")
 	case '[':
 		return listShape(d)
 	}
-	return skipped(d, "null")
+	return skipValue(d, "null")
 }
 
+// listShape describes an array by its length and the kind of its elements.
 func listShape(d *jsontext.Decoder) string {
 	_, _ = d.ReadToken() // its begin
 	kind := "values"
@@ -129,8 +130,8 @@ func listShape(d *jsontext.Decoder) string {
 	return fmt.Sprintf("[%d %s]", n, kind)
 }
 
-// skipped skips the next value. It returns kind, or "" if the value cannot be read.
-func skipped(d *jsontext.Decoder, kind string) string {
+// skipValue skips the next value. It returns kind, or "" if the value cannot be read.
+func skipValue(d *jsontext.Decoder, kind string) string {
 	if d.SkipValue() != nil {
 		return ""
 	}

@@ -35,7 +35,7 @@ const (
 	noticeSize     = 160 // bytes of the note above a piece
 )
 
-// Read returns what the query selects, with a note, in at most most bytes. Errors are written
+// Read returns the selected part of data with a note, in at most most bytes. Errors are written
 // for the model.
 func Read(data []byte, q Query, most int) (string, error) {
 	limit := q.Limit

@@ -17,7 +17,7 @@ import (
 
 // Flags are the settings of a model, from the command line and the environment.
 type Flags struct {
-	Model  Model        // without a name: the demo model
+	Model  Model        // the demo model if it has no name
 	Prices *price.Table // nil: unknown
 	Hint   string       // why the settings name no model
 	File   *File        // nil: not read
@@ -62,7 +62,7 @@ func (f *Flags) readPrices(path string) error {
 	return cost.Check(f.Prices)
 }
 
-// Complete finds the model after the flags are parsed. Without a name it takes the default of the file. It returns an
+// Complete finds the model after the flags are parsed. Without a name it is the default of the file. It returns an
 // error for a mistake on the command line or in the file; an incomplete environment means the demo model.
 func (f *Flags) Complete() error {
 	given := map[string]bool{}
@@ -108,8 +108,8 @@ func (f *Flags) Complete() error {
 	return nil
 }
 
-// find looks up the model in the file and reports whether it is there. Settings of the command line override those of
-// the file.
+// find looks up the model in the file. It returns false if it is not there. Settings of the command
+// line override settings of the file.
 func (f *Flags) find(given map[string]bool) (bool, error) {
 	path := f.path
 	if path == "" {
@@ -140,7 +140,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 			hosttext.Line(asked.Name, 80), hosttext.Line(path, 400))
 	}
 	f.Model = found
-	for name, take := range map[string]func(){
+	for name, override := range map[string]func(){
 		"model-api":  func() { f.Model.API = asked.API },
 		"host":       func() { f.Model.Host = asked.Host },
 		"effort":     func() { f.Model.Effort = asked.Effort },
@@ -149,18 +149,18 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 		"extra":      func() { f.Model.Extra = asked.Extra },
 	} {
 		if given[name] {
-			take()
+			override()
 		}
 	}
 	if found.Price != nil && f.Prices == nil {
-		f.Prices = pricesOf(file)
+		f.Prices = filePrices(file)
 	}
 	return true, nil
 }
 
-// pricesOf returns the prices in a file of models. Their date is that of the file.
-func pricesOf(file *File) *price.Table {
-	prices := &price.Table{Date: modified(file.path)}
+// filePrices returns the prices in a file of models. Their date is the date of the file.
+func filePrices(file *File) *price.Table {
+	prices := &price.Table{Date: modTime(file.path)}
 	for _, name := range file.Names() {
 		if m := file.Models[name]; m.Price != nil {
 			price := *m.Price
@@ -171,8 +171,8 @@ func pricesOf(file *File) *price.Table {
 	return prices
 }
 
-// modified returns the date of a file, "" if it cannot be read.
-func modified(path string) string {
+// modTime returns the date of a file, "" if it cannot be read.
+func modTime(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
 		return ""

@@ -28,7 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model has the name of a model, its endpoint and its settings. All but the name may be empty.
+// Model names a model, its endpoint and its settings. All but the name may be empty.
 type Model struct {
 	Name    string `json:"model"`
 	BaseURL string `json:"baseUrl"`
@@ -37,12 +37,12 @@ type Model struct {
 	API       string                     `json:"api"`       // chat, responses or messages; empty: by host and model
 	Host      string                     `json:"host"`      // kind of host, such as vllm; empty: by the URL
 	Effort    string                     `json:"effort"`    // reasoning effort
-	MaxTokens int                        `json:"maxTokens"` // of a reply; 0: the model's own
+	MaxTokens int                        `json:"maxTokens"` // tokens of a reply; 0: the model's own limit
 	Window    int64                      `json:"window"`    // context window in tokens; 0: unknown
 	Extra     map[string]json.RawMessage `json:"extra"`     // fields that are added to each request
 	Price     *price.Price               `json:"price"`     // nil: unknown
 
-	Retries int `json:"-"` // after temporary failures; 0: as the model has them
+	Retries int `json:"-"` // retries after temporary failures; 0: the default of the model
 }
 
 // Messages is the name of Anthropic's API.
@@ -54,7 +54,7 @@ const OpenAI = "https://api.openai.com/v1"
 // efforts are the efforts of reasoning that the hosts know, the least first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// complete returns an error for the first invalid setting. Otherwise it takes the slash off the end of the URL.
+// complete returns an error for the first invalid setting. Otherwise it cuts the slash from the end of the URL.
 func (m *Model) complete() error {
 	switch {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):

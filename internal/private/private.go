@@ -31,7 +31,7 @@ func CheckDir(path string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory", path)
 	}
-	if reason := exposed(info, 0o022); reason != "" {
+	if reason := exposure(info, 0o022); reason != "" {
 		return fmt.Errorf("%s %s: want a directory of your own with the mode 0700", path, reason)
 	}
 	return nil
@@ -60,7 +60,7 @@ func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	if reason := exposed(info, denied); reason != "" {
+	if reason := exposure(info, denied); reason != "" {
 		return nil, fmt.Errorf("%s %s: want a file of your own with the mode 0600; remove it unless you trust its content", path, reason)
 	}
 	content, err := io.ReadAll(io.LimitReader(file, limit+1))
@@ -90,7 +90,8 @@ func WriteFile(path string, content []byte) (err error) {
 		}
 	}()
 	_, err = file.Write(content)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
 		return err
 	}
 	return replace(file.Name(), path)

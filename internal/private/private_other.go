@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// exposed returns "": the system has no Unix permissions.
-func exposed(fs.FileInfo, fs.FileMode) string { return "" }
+// exposure returns "": the system has no Unix permissions.
+func exposure(fs.FileInfo, fs.FileMode) string { return "" }
 
 func replace(from, to string) error { return os.Rename(from, to) }
 

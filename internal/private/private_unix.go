@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// exposed returns the reason if other users could have changed a file: its
-// owner, or a permission of denied. Otherwise it is empty.
-func exposed(info fs.FileInfo, denied fs.FileMode) string {
+// exposure returns why other users could have changed a file: its owner, or a permission of denied.
+// It returns "" if they could not.
+func exposure(info fs.FileInfo, denied fs.FileMode) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
 		return fmt.Sprintf("belongs to the user %d", stat.Uid)
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// exposed returns "": on Windows a file inherits its permissions from its directory.
-func exposed(fs.FileInfo, fs.FileMode) string { return "" }
+// exposure returns "": on Windows a file inherits its permissions from its directory.
+func exposure(fs.FileInfo, fs.FileMode) string { return "" }
 
 // replace waits for readers of the old file: it cannot be replaced while it is open.
 func replace(from, to string) error {

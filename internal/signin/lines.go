@@ -23,7 +23,7 @@ const maxShown = 300
 type Lines struct {
 	In   *bufio.Reader
 	Out  io.Writer
-	Open func(ctx context.Context, url string) error // in a browser
+	Open func(ctx context.Context, url string) error // opens a URL in a browser
 
 	// Secret reads a line without showing it. Nil: there is no terminal.
 	Secret func() (string, error)
@@ -55,7 +55,7 @@ func (l *Lines) ask(question string) (string, error) {
 }
 
 // Input asks for a value that a file leaves open, see [config.Loader]. An empty answer is the
-// default. The texts are the file's, and files come from strangers.
+// default. The texts come from the file, and files come from strangers.
 func (l *Lines) Input(_ context.Context, in *config.Input) (string, error) {
 	for i, c := range in.Choices {
 		_, _ = fmt.Fprintf(l.Out, "  %d) %s\n", i+1, hosttext.Line(c, maxShown))
@@ -86,7 +86,7 @@ func Question(in *config.Input) string {
 	return question + ":"
 }
 
-// Value is what an answer means: a choice may be named by its number, and an empty
+// Value returns the meaning of an answer: a choice may be named by its number, and an empty
 // answer is the default.
 func Value(in *config.Input, answer string) string {
 	if answer == "" {

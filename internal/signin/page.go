@@ -26,7 +26,7 @@ func Asking(ctx context.Context) context.Context { return context.WithValue(ctx,
 // comes to a port of this machine, or the person pastes it. Without [Asking] it refuses.
 type Page struct {
 	Advice string // what the person can do at another time
-	Port   int    // of this machine; 0 for any
+	Port   int    // port of this machine; 0 for any
 
 	// Visit shows the page, and lets the person open it. It returns when the person has
 	// pasted the address of the last page, or with an error if the person does not want to
@@ -36,9 +36,9 @@ type Page struct {
 
 // Visit is a page to sign in at.
 type Visit struct {
-	URL     string         // to open
-	Link    *hosttext.Link // to show
-	Mistake error          // in what was pasted before
+	URL     string         // URL to open
+	Link    *hosttext.Link // link to show
+	Mistake error          // mistake in the previous answer, nil for none
 }
 
 // Listen implements [oauth.Receiver].
@@ -96,7 +96,7 @@ func (r *reception) begin() bool {
 	return !r.over
 }
 
-// open has the person visit a page, until the answer has come.
+// open asks the person to visit a page, until the answer has come.
 func (r *reception) open(ctx context.Context, address string) error {
 	if !r.begin() {
 		return ctx.Err()
@@ -120,7 +120,7 @@ func (r *reception) open(ctx context.Context, address string) error {
 
 var errPasted = errors.New("that is not the address of the last page: copy it whole, also if the page did not load")
 
-// deliver brings an answer that was pasted to the port, which checks it.
+// deliver sends a pasted answer to the port, which checks it.
 func (r *reception) deliver(ctx context.Context, pasted string) error {
 	pasted = strings.TrimSpace(pasted)
 	if !strings.HasPrefix(pasted, r.RedirectURI()+"?") {

@@ -30,7 +30,7 @@ type Options struct {
 	Client   string // the program's name, which authorization servers show
 	Store    oauth.Store
 	Receiver oauth.Receiver
-	Profile  string // of the person, if the store is for several; see [oauth.Options]
+	Profile  string // profile of the person, if the store is for several; see [oauth.Options]
 }
 
 // Authorize gives a server of a file an HTTP client that signs in as the file says. The caller

@@ -118,7 +118,7 @@ func (l *lines) join(chunk []byte, ignored bool) (line []byte, owned bool) {
 		line = bytes.Join(append(l.gathered, chunk), nil)
 	}
 	for _, b := range l.gathered[:min(len(l.gathered), maxReused)] {
-		reuse(b)
+		putBuffer(b)
 	}
 	l.gathered, l.length = nil, 0
 	return line, true
@@ -137,7 +137,7 @@ func (l *lines) more() error {
 	}
 	switch {
 	case l.pos == l.lim:
-		l.renew(minBuffer)
+		l.setBuffer(minBuffer)
 	case l.lim < len(l.buf):
 	case l.pos > 0:
 		l.move()
@@ -145,18 +145,18 @@ func (l *lines) more() error {
 		l.gathered = append(l.gathered, l.buf)
 		l.length += len(l.buf)
 		l.buf = nil
-		l.renew(maxBuffer)
+		l.setBuffer(maxBuffer)
 	}
 	return l.read()
 }
 
-// renew takes an empty buffer of size bytes: minBuffer or maxBuffer.
-func (l *lines) renew(size int) {
+// setBuffer starts an empty buffer of size bytes: minBuffer or maxBuffer.
+func (l *lines) setBuffer(size int) {
 	l.pos, l.lim, l.lf, l.cr = 0, 0, found{}, found{}
 	if len(l.buf) == size {
 		return
 	}
-	reuse(l.buf)
+	putBuffer(l.buf)
 	if size == minBuffer {
 		l.buf = buffers.Get().(*[minBuffer]byte)[:]
 	} else {
@@ -192,7 +192,7 @@ func (l *lines) read() error {
 // skipByteOrderMark reads only as far as it needs to decide.
 func (l *lines) skipByteOrderMark() {
 	l.started = true
-	l.renew(minBuffer)
+	l.setBuffer(minBuffer)
 	for l.lim < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, l.buf[:l.lim]) {
 		if l.read() != nil {
 			return
@@ -206,12 +206,12 @@ func (l *lines) skipByteOrderMark() {
 // release returns the buffer to its pool. What was gathered of a line is left to the garbage
 // collector.
 func (l *lines) release() {
-	reuse(l.buf)
+	putBuffer(l.buf)
 	*l = lines{started: true, err: errReleased}
 }
 
-// reuse returns a buffer to its pool. Other slices are ignored.
-func reuse(b []byte) {
+// putBuffer returns a buffer to its pool. Other slices are ignored.
+func putBuffer(b []byte) {
 	switch len(b) {
 	case minBuffer:
 		buffers.Put((*[minBuffer]byte)(b))

@@ -11,7 +11,7 @@ var errLongLine = errors.New("line over the bound")
 // Reader reads the events of one stream. It is not for concurrent use.
 type Reader struct {
 	lines    lines
-	skipping bool   // until the blank line after an event too large
+	skipping bool   // the rest of an event that is too large is skipped
 	rest     []byte // see [Reader.Rest]
 }
 
@@ -37,7 +37,7 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 //   - the error of the stream.
 //
 // With an error the event has no data. It has the fields that came before the cut and are useful
-// without data: the retry time, which by the standard takes effect at once, and for an event too
+// without data: the retry time, which by the standard takes effect immediately, and for an event too
 // large its id and type, if they came before its data.
 func (r *Reader) Next() (Event, error) {
 	var ev Event
@@ -48,7 +48,7 @@ func (r *Reader) Next() (Event, error) {
 		case err == errLongLine:
 			return r.skipEvent(ev)
 		case err != nil:
-			return r.ended(ev, begun, line, owned)
+			return r.finish(ev, begun, line, owned)
 		case r.skipping:
 			r.skipping = len(line) > 0
 			continue
@@ -80,9 +80,9 @@ func (r *Reader) Release() { r.lines.release() }
 // that it is whole.
 func (r *Reader) Rest() []byte { return r.rest }
 
-// ended returns the last result of a stream, which may have broken off within an event or a line.
+// finish returns the last result of Next. The stream may have broken off within an event or a line.
 // begun means that the event has a line before this one.
-func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, error) {
+func (r *Reader) finish(ev Event, begun bool, line []byte, owned bool) (Event, error) {
 	timing := Event{Retry: ev.Retry, HasRetry: ev.HasRetry}
 	if r.lines.err != io.EOF {
 		return timing, r.lines.err
@@ -122,7 +122,8 @@ func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	case "data":
 		return true, r.data(ev, value, owned)
 	case "event":
-		if ev.Type = "message"; len(value) > 0 && string(value) != ev.Type {
+		ev.Type = "message"
+		if len(value) > 0 && string(value) != ev.Type {
 			ev.Type = string(value)
 		}
 	case "id":

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// KillChildren kills the processes below this one with a word in their command lines, waits until their parents know that they
-// have ended, and returns how many there were. Processes of other tests are left alone.
+// KillChildren kills the processes below this one with a word in their command lines, waits until
+// their parents know that they have ended, and returns how many there were. Processes of other
+// tests are left alone.
 func KillChildren(t testing.TB, word string) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")

@@ -18,7 +18,7 @@ var ErrNoPostgres = errors.New("no Postgres server on this machine")
 
 // Postgres is a Postgres server with a database of its own, on a Unix socket.
 type Postgres struct {
-	folder string // with its socket
+	folder string // folder with its socket
 	in     io.WriteCloser
 	out    *bufio.Reader
 	cmd    *exec.Cmd
@@ -54,7 +54,7 @@ func StartPostgres() (_ *Postgres, err error) {
 	}()
 	s.cmd = exec.Command("sh", "-c", postgresScript, "sh", s.folder)
 	s.cmd.Dir, s.cmd.Env = s.folder, append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"), "LC_ALL=C")
-	if err := unprivileged(s.cmd, s.folder); err != nil {
+	if err := runUnprivileged(s.cmd, s.folder); err != nil {
 		return nil, err
 	}
 	if s.in, err = s.cmd.StdinPipe(); err != nil {

@@ -4,4 +4,4 @@ package testenv
 
 import "os/exec"
 
-func unprivileged(*exec.Cmd, string) error { return nil }
+func runUnprivileged(*exec.Cmd, string) error { return nil }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// unprivileged makes root run a program as another user, as Postgres refuses root.
-func unprivileged(cmd *exec.Cmd, folder string) error {
+// runUnprivileged makes root run a program as another user, as Postgres refuses root.
+func runUnprivileged(cmd *exec.Cmd, folder string) error {
 	if os.Getuid() != 0 {
 		return nil
 	}

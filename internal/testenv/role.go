@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Patience bounds waits for what takes a moment, also on a busy machine.
+// Patience bounds waits for events that need a moment, also on a busy machine.
 const Patience = 2 * time.Minute
 
 const roleVariable = "MCPCHAIN_TEST_ROLE"

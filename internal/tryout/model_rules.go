@@ -34,7 +34,7 @@ const (
 
 var numerals = []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
 
-// rules has summarize first, because its text may look like other questions.
+// rules begin with summarize, because its text may look like other questions.
 var rules = []rule{
 	{"summarize", regexp.MustCompile(`(?is)^\W*(?:please\s+)?(?:give (?:me )?a )?summar(?:ize|ise|y)(?:\s+of)?` +
 		`(?:\s+(?:this|the following|text))*\s*:?\s+(.+)`), passageArgs, "Summarize: <a text>"},

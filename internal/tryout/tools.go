@@ -41,7 +41,7 @@ func multiply(_ context.Context, _ *sdk.CallToolRequest, in operands) (*sdk.Call
 	return text(fmt.Sprintf("%v × %v = %v", in.A, in.B, product)), number{product}, nil
 }
 
-// forecasts has the weather by city. It is the same every day.
+// forecasts maps cities to their weather, which is the same every day.
 var forecasts = map[string]forecast{
 	"Berlin":  {"Berlin", 18, "light rain"},
 	"Lima":    {"Lima", 21, "cloudy"},
@@ -79,7 +79,7 @@ func weather(_ context.Context, _ *sdk.CallToolRequest, in place) (*sdk.CallTool
 	return nil, nil, fmt.Errorf("no weather for %.40q; try one of %s", in.City, strings.Join(cities(), ", "))
 }
 
-// step is how long count takes for one number.
+// step is the time of count for one number.
 const step = 50 * time.Millisecond
 
 type goal struct {

@@ -1,4 +1,5 @@
-// Package peer runs servers of others for tests: MCP servers of the official Go SDK, and an authorization server from npm.
+// Package peer runs servers of others for tests: MCP servers of the official Go SDK, and an
+// authorization server from npm.
 package peer
 
 import (

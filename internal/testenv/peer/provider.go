@@ -20,7 +20,7 @@ import (
 // resource with the scopes notes:read and notes:write.
 type Provider struct {
 	Issuer string
-	Login  string // of the person whom Browse acts as
+	Login  string // login of the person as whom Browse acts
 }
 
 // StartProvider runs a provider until the test ends.
