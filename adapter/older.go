@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -11,7 +12,7 @@ import (
 
 // errActedFirst is the error of a tool that could not ask its question, and may have acted
 // before it tried.
-var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and may have acted before it asked; " +
+var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and " + doubttext.MayHaveActed + " before it asked; " +
 	"the connection allows it now: call the tool again only if it does no harm twice")
 
 // attempt runs the call on the tool's present connection. It also returns the tool as that connection

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -160,7 +161,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case ctx.Err() != nil && !sent:
 		return "the call was cancelled before it was sent. Nothing was done.", true
 	case ctx.Err() != nil:
-		return "the call was cancelled; the tool may or may not have run", true
+		return "the call was cancelled; the tool " + doubttext.MayHaveRun, true
 	case errors.As(err, &edit):
 		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.argumentError), true
 	case errors.As(err, &unasked):
@@ -182,11 +183,11 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case errors.Is(err, errActedFirst):
 		return errActedFirst.Error(), false
 	case errors.Is(err, mcpclient.ErrTaskCancelled):
-		return "the tool's server gave the call up; the tool may have done a part of it", false
+		return "the tool's server gave the call up; the tool " + doubttext.PartlyDone, false
 	case errors.As(err, &late):
-		return lateness(late) + "; it may still be running", false
+		return lateness(late) + "; it " + doubttext.StillRunning, false
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the tool gave no answer in time; it may still be running", false
+		return "the tool gave no answer in time; it " + doubttext.StillRunning, false
 	case errors.Is(err, mcpclient.ErrTooManyRounds):
 		return "the tool asked for more and more input and was given up", false
 	case errors.Is(err, transport.ErrMessageTooLarge):
@@ -200,7 +201,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case !sent:
 		return "the tool's server cannot be reached. Nothing was done.", true
 	}
-	return "the connection to the tool's server is lost; the tool may or may not have run", true
+	return "the connection to the tool's server is lost; the tool " + doubttext.MayHaveRun, true
 }
 
 // lateness describes the timeout of a tool.

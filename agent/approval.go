@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -155,7 +156,7 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
 	if kept := s.rec.roundsKept(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
-		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it may or may not have done something."
+		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it " + doubttext.MayHaveRun + "."
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all",
 			c.Server, len(data), kept, maxRound, maxRounds)
 		return s.outcome(j, j.errorResult(text, err), 0)

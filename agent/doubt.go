@@ -3,6 +3,7 @@ package agent
 import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -14,7 +15,7 @@ const (
 )
 
 // unknown is what a model is told about a call in doubt.
-const unknown = "It is unknown whether the call ran: the work on it ended before its result came. Check before you repeat it."
+const unknown = "It is " + doubttext.Unknown + ": the work on it ended before its result came. Check before you repeat it."
 
 // doubt resolves a call that was sent and has no outcome, because its process or its connection
 // died. It is sent again only if that is safe.

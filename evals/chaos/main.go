@@ -123,10 +123,10 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, 
 	if err != nil {
 		return nil, err
 	}
-	if v, err = script.Judge(ctx, store, w, o.Runs); err != nil {
+	if v, err = script.Judge(ctx, store, w, o.Runs, !o.Fault); err != nil {
 		return nil, err
 	}
-	v.Alive = o.Fault
+
 	fault := ""
 	if o.Fault {
 		fault = ", which failed once"

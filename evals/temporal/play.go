@@ -60,7 +60,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	if err := o.drive(ctx, c, f, p); err != nil {
 		return false, false, err
 	}
-	v, err := script.Judge(ctx, store, w, o.runs)
+	v, err := script.Judge(ctx, store, w, o.runs, true)
 	if err != nil {
 		return false, false, err
 	}

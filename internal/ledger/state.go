@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 )
 
 // Version is the version of the JSON of states and records. A reader accepts every version up
@@ -215,7 +216,7 @@ func (s *State) leftovers(at time.Time) run.Message {
 	for i, c := range s.Calls {
 		text := "The run ended before the call was made."
 		if c.Tries > 0 {
-			text = "The run ended before the call had a result. It may or may not have run."
+			text = "The run ended before the call had a result. It " + doubttext.MayHaveRun + "."
 		}
 		m.Parts[i] = run.Part{Type: run.PartResult, ID: c.ID, Name: s.CalledAs(c.ID, c.Name), Text: text, IsError: true}
 		if c.Result != nil {

@@ -33,11 +33,11 @@ func (s *Script) Key(i int) run.Key {
 	return key
 }
 
-// callOf returns the name by which the tools know a call of a run.
-func callOf(runID string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", runID, turn, i) }
+// callName returns the name by which the tools know a call of a run.
+func callName(runID string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", runID, turn, i) }
 
-// idOf returns the id by which the model knows a call.
-func idOf(turn, i int) string { return fmt.Sprintf("c%d_%d", turn, i) }
+// callID returns the id by which the model knows a call.
+func callID(turn, i int) string { return fmt.Sprintf("c%d_%d", turn, i) }
 
 // Info implements [agent.Model].
 func (*Script) Info() model.Info { return model.Info{Whole: true} }
@@ -69,8 +69,8 @@ func (s *Script) next(messages []run.Message) run.Message {
 			tool = s.Tool(turn, i)
 		}
 		m.Parts = append(m.Parts, run.Part{
-			Type: run.PartCall, ID: idOf(turn, i), Name: tool,
-			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
+			Type: run.PartCall, ID: callID(turn, i), Name: tool,
+			Arguments: fmt.Sprintf(`{"call":%q}`, callName(id, turn, i)),
 		})
 	}
 	return m

@@ -4,20 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Counts are numbers of calls. The lost, doubled and silent ones are errors.
+// Counts counts calls by what became of them. Lost, Doubled and Silent are errors.
 type Counts struct {
 	Calls   int
-	Lost    int // the model was told of a result, and there was no effect
+	Lost    int // the model got the result of an effect that did not happen
 	Doubled int // there was more than one effect
-	Silent  int // there was an effect, and the model was told that there was none
-	Doubts  int // the model was told that the call may or may not have run
+	Silent  int // the model got no result, or one that denies an effect that happened
+	Doubts  int // the model got a result that leaves open whether there was an effect
 }
 
 func (c *Counts) add(more *Counts) {
@@ -30,25 +30,26 @@ func (c *Counts) add(more *Counts) {
 
 // Verdict counts calls by the kind of their server.
 type Verdict struct {
-	Alive bool // no worker was killed: no result may be in doubt
-
+	kills    bool // workers were killed
 	kinds    []string
 	counts   map[string]*Counts
-	examples []string // of errors, the first ten
+	errors   int
+	examples []string // texts of the first ten errors
 }
 
-func newVerdict(kinds []string) *Verdict {
-	v := &Verdict{kinds: kinds, counts: map[string]*Counts{}}
+func newVerdict(kinds []string, kills bool) *Verdict {
+	v := &Verdict{kills: kills, kinds: kinds, counts: map[string]*Counts{}}
 	for _, kind := range kinds {
 		v.counts[kind] = &Counts{}
 	}
 	return v
 }
 
-// Judge compares what the model was told of each call of the first n runs with the effects of
-// the call. The error says so if one of these runs is not finished.
-func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int) (*Verdict, error) {
-	v := newVerdict(s.Kinds)
+// Judge compares the result of each call of the first n runs with the effects of the call. kills
+// says that workers were killed: otherwise a doubt is an error. Judge returns an error if one of
+// these runs is not finished.
+func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int, kills bool) (*Verdict, error) {
+	v := newVerdict(s.Kinds, kills)
 	for i := range n {
 		log, err := store.Load(ctx, s.Key(i))
 		if err != nil {
@@ -59,57 +60,61 @@ func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int)
 			return nil, err
 		}
 		if state.Status != run.StatusFinished {
-			return nil, fmt.Errorf("%s is %s: %s", state.ID, state.Status, state.Error)
+			return nil, fmt.Errorf("run %s is %s, want finished: %s", state.ID, state.Status, state.Error)
 		}
-		told := toldOf(state.History)
+		results := resultsByID(state.History)
 		for turn := range s.Turns {
 			for c := range s.Fan {
-				v.call(s.Kind(i), callOf(state.ID, turn, c), told[idOf(turn, c)], w)
+				name := callName(state.ID, turn, c)
+				v.count(s.Kind(i), name, results[callID(turn, c)], w.Count(name))
 			}
 		}
 	}
 	return v, nil
 }
 
-// toldOf returns the results that a model was told, by the id of the call.
-func toldOf(history []run.Message) map[string]string {
-	told := map[string]string{}
+// resultsByID returns the results in the history that the model got, by the id of the call.
+func resultsByID(history []run.Message) map[string]string {
+	results := map[string]string{}
 	for _, m := range history {
 		for _, p := range m.Parts {
 			if p.Type == run.PartResult {
-				told[p.ID] = p.Text
+				results[p.ID] = p.Text
 			}
 		}
 	}
-	return told
+	return results
 }
 
-// call counts a call to a server of a kind. told is the result that the model was told, "" for none.
-func (v *Verdict) call(kind, call, told string, w *World) {
-	effects := w.Count(call)
-	ran := told == did+call
-	doubt := strings.Contains(told, "may or may not") || strings.Contains(told, "unknown whether")
+// count counts a call to a server of a kind. result is the one that the model got, "" for none.
+func (v *Verdict) count(kind, call, result string, effects int) {
+	ran := result == did+call
+	inDoubt := doubttext.In(result)
 	n := v.counts[kind]
 	n.Calls++
-	what := ""
+	mistake := ""
 	switch {
 	case effects > 1:
 		n.Doubled++
-		what = "doubled"
+		mistake = "doubled"
 	case ran && effects == 0:
 		n.Lost++
-		what = "lost"
-	case !ran && !doubt && (effects > 0 || told == ""):
+		mistake = "lost"
+	case !ran && !inDoubt && (effects > 0 || result == ""):
 		n.Silent++
-		what = "silent"
-	case doubt:
+		mistake = "silent"
+	case inDoubt:
 		n.Doubts++
-		if kind == Keys {
-			what = "in doubt"
+		if !v.kills || kind == Keys {
+			mistake = "in doubt"
 		}
 	}
-	if what != "" && len(v.examples) < 10 {
-		v.examples = append(v.examples, fmt.Sprintf("%s: %s has %d effects, the model was told %q", what, call, effects, told))
+	if mistake == "" {
+		return
+	}
+	v.errors++
+	if len(v.examples) < 10 {
+		v.examples = append(v.examples, fmt.Sprintf("%s: %s has %d effects, the model got the result %q", mistake, call, effects, result))
 	}
 }
 
@@ -126,19 +131,9 @@ func (v *Verdict) Print(out io.Writer) {
 	fmt.Fprintf(out, "lost %d doubled %d silent %d\n", all.Lost, all.Doubled, all.Silent)
 }
 
-// Clean reports whether there were no errors. Calls of a server with keys are never in doubt,
-// nor is any call if no worker was killed.
-func (v *Verdict) Clean() bool {
-	all := v.All()
-	doubts := all.Doubts
-	if !v.Alive {
-		doubts = 0
-		if keyed := v.counts[Keys]; keyed != nil {
-			doubts = keyed.Doubts
-		}
-	}
-	return all.Lost+all.Doubled+all.Silent+doubts == 0
-}
+// Clean reports whether there were no errors. A doubt is an error for a server with keys, and for
+// every server if no worker was killed.
+func (v *Verdict) Clean() bool { return v.errors == 0 }
 
 // All counts the calls of all kinds.
 func (v *Verdict) All() (all Counts) {

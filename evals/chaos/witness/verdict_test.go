@@ -1,29 +1,44 @@
 package witness
 
 import (
+	"strings"
 	"testing"
-	"time"
 )
 
 // TestJudge has a call of each verdict.
 func TestJudge(t *testing.T) {
-	w := New(time.Millisecond)
-	w.effects["two"], w.effects["one"] = 2, 1
-	v := newVerdict([]string{Plain})
-	v.call(Plain, "two", did+"two", w)
-	v.call(Plain, "none", did+"none", w)
-	v.call(Plain, "one", "Error: nothing was done", w)
-	v.call(Plain, "one", "", w)
-	v.call(Plain, "one", "It is unknown whether the call ran", w)
-	if want := (Counts{Calls: 5, Lost: 1, Doubled: 1, Silent: 2, Doubts: 1}); v.Clean() || v.All() != want {
-		t.Errorf("got %+v, want %+v", v.All(), want)
-	}
-	v = newVerdict([]string{Plain})
-	v.call(Plain, "one", "It is unknown whether the call ran", w)
-	if !v.Clean() {
-		t.Error("a doubt after a kill counts, want only that of a process that lives")
-	}
-	if v.Alive = true; v.Clean() {
-		t.Error("a doubt of a process that lives does not count")
+	const unknown = "It is unknown whether the call ran"
+	for name, tt := range map[string]struct {
+		kind, result string
+		effects      int
+		kills        bool
+		want         Counts
+		errors       string // beginning of the example; "" for none
+	}{
+		"one effect":             {Plain, did + "x", 1, true, Counts{}, ""},
+		"denied":                 {Plain, "Error: nothing was done", 0, true, Counts{}, ""},
+		"lost":                   {Plain, did + "x", 0, true, Counts{Lost: 1}, "lost"},
+		"doubled":                {Plain, did + "x", 2, true, Counts{Doubled: 1}, "doubled"},
+		"denied with an effect":  {Plain, "Error: nothing was done", 1, true, Counts{Silent: 1}, "silent"},
+		"no result":              {Plain, "", 0, true, Counts{Silent: 1}, "silent"},
+		"doubt":                  {Plain, unknown, 1, true, Counts{Doubts: 1}, ""},
+		"late":                   {Plain, "Error: the tool gave no answer in time; it may still be running", 1, true, Counts{Doubts: 1}, ""},
+		"given up":               {Tasks, "Error: the tool's server gave the call up; the tool may have done a part of it", 1, true, Counts{Doubts: 1}, ""},
+		"doubt with keys":        {Keys, unknown, 1, true, Counts{Doubts: 1}, "in doubt"},
+		"doubt of a live worker": {Plain, unknown, 1, false, Counts{Doubts: 1}, "in doubt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVerdict([]string{tt.kind}, tt.kills)
+			v.count(tt.kind, "x", tt.result, tt.effects)
+			tt.want.Calls = 1
+			if v.All() != tt.want || v.Clean() != (tt.errors == "") {
+				t.Errorf("got %+v, clean %v, want %+v", v.All(), v.Clean(), tt.want)
+			}
+			var out strings.Builder
+			v.Print(&out)
+			if lines := strings.Split(out.String(), "\n"); tt.errors != "" && !strings.HasPrefix(lines[1], tt.errors+": x") {
+				t.Errorf("got %s, want an example of %s", out.String(), tt.errors)
+			}
+		})
 	}
 }
