@@ -1,12 +1,19 @@
 package access
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -42,4 +49,36 @@ func TestGrantsEnd(t *testing.T) {
 			t.Errorf("got %d connections after %v", len(a.grants), 2*idleAfter)
 		}
 	})
+}
+
+// TestSignOutWhileConnecting has a user sign out while the connection is made with the user's token: it is not used.
+func TestSignOutWhileConnecting(t *testing.T) {
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	mcp := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() {
+			close(asked)
+			<-goOn
+		})
+		mcp.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	a := New(Options{
+		Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: server.URL}}}, Store: oauth.MemoryStore(),
+		Changed: func(context.Context, string, string, bool) {},
+	})
+	var connecting sync.WaitGroup
+	connecting.Go(func() { a.Connect(t.Context(), "Ada") })
+	<-asked
+	check.Must(t, a.SignOut(t.Context(), "Ada", "mail"))
+	close(goOn)
+	connecting.Wait()
+	check.Equal(t, "state", a.Status("Ada")[0].State, Needed)
+	g, err := a.grant("Ada", "mail")
+	check.Must(t, err)
+	if g.connected() != nil {
+		t.Error("the user is connected")
+	}
+	check.Must(t, a.Close())
 }

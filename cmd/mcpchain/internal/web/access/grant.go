@@ -34,6 +34,7 @@ type grant struct {
 	state   State
 	err     error            // why the server cannot be used, or the last sign-in has failed; or nil
 	tools   *adapter.Toolset // nil without a connection
+	ends    int              // of connections: one that was begun before the last of them is not used
 	scopes  []string         // missing in the token, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
 	used    time.Time        // the last time
@@ -119,11 +120,12 @@ func (g *grant) connected() *adapter.Toolset {
 	return g.tools
 }
 
-// disconnect closes the connection, if there is one.
+// disconnect closes the connection, if there is one, and one that is being made once it is there.
 func (g *grant) disconnect() error {
 	g.mu.Lock()
 	tools := g.tools
 	g.tools = nil
+	g.ends++
 	g.mu.Unlock()
 	if tools == nil {
 		return nil
@@ -141,6 +143,9 @@ func (g *grant) connect(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
+	g.mu.Lock()
+	ends := g.ends
+	g.mu.Unlock()
 	servers, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*g.server}})
 	tools, err := adapter.Open(ctx, servers, g.access.opts.Tools)
 	_, needed := errors.AsType[*mcp.SignInError](err)
@@ -150,11 +155,20 @@ func (g *grant) connect(ctx context.Context) {
 	case err != nil:
 		g.access.opts.Logger.Warn("a server of a user cannot be used", "server", g.server.Name, "error", err)
 		g.set(Failing, err)
-	default:
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.tools, g.state, g.err = tools, Ready, nil
+	case !g.use(tools, ends):
+		_ = tools.Close() // nobody has used it
 	}
+}
+
+// use makes a connection that of the grant. It reports false if another one has ended since there were so many.
+func (g *grant) use(tools *adapter.Toolset, ends int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ends != ends {
+		return false
+	}
+	g.tools, g.state, g.err = tools, Ready, nil
+	return true
 }
 
 // begin returns the sign-in in progress, or begins one.
