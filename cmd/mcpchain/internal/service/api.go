@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
@@ -142,20 +141,28 @@ type view struct {
 	Answer   string          `json:"answer,omitempty"`
 	Stop     string          `json:"stop,omitempty"`  // why the run ended
 	Error    string          `json:"error,omitempty"` // of a failed run
-	Asks     []*run.Question `json:"asks,omitempty"`  // the open questions
+	Asks     []*run.Question `json:"asks,omitempty"`  // the questions without an answer
 	Messages []run.Message   `json:"messages"`
 	Spent    run.Spent       `json:"spent"`
 }
 
 // show answers with the state of a run.
 func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
-	state, err := database.LoadState(r.Context(), s.store, c.key(r))
+	log, err := record.LoadCurrent(r.Context(), s.store, c.key(r))
+	if err != nil {
+		return err
+	}
+	state, err := ledger.StateOf(log.Records)
+	if err != nil {
+		return err
+	}
+	asks, err := log.Questions()
 	if err != nil {
 		return err
 	}
 	hosting.WriteJSON(w, http.StatusOK, view{
 		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Output, Stop: state.Stop,
-		Error: state.Error, Asks: ledger.Open(state), Messages: state.History, Spent: state.Spent,
+		Error: state.Error, Asks: asks, Messages: state.History, Spent: state.Spent,
 	})
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 type row struct {
 	Run     string     `json:"run"`
 	Status  run.Status `json:"status"`
-	Asks    int        `json:"asks"`
+	Asks    int        `json:"asks"` // questions without an answer
 	Updated time.Time  `json:"updated"`
 }
 
@@ -81,7 +81,7 @@ func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []r
 			if read++; len(rows) == limit {
 				return rows, true, nil
 			}
-			rows = append(rows, row{head.Key.ID, head.Status, len(head.Questions), head.Updated})
+			rows = append(rows, row{head.Key.ID, head.Status, len(head.Questions) - head.Replies, head.Updated})
 		}
 		if read < q.Limit {
 			return rows, false, nil

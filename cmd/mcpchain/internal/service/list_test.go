@@ -1,8 +1,10 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // TestListByPages lists runs page by page. Many of them changed at one moment.
@@ -75,4 +78,41 @@ func keep(t *testing.T, s *service, key run.Key, at time.Time) {
 	first, err := state.Add(at, &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "other"}})
 	check.Must(t, err)
 	check.Must(t, check.Err(s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, ledger.HeadOf(state), first)))
+}
+
+// TestAnsweredQuestion has a question whose answer waits for the process that continues the run: it is not open.
+func TestAnsweredQuestion(t *testing.T) {
+	s, _ := assembled(t, settings(t))
+	question := &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}
+	keepRun(t, s.store, "one", question, &ledger.Suspended{})
+	asks := func() (listed, shown int) {
+		for path, read := range map[string]func([]byte) error{
+			"/runs": func(body []byte) error {
+				var list struct{ Runs []row }
+				err := json.Unmarshal(body, &list)
+				listed = list.Runs[0].Asks
+				return err
+			},
+			"/runs/one": func(body []byte) error {
+				var v view
+				err := json.Unmarshal(body, &v)
+				shown = len(v.Asks)
+				return err
+			},
+		} {
+			r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+			r.Header.Set("Authorization", "Bearer demo-ada")
+			w := httptest.NewRecorder()
+			s.routes().ServeHTTP(w, r)
+			check.Must(t, read(w.Body.Bytes()))
+		}
+		return listed, shown
+	}
+	if listed, shown := asks(); listed != 1 || shown != 1 {
+		t.Errorf("got %d and %d questions, want one", listed, shown)
+	}
+	check.Must(t, record.Submit(t.Context(), s.store, run.Key{Tenant: "ada", ID: "one"}, run.Reply{Question: "q1", Action: run.ActionAccept}))
+	if listed, shown := asks(); listed != 0 || shown != 0 {
+		t.Errorf("with an answer: got %d and %d questions, want none", listed, shown)
+	}
 }

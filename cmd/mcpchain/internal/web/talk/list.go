@@ -18,7 +18,7 @@ type Summary struct {
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
 	Status  string    `json:"status"` // running, waiting, done, failed or cancelled
-	Asks    int       `json:"asks"`   // open questions
+	Asks    int       `json:"asks"`   // questions without an answer
 	Updated time.Time `json:"updated"`
 }
 
@@ -53,7 +53,7 @@ func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (
 
 func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	return Summary{
-		ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status), Asks: len(head.Questions), Updated: head.Updated,
+		ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status), Asks: len(head.Questions) - head.Replies, Updated: head.Updated,
 	}
 }
 
