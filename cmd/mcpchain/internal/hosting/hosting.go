@@ -188,7 +188,7 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 		m.Model, m.Close = models.Model{Name: tryout.ModelName, BaseURL: demo.BaseURL}, demo.Close
 	default:
 		m.Discover(ctx)
-		logger.Info("the model", "name", m.Name, "url", cmp.Or(models.PublicURL(m.BaseURL), "the API's own"))
+		logger.Info("the model", "name", m.Name, "endpoint", cmp.Or(models.PublicURL(m.BaseURL), "the API's own"))
 	}
 	m.Retries = retries
 	m.LLM, err = m.Open(func(err error, wait time.Duration) {

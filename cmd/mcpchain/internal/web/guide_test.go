@@ -76,11 +76,11 @@ func serve(t *testing.T, program, dir string, args []string) {
 	said := ""
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		said += lines.Text() + "\n"
-		url := regexp.MustCompile(`http://\S+:\d+/`).FindString(lines.Text())
-		if url == "" {
+		page := regexp.MustCompile(`The page is at (http://\S+:\d+/)`).FindStringSubmatch(lines.Text())
+		if page == nil {
 			continue
 		}
-		resp, err := http.Get(url)
+		resp, err := http.Get(page[1])
 		if err != nil {
 			t.Errorf("%s: %v", args, err)
 		} else if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
