@@ -118,9 +118,7 @@ func TestCallIDs(t *testing.T) {
 		}
 		seen[c.ID] = true
 	}
-	if len(seen) != 3 {
-		t.Errorf("got %d calls, want 3", len(seen))
-	}
+	check.Equal(t, "calls", len(seen), 3)
 }
 
 func TestBadRequests(t *testing.T) {

@@ -136,9 +136,7 @@ func TestBooking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &answers{form: tt.form}
-			if got := call(t, connect(t, a, nil), "book_table", nil); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			check.Equal(t, "", call(t, connect(t, a, nil), "book_table", nil), tt.want)
 			check.Same(t, "-want +got", a.asked, []string{"When should the table at Chez Démo be booked?"})
 		})
 	}
@@ -154,9 +152,7 @@ func TestBookingForSoMany(t *testing.T) {
 					return nil, err
 				}
 				i := slices.IndexFunc(fields, func(f *forms.Field) bool { return f.Name == "people" })
-				if got := fmt.Sprintf("default: %v", fields[i].Default); got != want {
-					t.Errorf("people: %d: got %s, want %s", people, got, want)
-				}
+				check.Equal(t, people, fmt.Sprintf("default: %v", fields[i].Default), want)
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			}),
 		})
@@ -241,9 +237,7 @@ func TestOffers(t *testing.T) {
 	} {
 		prompt, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
 		check.Must(t, err)
-		if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != want {
-			t.Errorf("prompt for %q: got %q, want %q", people, got, want)
-		}
+		check.Equal(t, people, prompt.Messages[0].Content.(*sdk.TextContent).Text, want)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // received is what comes from a channel.
@@ -116,7 +118,5 @@ func TestDeclineFails(t *testing.T) {
 	ada.await("document.querySelector('.card > .wrong').checkVisibility()")
 	ada.click(".card button", "Open the page")
 	ada.see(".card .warning .wrong", "Check the host first")
-	if n := eval[int](ada, "opened.length"); n != 0 {
-		t.Errorf("the page was opened %d times without consent", n)
-	}
+	check.Equal(t, "pages that were opened without consent", eval[int](ada, "opened.length"), 0)
 }

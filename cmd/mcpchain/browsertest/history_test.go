@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // second is a sound of one second of silence, as WAV.
@@ -45,9 +47,7 @@ func TestSound(t *testing.T) {
 	})()`
 	for range 2 {
 		ada.await("document.querySelector('.media audio') !== null")
-		if seconds := eval[float64](ada, plays); seconds != 1 {
-			t.Errorf("the sound takes %v s, want 1", seconds)
-		}
+		check.Equal(t, "seconds of the sound", eval[float64](ada, plays), 1)
 		ada.accessible("sound")
 		ada.reload()
 	}
@@ -60,9 +60,7 @@ func TestSound(t *testing.T) {
 	ada.click(".said button", "Send again")
 	ada.await("document.querySelectorAll('#list li').length === 2")
 	ada.see(".reply .prose", "Before that you asked")
-	if seconds := eval[float64](ada, plays); seconds != 1 {
-		t.Errorf("the sound in the new conversation takes %v s, want 1", seconds)
-	}
+	check.Equal(t, "seconds of the sound in the new conversation", eval[float64](ada, plays), 1)
 	ada.click(".call summary", "sing")
 	ada.see(".call pre", `"song": "quiet"`)
 }
@@ -121,9 +119,7 @@ func TestOlderConversations(t *testing.T) {
 	ada.ask("What is 1 plus 1?") // the last of the first page makes room
 	ada.see(".reply .prose", "2")
 	count(all + 1)
-	if n := eval[int](ada, "new Set([...document.querySelectorAll('#list a')].map(a => a.href)).size"); n != all+1 {
-		t.Errorf("got %d different conversations, want %d", n, all+1)
-	}
+	check.Equal(t, "different conversations", eval[int](ada, "new Set([...document.querySelectorAll('#list a')].map(a => a.href)).size"), all+1)
 	ada.click("#list a", "question number 0")
 	ada.see("#title", "question number 0")
 	ada.see(".said", "question number 0")

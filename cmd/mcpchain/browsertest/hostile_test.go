@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const markup = `<script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg onload="window.pwned=1">`
@@ -47,15 +49,11 @@ func TestHostileModel(t *testing.T) {
 	ada.accessible("markup")
 	ada.ask("table")
 	ada.await("document.querySelectorAll('.reply:not(.draft) table tr').length === 1001")
-	if n := eval[int](ada, "[...document.querySelectorAll('.reply:not(.draft) td:first-child')].filter(n => n.childElementCount === 0 && n.textContent === %s).length", markup); n != 1000 {
-		t.Errorf("got %d cells with the text, want 1000", n)
-	}
+	check.Equal(t, "cells with the text", eval[int](ada, "[...document.querySelectorAll('.reply:not(.draft) td:first-child')].filter(n => n.childElementCount === 0 && n.textContent === %s).length", markup), 1000)
 	ada.unharmed()
 	ada.ask("huge table")
 	ada.see(".reply:not(.draft) .prose", "| 7999 | x |") // as it was written: it has more elements than a page should
-	if n := eval[int](ada, "document.querySelectorAll('.reply tr').length"); n != 1001 {
-		t.Errorf("got %d rows, want those of the other table alone", n)
-	}
+	check.Equal(t, "rows: those of the other table alone", eval[int](ada, "document.querySelectorAll('.reply tr').length"), 1001)
 	ada.ask("many pieces")
 	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 4")
 	ada.ask("a million pieces")

@@ -100,9 +100,7 @@ func TestServersOfUsers(t *testing.T) {
 	ada.ask("call whose {}")
 	ada.click(".card.approval button", "Allow")
 	ada.await("[...document.querySelectorAll('.call pre')].filter(n => n.textContent.includes('ada-at-notes')).length === 2")
-	if n := server.Tokens(); n != 2 {
-		t.Errorf("the server got %d tokens, want one of each", n)
-	}
+	check.Equal(t, "tokens: one of each", server.Tokens(), 2)
 
 	for _, w := range []*person{ada, grace} {
 		w.see("#send", "Send") // the turns are over
@@ -119,9 +117,7 @@ func TestServersOfUsers(t *testing.T) {
 	grace.click("#grants button", "Sign out")
 	grace.see("#grants", "wants you to sign in")
 	ada.see("#grants", "signed in")
-	if n := server.Tokens(); n != 2 {
-		t.Errorf("the server got %d tokens, want the same two", n)
-	}
+	check.Equal(t, "tokens: the same two", server.Tokens(), 2)
 }
 
 // TestMoreAccess has a call wait until the person allows more at the provider, and another one be

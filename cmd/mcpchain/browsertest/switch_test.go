@@ -3,6 +3,8 @@ package browsertest_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // saver is a view that saves when it is torn down.
@@ -42,9 +44,7 @@ func TestSwitchWithView(t *testing.T) {
 			ada.await("document.querySelector('iframe') === null")
 			ada.click("#list a", "call draw")
 			ada.see(".reply .prose", "done by draw")
-			if n := eval[int](ada, "document.querySelectorAll('.said').length"); n != 1 {
-				t.Errorf("got %d questions in the old conversation, want its own alone", n)
-			}
+			check.Equal(t, "questions in the old conversation", eval[int](ada, "document.querySelectorAll('.said').length"), 1)
 			ada.inView("document.querySelector('#saver')?.textContent === 'ready'") // it is shown again
 		})
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 const twoTables = "Book a table for 2 at Luigi. Book a table for 3 at Mario."
@@ -72,9 +74,7 @@ func TestTwoUsers(t *testing.T) {
 	grace.ask("call whoami {}")
 	ada.see(".reply .prose", "The server sees the user Ada.")
 	grace.see(".reply .prose", "The server sees the user Grace.")
-	if n := eval[int](grace, "document.querySelectorAll('#list li').length"); n != 1 {
-		t.Errorf("Grace sees %d conversations, want her own", n)
-	}
+	check.Equal(t, "conversations that Grace sees", eval[int](grace, "document.querySelectorAll('#list li').length"), 1)
 	place := eval[string](ada, "location.hash")
 	eval[bool](grace, "(location.hash = %s, true)", place)
 	grace.see("#offline", "There is no such conversation.")
@@ -127,9 +127,7 @@ func TestRestart(t *testing.T) {
 	ada.see(".card.form", "Luigi")
 	ada.book()
 	ada.see(".reply .prose", "Booked: a table for 4 inside at Luigi")
-	if n := eval[int](ada, "document.querySelectorAll('.said').length"); n != 1 {
-		t.Errorf("the question is there %d times", n)
-	}
+	check.Equal(t, "questions", eval[int](ada, "document.querySelectorAll('.said').length"), 1)
 }
 
 // counting is a server that counts to 900 until the test is over, and to less at once.
@@ -184,7 +182,5 @@ func TestRate(t *testing.T) {
 	ada.ask("What is 1 plus 1?")
 	ada.see("#trouble", "too many requests; try again in")
 	ada.accessible("refused")
-	if text := eval[string](ada, "document.querySelector('#question').value"); text != "What is 1 plus 1?" {
-		t.Errorf("the question is lost: %q", text)
-	}
+	check.Equal(t, "the question", eval[string](ada, "document.querySelector('#question').value"), "What is 1 plus 1?")
 }

@@ -88,9 +88,7 @@ func TestViewComesBack(t *testing.T) {
 	ada.click(".card button", "Allow")
 	ada.sees("Lise Meitner is checked in.")
 	ada.gone(".card")
-	if n := eval[int](ada, "document.querySelectorAll('.view .calls .tool').length"); n != 1 {
-		t.Errorf("got %d calls of the view, want one", n)
-	}
+	check.Equal(t, "calls of the view", eval[int](ada, "document.querySelectorAll('.view .calls .tool').length"), 1)
 }
 
 // TestViewAsks has a view open a page and write to the model: its user sees what, and from whom.
@@ -105,9 +103,7 @@ func TestViewAsks(t *testing.T) {
 	ada.sees("denied by the user")
 	ada.inView(day, "document.querySelector('#help').click()")
 	ada.see(".card.view-ask", "https://desk.example.com/rules")
-	if got := eval[int](ada, "opened.length"); got != 0 {
-		t.Errorf("%d pages were opened without a word of the user", got)
-	}
+	check.Equal(t, "pages that were opened without a word of the user", eval[int](ada, "opened.length"), 0)
 	ada.click(".card.view-ask button", "Open the page")
 	ada.sees("Page: opened")
 	if got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/rules _blank noopener,noreferrer"; got != want {
@@ -206,9 +202,7 @@ func TestViewInDoubt(t *testing.T) {
 	ada.click(".card button", "It ran")
 	ada.tillSays("paid, receipt 17")
 	ada.gone(".card")
-	if len(begun) != 0 {
-		t.Errorf("the server was called %d times more, want once in all", len(begun))
-	}
+	check.Equal(t, "more calls of the server", len(begun), 0)
 }
 
 // TestViewTellsTheModel has a view tell the model something before the next question.

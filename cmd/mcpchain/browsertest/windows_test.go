@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestManyWindows has a person open more windows than a browser opens connections, and close the
@@ -27,9 +29,7 @@ func TestManyWindows(t *testing.T) {
 	last := windows[7]
 	last.ask("What is 40 plus 2?")
 	last.see(".reply .prose", "42")
-	if n := eval[int](last, "document.querySelectorAll('.said').length"); n != 2 {
-		t.Errorf("got %d questions, want each once", n)
-	}
+	check.Equal(t, "questions: each once", eval[int](last, "document.querySelectorAll('.said').length"), 2)
 }
 
 // TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the
@@ -65,9 +65,7 @@ func TestUserChanges(t *testing.T) {
 	}
 	second.click("#sign-out", "Sign out")
 	ada.see("h1", "Who are you?")
-	if text := eval[string](ada, "document.querySelector('#log').textContent + document.querySelector('#list').textContent"); text != "" {
-		t.Errorf("the window still has %q", text)
-	}
+	check.Equal(t, "what the window still has", eval[string](ada, "document.querySelector('#log').textContent + document.querySelector('#list').textContent"), "")
 	second.click("#names button", "Grace")
 	second.see("#user", "Grace")
 	ada.see("#user", "Grace")

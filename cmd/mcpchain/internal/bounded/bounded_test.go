@@ -50,9 +50,7 @@ func TestListener(t *testing.T) {
 		accepted := func(want int32) {
 			t.Helper()
 			synctest.Wait()
-			if got := inner.accepted.Load(); got != want {
-				t.Errorf("got %d connections, want %d", got, want)
-			}
+			check.Equal(t, "connections", inner.accepted.Load(), want)
 		}
 		accepted(2)
 		first := <-conns

@@ -117,9 +117,7 @@ func TestModelCommand(t *testing.T) {
 	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
 	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
 		"model: large, from the next question on\n", "error: the endpoint has no model \"medium\"; /model lists its models\n")
-	if got := fmt.Sprint(asked()); got != "[small large large]" {
-		t.Errorf("asked for %s", got)
-	}
+	check.Equal(t, "models that were asked", fmt.Sprint(asked()), "[small large large]")
 	url, _ = severalModels(t, `{"data":[{"id":"small"},{"id":"large","max_model_len":5000}]}`)
 	o = converse(t, "/model large\nhello\n/context\n", "-base-url", url, "-model", "small")
 	holds(t, o.stdout, "1000 tokens, 20% of a window of 5000\n")
@@ -136,9 +134,7 @@ func TestModelOfAnotherEndpoint(t *testing.T) {
 	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
 	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n"+
 		"  locked cannot be used: the key of the model locked: environment variable NO_SUCH_KEY is not set\n  secret (y at http://127.0.0.1:1/v1)\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
-	if got := fmt.Sprint(asked()); got != "[distant]" {
-		t.Errorf("asked for %s", got)
-	}
+	check.Equal(t, "models that were asked", fmt.Sprint(asked()), "[distant]")
 }
 
 func TestUsageCommand(t *testing.T) {
@@ -169,9 +165,7 @@ func TestSaveCommand(t *testing.T) {
 	text, err := os.ReadFile(md)
 	check.Must(t, err)
 	const want = "## You\n\nWhat is 1 plus 2?\n\n## Model\n\n**Call** add\n\n```json\n{\"a\":1,\"b\":2}\n```\n\n**Result** of add\n\n```\n1 + 2 = 3\n```\n\n## Model\n\nThe result: 1 + 2 = 3.\n\n"
-	if string(text) != want {
-		t.Errorf("got %q, want %q", text, want)
-	}
+	check.Equal(t, "", string(text), want)
 	text, err = os.ReadFile(raw)
 	var saved struct {
 		Model    string

@@ -72,9 +72,7 @@ func TestFlags(t *testing.T) {
 			tt.want.timeouts.Connect = cmp.Or(tt.want.timeouts.Connect, 30*time.Second)
 			tt.want.timeouts.Idle = cmp.Or(tt.want.timeouts.Idle, 5*time.Minute)
 			tt.want.timeouts.Call = cmp.Or(tt.want.timeouts.Call, time.Hour)
-			if got.model.Hint != tt.hint {
-				t.Errorf("got the hint %q, want %q", got.model.Hint, tt.hint)
-			}
+			check.Equal(t, "hint", got.model.Hint, tt.hint)
 			if diff := gocmp.Diff(tt.at, got.model.Model, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("model (-want +got)\n%s", diff)
 			}

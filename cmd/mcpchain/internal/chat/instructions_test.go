@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -83,9 +84,7 @@ func TestLongInstructions(t *testing.T) {
 	t.Parallel()
 	long := "=!" + entry(t, "instruct", instructionsOf, strings.Repeat("ä", 2001))
 	system, o := instructed(t, "-config", configure(t, "a"+long, "b"+long, "c"+long, "d"+long, "e"+long, "f"+long))
-	if n := strings.Count(system, "ä"); n != 5*1999 {
-		t.Errorf("the model got %d characters, want those of five servers, cut", n)
-	}
+	check.Equal(t, "characters of five servers, cut", strings.Count(system, "ä"), 5*1999)
 	o.check(t, o.stdout, 0, "left out: the instructions of the server f, as other instructions are long\n",
 		"server a tells the model: "+strings.Repeat("ä", 299)+"…\n")
 }

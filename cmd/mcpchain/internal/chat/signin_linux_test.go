@@ -98,9 +98,7 @@ func TestSignIn(t *testing.T) {
 	m.enter("The address:  it is not shown", back.String()+"\r")
 	m.await("add_note done buy milk")
 	m.leave()
-	if got := len(s.notes.SignIns()); got != 1 {
-		t.Errorf("got %d sign-ins in the browser, want one; the other was pasted", got)
-	}
+	check.Equal(t, "sign-ins in the browser; the other was pasted", len(s.notes.SignIns()), 1)
 }
 
 // /login and /logout sign in and out, and the person can decline.

@@ -157,9 +157,7 @@ func TestViewOnScreen(t *testing.T) {
 			calls++
 		}
 	}
-	if calls != 2 {
-		t.Errorf("the trace has %d calls of the view, want 2", calls)
-	}
+	check.Equal(t, "calls of the view in the trace", calls, 2)
 }
 
 // A terminal with colours gets the address as a hyperlink. Other terminals and pipes do not.

@@ -3,15 +3,15 @@ package hosting
 import (
 	"fmt"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestRates has users wait who send too much, and forgets those who have gone.
 func TestRates(t *testing.T) {
 	r := NewRates(1, 2)
 	for _, who := range []string{"ada", "ada", "bob"} {
-		if wait := r.Take(who); wait != 0 {
-			t.Errorf("%s: got a wait of %v, want none", who, wait)
-		}
+		check.Equal(t, who, r.Take(who), 0)
 	}
 	if wait := r.Take("ada"); wait <= 0 {
 		t.Errorf("got a wait of %v, want some", wait)

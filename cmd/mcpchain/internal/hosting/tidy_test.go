@@ -20,9 +20,7 @@ func TestTidyEvery(t *testing.T) {
 	for kept, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second, time.Hour: 6 * time.Minute, 720 * time.Hour: time.Hour,
 	} {
-		if got := tidyEvery(kept); got != want {
-			t.Errorf("kept %v: got %v, want %v", kept, got, want)
-		}
+		check.Equal(t, kept, tidyEvery(kept), want)
 	}
 }
 

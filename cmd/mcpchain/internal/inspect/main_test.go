@@ -258,9 +258,7 @@ func TestScreens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out, stderr := inspectFile(t, file, tt.flags...)
-			if status != tt.status {
-				t.Errorf("got the status %d, want %d", status, tt.status)
-			}
+			check.Equal(t, "status", status, tt.status)
 			golden(t, name, places.ReplaceAllString(out+stderr, "…/$1"))
 			if strings.Contains(out, "secret") || strings.ContainsAny(out, "\x1b\u009b\u200b\u3164") || strings.Contains(out, " \n") {
 				t.Errorf("got %q, want neither arguments, control characters nor blanks at the ends of lines", out)

@@ -55,9 +55,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-connect-timeout)" {
 			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
 		}
-		if got := r.status(0); got != statusMissing {
-			t.Errorf("got the status %d, want %d", got, statusMissing)
-		}
+		check.Equal(t, "status", r.status(0), statusMissing)
 		_ = conn.Close()
 	})
 }

@@ -14,9 +14,7 @@ func TestLines(t *testing.T) {
 		"z":{"type":"string","description":"last\u001b[2J"},"a":{"type":["integer","null"]},"b":{"enum":["x",1],"default":1},"c":{},
 		"of":{"type":"array","items":{"type":"object","properties":{"d":{"type":"boolean"}}}}}}`
 	const want = "z (string, required) last\\x1b[2J\na (integer or null)\nb (one of x | 1, default 1)\nc\nof (list of object)\n  d (boolean)"
-	if got := strings.Join(Lines(json.RawMessage(schema)), "\n"); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	check.Equal(t, "", strings.Join(Lines(json.RawMessage(schema)), "\n"), want)
 	many := map[string]any{}
 	for n := range 70 {
 		many[fmt.Sprint("x", n)] = map[string]any{}

@@ -56,9 +56,7 @@ func TestGrace(t *testing.T) {
 					outcomes++
 				}
 			}
-			if outcomes != tt.outcomes {
-				t.Errorf("got %d results of the call, want %d", outcomes, tt.outcomes)
-			}
+			check.Equal(t, "results of the call", outcomes, tt.outcomes)
 		})
 	}
 }

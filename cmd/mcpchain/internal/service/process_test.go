@@ -145,9 +145,7 @@ func TestRestart(t *testing.T) {
 				t.Errorf("got %s, want a run that continues", got.Status)
 			}
 			all := ids(p.follow(counting, "", is("answer")))
-			if got := ids(before) + " " + ids(after); got != all {
-				t.Errorf("the stream gave %q, want %q", got, all)
-			}
+			check.Equal(t, "events of the stream", ids(before)+" "+ids(after), all)
 		})
 	}
 }

@@ -128,9 +128,7 @@ func TestRunsCommandLine(t *testing.T) {
 	}
 	folder := t.TempDir() + "/"
 	var kept bytes.Buffer
-	if status := operate([]string{"export", "ada/good", "-store", file}, nil, &kept); status != 0 {
-		t.Errorf("export: got status %d", status)
-	}
+	check.Equal(t, "export", operate([]string{"export", "ada/good", "-store", file}, nil, &kept), 0)
 	for _, line := range []string{"import", "list", "verify"} { // in a folder, too
 		out.Reset()
 		if status := operate([]string{line, "-store", folder}, &kept, &out); status != 0 || line != "verify" && !strings.Contains(out.String(), "ada/good") {

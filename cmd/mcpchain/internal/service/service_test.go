@@ -97,9 +97,7 @@ func TestStreamResumes(t *testing.T) {
 		if want != "" {
 			got = ids(p.follow(id, e.id, is("answer")))
 		}
-		if got != want {
-			t.Errorf("after %s: got %q, want %q", e.id, got, want)
-		}
+		check.Equal(t, e.id, got, want)
 	}
 	for _, last := range []string{"x", "1.2.3", "999"} {
 		if code, _ := p.do("GET", "/runs/"+id+"/events?after="+last, "", nil); code != http.StatusBadRequest {

@@ -172,9 +172,7 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("got %s by a machine that is not a proxy of the page", w.Body)
 	}
 	plain, _ := trial(t)
-	if got := request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"); got != "" {
-		t.Errorf("got %q without HTTPS", got)
-	}
+	check.Equal(t, "header without HTTPS", request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"), "")
 }
 
 // TestAddresses bounds the sign-ins of an address. A network of IPv6 counts as one, and only a proxy names another address.
@@ -207,9 +205,7 @@ func TestAddresses(t *testing.T) {
 				accepted++
 			}
 		}
-		if accepted != tt.want {
-			t.Errorf("%s: %d of 40 sign-ins are accepted, want %d", name, accepted, tt.want)
-		}
+		check.Equal(t, name, accepted, tt.want)
 	}
 }
 

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // marked returns a diff as text.
@@ -30,9 +29,7 @@ func TestLines(t *testing.T) {
 		{"nothing", "a\n", "a\n", "(nothing changes)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, marked(diff.Lines(tt.before, tt.after))); d != "" {
-				t.Errorf("-want +got\n%s", d)
-			}
+			check.Same(t, "", marked(diff.Lines(tt.before, tt.after)), tt.want)
 		})
 	}
 }
@@ -69,9 +66,7 @@ func TestEdits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lines, others := diff.Edits([]byte(tt.arguments))
-			if d := cmp.Diff([]string{tt.want, tt.others}, []string{marked(lines), string(others)}); d != "" {
-				t.Errorf("-want +got\n%s", d)
-			}
+			check.Same(t, "", []string{marked(lines), string(others)}, []string{tt.want, tt.others})
 		})
 	}
 }
@@ -80,9 +75,7 @@ func TestEdits(t *testing.T) {
 func TestUnified(t *testing.T) {
 	const text = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-- one\n++ two\n```\n- done\n"
 	const want = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n- - one\n+ + two\n```\n- done"
-	if d := cmp.Diff(want, marked(diff.Unified(text))); d != "" {
-		t.Errorf("-want +got\n%s", d)
-	}
+	check.Same(t, "", marked(diff.Unified(text)), want)
 	if lines := diff.Unified("- a list\n+ of items\n"); lines != nil {
 		t.Errorf("got %v, want no diff", lines)
 	}

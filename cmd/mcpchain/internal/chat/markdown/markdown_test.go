@@ -142,7 +142,5 @@ func TestLongRest(t *testing.T) {
 	if len(lines) == 0 {
 		t.Error("all of a line is held back")
 	}
-	if got := strings.Count(ansi.Strip(strings.Join(append(lines, s.End()...), " ")), "word"); got != words {
-		t.Errorf("got %d words, want %d", got, words)
-	}
+	check.Equal(t, "words", strings.Count(ansi.Strip(strings.Join(append(lines, s.End()...), " ")), "word"), words)
 }

@@ -68,9 +68,7 @@ func TestAttached(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 			case tt.kind == "none":
-				if len(m.Parts) != 1 {
-					t.Errorf("got %d parts, want the question alone", len(m.Parts))
-				}
+				check.Equal(t, "parts: the question alone", len(m.Parts), 1)
 			case len(m.Parts) != 2 || m.Parts[1].Type != tt.kind || !strings.HasSuffix(m.Parts[1].Text, tt.want):
 				t.Errorf("got %+v, want a part with %.200q at its end", m.Parts[1:], tt.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A value ends at the next key. Quotes around a value are removed, and allow keys in it.
@@ -43,8 +44,6 @@ func TestContext(t *testing.T) {
 		{&agent.WindowUse{Size: 200, Instructions: 1, Servers: []agent.ServerTools{{Server: "a", Tools: 1, Tokens: 20}, {Server: "b", Tools: 12, Tokens: 30}}, History: 4, Results: 45, Input: 100, Cached: 50},
 			"the last call of the model: 100 tokens, 50% of a window of 200; 50 from a cache\n       1  instructions\n      20  1 tool of a\n      30  12 tools of b\n       4  messages\n      45  results of tools"},
 	} {
-		if got := strings.Join(windowLines(tt.use), "\n"); got != tt.want {
-			t.Errorf("got\n%s\nwant\n%s", got, tt.want)
-		}
+		check.Equal(t, "", strings.Join(windowLines(tt.use), "\n"), tt.want)
 	}
 }

@@ -43,9 +43,7 @@ func TestCompletionBesideATurn(t *testing.T) {
 			t.Errorf("%s: got %d items from %d on, want %d", command, len(c.Items), c.From, want)
 		}
 	}
-	if newest := s.complete(t.Context(), "/show ").Items[0]; newest != (screen.Item{Text: "1", About: "tool99:"}) {
-		t.Errorf("got %+v, want the newest result first", newest)
-	}
+	check.Equal(t, "the newest result", s.complete(t.Context(), "/show ").Items[0], (screen.Item{Text: "1", About: "tool99:"}))
 	check.Contains(t, "how the server is reached", s.complete(t.Context(), "/servers restart ").Items[0].About, "https://a.test/")
 }
 
@@ -54,9 +52,7 @@ func TestOffered(t *testing.T) {
 	for name, want := range map[string]int{
 		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x", maxItemText+1): 0,
 	} {
-		if got := len(addItem(nil, name, "about", false)); got != want {
-			t.Errorf("%q: got %d items, want %d", name, got, want)
-		}
+		check.Equal(t, name, len(addItem(nil, name, "about", false)), want)
 	}
 	if got := addItem(nil, "a", "b\x1b[2J\nc", true)[0]; got.About != `b\x1b[2J c` || !got.Open {
 		t.Errorf("got %+v", got)

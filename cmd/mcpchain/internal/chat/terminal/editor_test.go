@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
@@ -116,9 +117,7 @@ func TestEscWithCtrlC(t *testing.T) {
 	if cmd := m.update(both); cmd != nil {
 		cmd()
 	}
-	if interrupted != 1 {
-		t.Errorf("got %d interrupts, want 1", interrupted)
-	}
+	check.Equal(t, "interrupts", interrupted, 1)
 }
 
 // Ctrl-C right after Esc works at a question without a wait.

@@ -19,13 +19,9 @@ func TestHistoryOnDisk(t *testing.T) {
 	for _, text := range []string{"first", "two\nlines", "two\nlines", "", "first", strings.Repeat("x", maxEntry+1)} {
 		h.add(text)
 	}
-	if got := len(h.entries); got != 4 {
-		t.Errorf("got %d entries, want 4", got)
-	}
+	check.Equal(t, "entries", len(h.entries), 4)
 	again := openHistory(path)
-	if got := fmt.Sprintf("%q", again.entries); got != `["first" "two\nlines" "first"]` {
-		t.Errorf("got %s from the disk", got)
-	}
+	check.Equal(t, "entries on the disk", fmt.Sprintf("%q", again.entries), `["first" "two\nlines" "first"]`)
 	shown, ok := again.before("draft")
 	if !ok || shown != "first" {
 		t.Errorf("got %q, want the newest", shown)
@@ -78,9 +74,7 @@ func TestHistoryOfTwoPrograms(t *testing.T) {
 		}
 	})
 	for range 50 {
-		if n := len(openHistory(path).entries); n != maxEntries {
-			t.Errorf("got %d entries, want %d", n, maxEntries)
-		}
+		check.Equal(t, "entries", len(openHistory(path).entries), maxEntries)
 	}
 	other.Wait()
 	entries := openHistory(path).entries

@@ -242,9 +242,7 @@ func TestView(t *testing.T) {
 	if context["theme"] != "dark" || context["containerDimensions"].(map[string]any)["maxHeight"] != 300.0 || context["toolInfo"].(map[string]any)["tool"].(map[string]any)["name"] != "show" {
 		t.Errorf("got the context %v", context)
 	}
-	if diff := cmp.Diff(p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}})); diff != "" {
-		t.Errorf("input: got (-) want (+)\n%s", diff)
-	}
+	check.Same(t, "input", p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}}))
 	if got := fmt.Sprint(p.notified("ui/notifications/tool-result")); !strings.Contains(got, "text:shown") {
 		t.Errorf("got the result %s", got)
 	}
@@ -257,9 +255,7 @@ func TestView(t *testing.T) {
 	who.mu.Unlock()
 	check.Contains(t, "it denied", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)["error"]), "denied")
 	want := []string{"call pin {} by ui://board/v", "form Who?", "call pin {} by ui://board/v"}
-	if diff := cmp.Diff(who.all(), want); diff != "" {
-		t.Errorf("asked: got (-) want (+)\n%s", diff)
-	}
+	check.Same(t, "asked", who.all(), want)
 	p.say(`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"height":123}}`)
 	for p.next().Height != 123 {
 	}
@@ -282,9 +278,7 @@ func TestViewAsks(t *testing.T) {
 			t.Errorf("%s: got %v", method, got["error"])
 		}
 	}
-	if diff := cmp.Diff(s.Told(), []Words{{"board", "two notes"}}); diff != "" {
-		t.Errorf("told: got (-) want (+)\n%s", diff)
-	}
+	check.Same(t, "told", s.Told(), []Words{{"board", "two notes"}})
 	if got := s.Told(); got != nil {
 		t.Errorf("told again: %v", got)
 	}

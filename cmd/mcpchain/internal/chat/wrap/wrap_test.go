@@ -25,8 +25,6 @@ func TestWrap(t *testing.T) {
 		"much space":  {strings.Repeat(" ", 50) + "x", "     x"},
 	} {
 		check.Equal(t, name, fold(tt.text, 11), tt.want)
-		if got := fold(tt.text, 0); got != tt.text {
-			t.Errorf("%s without a width: got %q, want %q", name, got, tt.text)
-		}
+		check.Equal(t, name, fold(tt.text, 0), tt.text)
 	}
 }

@@ -41,9 +41,7 @@ func TestTree(t *testing.T) {
 		"no UTF-8":       {"a\xffb", `[["p",{},"a` + "\ufffd" + `b"]]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := encode(t, prose.Tree(tt.text)); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			check.Equal(t, "", encode(t, prose.Tree(tt.text)), tt.want)
 		})
 	}
 }

@@ -214,9 +214,7 @@ func TestOlder(t *testing.T) {
 			seen[c.ID] = true
 		}
 		if pages > 1 && !p.More {
-			if pages != 3 {
-				t.Errorf("got %d pages, want 3", pages)
-			}
+			check.Equal(t, "pages", pages, 3)
 			break
 		}
 		last := p.List[len(p.List)-1]

@@ -66,9 +66,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("a question meanwhile: got %d %s, want 409", status, body)
 	}
 	w.post(t, "Ada", "/api/conversations/"+id+"/stop", struct{}{})
-	if end := window.last(t, "ended").member(t, "status"); end != "cancelled" {
-		t.Errorf("got the status %q, want cancelled", end)
-	}
+	check.Equal(t, "status", window.last(t, "ended").member(t, "status"), "cancelled")
 	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "And now?"})
 	events := window.until(t, "ended")
 	check.Equal(t, "a question, a reply and the end", kinds(events), "said reply ended")
@@ -76,9 +74,7 @@ func TestStop(t *testing.T) {
 	if events = w.watch(t, "Ada", other, "").until(t, "ended"); kinds(events) != "said reply ended" || other == id {
 		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
 	}
-	if n := len(model.Turns()[2].Request.Messages); n != 1 {
-		t.Errorf("the model got %d messages for the new conversation, want the question alone", n)
-	}
+	check.Equal(t, "messages to the model: the question alone", len(model.Turns()[2].Request.Messages), 1)
 	if status, _, _ := w.do(t, "Ada", "DELETE", "/api/conversations/"+id, ""); status != http.StatusAccepted {
 		t.Errorf("DELETE: got %d", status)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestForeignRequests refuses what does not come from the page.
@@ -92,9 +93,7 @@ func TestUsersAreApart(t *testing.T) {
 	if status, _, _ := w.do(t, "Grace", "DELETE", base, ""); status != 404 {
 		t.Errorf("DELETE: got %d, want 404", status)
 	}
-	if list := string(w.watch(t, "Grace", "", "").until(t, "list")[0].Data); list != "[]" {
-		t.Errorf("got the list %s, want none", list)
-	}
+	check.Equal(t, "Grace's list", string(w.watch(t, "Grace", "", "").until(t, "list")[0].Data), "[]")
 	later := "/api/conversations?after=&updated=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	for user, want := range map[string]bool{"Ada": true, "Grace": false} {
 		if status, _, list := w.do(t, user, "GET", later, ""); status != 200 || strings.Contains(list, id) != want {

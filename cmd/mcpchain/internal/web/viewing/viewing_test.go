@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -40,9 +38,7 @@ func TestModelContext(t *testing.T) {
 		t.Helper()
 		w.say("Ada", id, question)
 		said = append(append(said, before...), question)
-		if diff := cmp.Diff(w.saidToModel(), said); diff != "" {
-			t.Errorf("the model: got (-) want (+):\n%s", diff)
-		}
+		check.Same(t, "the model", w.saidToModel(), said)
 	}
 	want("What is selected?", from+"row 2 is selected")
 	want("And again?")
@@ -83,9 +79,7 @@ func TestModelContextIsBounded(t *testing.T) {
 			want = append(want, from+fmt.Sprint(n))
 		}
 		_ = w.views.Ask("Ada", id, func(before ...string) error {
-			if diff := cmp.Diff(before, want); diff != "" {
-				t.Errorf("conversation %d: got (-) want (+):\n%s", i, diff)
-			}
+			check.Same(t, i, before, want)
 			return nil
 		})
 	}
@@ -126,9 +120,7 @@ func TestUsersAreApart(t *testing.T) {
 	paying, other := ada.request("tools/call", `{"name":"pay","arguments":{}}`), grace.request("tools/call", `{"name":"pay","arguments":{}}`)
 	w.allow("Ada", id, "")
 	check.Contains(t, "Ada's call", ada.await(paying), "receipt 1")
-	if n := w.paid.Load(); n != 1 {
-		t.Errorf("the server was called %d times on Ada's word, want once", n)
-	}
+	check.Equal(t, "calls of the server on Ada's word", w.paid.Load(), 1)
 	w.allow("Grace", id, "")
 	check.Contains(t, "Grace's call", grace.await(other), "receipt 2")
 
@@ -173,9 +165,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 	}
-	if n := runs(); n != 51 {
-		t.Errorf("got %d runs, want the last 51", n)
-	}
+	check.Equal(t, "runs: the last ones", runs(), 51)
 }
 
 // "Host MUST send this notification before tearing down the UI resource, for any reason."
