@@ -42,7 +42,7 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 			return next(ctx, r, o)
 		}
 		if tools.mirrors() {
-			if err := r.mirror(tools.of(r.target).headers); err != nil {
+			if err := r.mirror(tools.lookup(r.target).headers); err != nil {
 				return response{}, err
 			}
 		}
@@ -67,17 +67,17 @@ func (p *peer) mirrors() bool {
 	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
 }
 
-// relearn lists the tools up to this one.
-func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.Param, error) {
-	for t, err := range list[mcp.Tool](ctx, k.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
+// relearn lists the tools up to this one, and returns its headers.
+func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.Param, error) {
+	for t, err := range list[mcp.Tool](ctx, r.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {
 		case err != nil:
 			return nil, err
 		case t.Name == tool:
-			if err := k.learnTool(t); err != nil {
+			if err := r.learn(t); err != nil {
 				return nil, err
 			}
-			return k.of(tool).headers, nil
+			return r.lookup(tool).headers, nil
 		}
 	}
 	return nil, errors.New("the server does not list the tool")

@@ -81,15 +81,15 @@ func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 
 // resultCheck returns the check of a tool's result, by the definition that the caller gave or
 // that the client knows; nil for no check.
-func (k *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
-	v := k.schemas.Validator
+func (r *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
+	v := r.schemas.Validator
 	if o.described != nil {
 		return outputCheck(cmp.Or(o.validator, v), o.described)
 	}
-	check, err := outputCheck(v, k.of(name).output)
+	check, err := outputCheck(v, r.lookup(name).output)
 	if err != nil {
-		l := k.peer.link.Load()
-		l.warnings.tolerated("the result of a tool is not checked", "tool", l.texts.cut(name), "reason", k.peer.scrubbed(err))
+		l := r.peer.link.Load()
+		l.warnings.tolerated("the result of a tool is not checked", "tool", l.texts.cut(name), "reason", r.peer.scrubbed(err))
 		return nil, nil
 	}
 	return check, nil

@@ -134,7 +134,7 @@ func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	if tools, ok := any(p).(*mcp.Page[mcp.Tool]); ok {
-		tools.Items = slices.DeleteFunc(tools.Items, func(t *mcp.Tool) bool { return !c.tools.accepts(t) })
+		tools.Items = slices.DeleteFunc(tools.Items, func(t *mcp.Tool) bool { return !c.tools.learnListed(t) })
 	}
 	return p, nil
 }

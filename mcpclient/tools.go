@@ -17,7 +17,7 @@ import (
 // for cached pages (see [Limits.Cache]); an error is the last pair. Over HTTP in the modern era
 // a tool with an invalid x-mcp-header is left out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return c.tools.acceptable(list[mcp.Tool](ctx, c.lists, "tools/list", "tools", opts))
+	return c.tools.learnAll(list[mcp.Tool](ctx, c.lists, "tools/list", "tools", opts))
 }
 
 // CallTool calls a tool. args is nil, a [json.RawMessage], or a value that marshals to a JSON
@@ -122,7 +122,7 @@ func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
 			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", excerpt.Cut(t.Name), err))
 			continue
 		}
-		errs = append(errs, c.tools.learnTool(t))
+		errs = append(errs, c.tools.learn(t))
 	}
 	return errors.Join(errs...)
 }
