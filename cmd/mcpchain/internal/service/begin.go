@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -118,7 +119,7 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	if err != nil {
 		return err
 	}
-	if len(state.History) == 0 || state.History[0].Text() != input {
+	if !bytes.Equal(state.Vars[inputVar], hashOf(input)) {
 		return hosting.Refuse(http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input")
 	}
 	return nil

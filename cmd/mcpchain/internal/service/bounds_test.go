@@ -203,7 +203,7 @@ func TestForgetGoesOn(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	const stuck = hosting.MaxReasons + 3
 	for n := range stuck + 1 { // the last ones are listed first
-		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n))...)
+		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n), "go")...)
 		if err == nil {
 			_, err = s.agent.Cancel(t.Context(), key)
 		}

@@ -2,6 +2,9 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -18,11 +21,19 @@ type engine interface {
 	work(ctx context.Context) error                                     // drives runs until the context ends
 }
 
+// inputVar is the variable of a run with the hash of its input, if it may be begun again: the state may not keep the input.
+const inputVar = "input"
+
+// hashOf returns the hash of an input as JSON.
+func hashOf(input string) json.RawMessage {
+	return fmt.Appendf(nil, "\"%x\"", sha256.Sum256([]byte(input)))
+}
+
 // named returns the options of a user's run.
-func named(user, id string) []agent.RunOption {
+func named(user, id, input string) []agent.RunOption {
 	options := []agent.RunOption{agent.ForTenant(user), agent.NewOnly()}
 	if id != "" {
-		options = append(options, agent.In(id))
+		options = append(options, agent.In(id), agent.WithVar(inputVar, hashOf(input)))
 	}
 	return options
 }

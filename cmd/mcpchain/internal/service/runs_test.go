@@ -166,11 +166,11 @@ func TestBrokenList(t *testing.T) {
 	}
 }
 
-// A request is known again after its run was pruned.
+// A request is known again after its run has lost its first messages, by a compaction and a pruning.
 func TestIdempotencyKeyAfterPrune(t *testing.T) {
 	s, _ := assembled(t, settings(t))
-	input := &ledger.Begun{ID: "key_1", Tenant: "ada", Agent: ledger.AgentName{Name: "service"}, Messages: []run.Message{run.Text(run.RoleUser, "hi")}}
-	begun := ledgertest.Since(time.Now(), input)
+	input := &ledger.Begun{ID: "key_1", Tenant: "ada", Agent: ledger.AgentName{Name: "service"}, Messages: []run.Message{run.Text(run.RoleUser, "hi")}, Vars: map[string]json.RawMessage{inputVar: hashOf("hi")}}
+	begun := ledgertest.Since(time.Now(), input, &ledger.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "(left out)")}})
 	snapshot, err := ledger.NewSnapshot(begun.State)
 	check.Must(t, err)
 	begun.Add(snapshot, &ledger.Ended{Status: run.StatusFinished})

@@ -65,7 +65,7 @@ type Session struct {
 	listed            atomic.Pointer[[]run.Head] // the last list of /conversations, which completions read; nil: none yet
 
 	turnCut  int              // calls of models in the last turn that did not end
-	totalCut int              // calls of models in this program that did not end
+	totalCut int              // calls of models in the conversation, as far as this program has it, that did not end
 	window   *agent.WindowUse // in the last call of the agent's own model
 }
 

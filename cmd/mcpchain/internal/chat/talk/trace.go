@@ -22,7 +22,7 @@ type Trace struct {
 type traceLine struct {
 	Type string    `json:"type"`
 	Time time.Time `json:"time"`
-	Turn int       `json:"turn,omitempty"` // of the conversation, from 1
+	Turn int       `json:"turn,omitempty"` // of this program, from 1
 
 	Server    string `json:"server,omitempty"`
 	Tool      string `json:"tool,omitempty"`
