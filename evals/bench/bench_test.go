@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	// The cells have less text, also in child processes: with the race detector megabytes are slow.
 	textLength[mibTool], textLength[mib10Tool] = 64<<10, 1<<20
-	child(os.Args)
+	runRole(os.Args)
 	// Under the race detector every child process would sleep for a second at its end.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 		panic(err)
@@ -26,14 +26,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// TestUnknownTransport refuses a transport that no responder has.
+func TestUnknownTransport(t *testing.T) {
+	l, err := newLab("http://127.0.0.1:1")
+	check.Must(t, err)
+	for _, name := range []string{"jsn", "-default", "pipe-default", ""} {
+		_, _, err := l.newEndpoint(name, legacy)
+		check.Text(t, err, "unknown transport")
+	}
+}
+
 // TestEveryCell runs every client through every cell once and checks each
 // answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {
-	l, err := newLab()
+	c, err := startChild()
 	check.Must(t, err)
 	t.Cleanup(func() {
-		check.NoError(t, l.close())
+		check.NoError(t, c.close())
 	})
+	l, err := newLab(c.address)
+	check.Must(t, err)
 	l.sessions = 2
 	compared := comparison(l)
 	seen := map[string]bool{}

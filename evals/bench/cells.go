@@ -10,7 +10,7 @@ import (
 
 // cell is a workload over a transport in an era.
 type cell struct {
-	transport string // pipe, stdio, json, sse; with -default for each client's own HTTP client
+	transport string // pipe, stdio, json, sse; the last two also with ownClientSuffix
 	revision  string
 	*workload
 }
@@ -57,8 +57,8 @@ func cells() (all []cell) {
 		for i := range workloads {
 			w := &workloads[i]
 			names := []string{transport}
-			if w.defaults && (transport == "json" || transport == "sse") {
-				names = append(names, transport+"-default")
+			if w.defaults && slices.Contains(httpTransports, transport) {
+				names = append(names, transport+ownClientSuffix)
 			}
 			for _, name := range names {
 				all = append(all, cell{name, legacy, w})

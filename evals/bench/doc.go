@@ -12,6 +12,9 @@
 // net/http in the plain way, and decodes a response with encoding/json once. It negotiates, bounds, validates and
 // retries nothing. Ratios are to the floor.
 //
+// In the code, a cell is a workload over a transport in an era, a subject is one client in one cell, a responder is the
+// server of all clients, and a lab makes the endpoints at which clients reach responders. To weigh is to measure memory.
+//
 // All talk to the same responder, which finds id and method as text and answers with prepared bytes, with the id put
 // in. Over streams it allocates nothing for a request; over HTTP, net/http does, in the child process. Every answer is
 // checked (the length of the text, the number of tools), so that failures are not measured.

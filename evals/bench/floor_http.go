@@ -26,7 +26,7 @@ var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 func newFloorHTTP(e endpoint) *floorHTTP {
 	f := &floorHTTP{url: e.url, http: e.httpClient}
 	if f.http == nil {
-		f.http = tuned
+		f.http = sharedClient
 	}
 	return f
 }

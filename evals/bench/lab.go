@@ -9,108 +9,128 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// tuned is the HTTP client that all share, except in the cells with defaults. It keeps an
-// idle connection for each concurrent call.
-var tuned = &http.Client{Transport: tunedTransport()}
+// sharedClient is the HTTP client of all compared clients, except in cells with [ownClientSuffix]. It
+// keeps an idle connection for each concurrent call.
+var sharedClient = &http.Client{Transport: newTransport()}
 
-// tunedTransport returns net/http's default transport with enough idle connections.
-func tunedTransport() *http.Transport {
+// controlClient is for requests that are not measured.
+var controlClient = &http.Client{Transport: newTransport()}
+
+// newTransport returns net/http's default transport with enough idle connections.
+func newTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
 	return t
 }
 
-// lab has the responders of a comparison.
-type lab struct {
-	sessions int // idle sessions that are measured together
-
-	self string              // the path of this program
-	pipe map[string]*answers // by revision, for responders in this process
-
-	address string // of the HTTP responder
-	child   *exec.Cmd
-	stop    io.Closer
-	control *http.Client // for unmeasured requests
+// child is a process of this program that runs an HTTP responder.
+type child struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer // the child ends at the end of its input
+	address string    // URL of the responder
 }
 
-// inProcessLab returns a lab with responders in this process, and the one over HTTP at an address.
-func inProcessLab(address string) *lab {
-	return &lab{
-		sessions: 99,
-		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
-		address:  address,
-		control:  &http.Client{Transport: tunedTransport()},
-	}
-}
-
-// newLab returns a lab with an HTTP responder in a child process.
-func newLab() (_ *lab, err error) {
-	l := inProcessLab("")
-	if l.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	l.child = exec.Command(l.self, respondHTTP)
-	l.child.Stderr = os.Stderr
-	if l.stop, err = l.child.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := l.child.StdoutPipe()
+// startChild starts a child process and waits for the address of its responder.
+func startChild() (_ *child, err error) {
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	if err := l.child.Start(); err != nil {
+	c := &child{cmd: exec.Command(self, respondHTTP)}
+	c.cmd.Stderr = os.Stderr
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read the address of the HTTP responder: %w", err), l.close())
+		return nil, errors.Join(fmt.Errorf("read the address of the HTTP responder: %w", err), c.close())
 	}
-	l.address = strings.TrimSpace(line)
-	return l, nil
+	c.address = strings.TrimSpace(line)
+	return c, nil
 }
 
-// close closes idle connections, and ends the child process by the end of its input.
-func (l *lab) close() error {
-	l.control.CloseIdleConnections()
-	tuned.CloseIdleConnections()
+// close closes idle connections, and ends the process.
+func (c *child) close() error {
+	controlClient.CloseIdleConnections()
+	sharedClient.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
-	return errors.Join(l.stop.Close(), l.child.Wait())
+	return errors.Join(c.stdin.Close(), c.cmd.Wait())
+}
+
+// lab makes the endpoints that the compared clients connect to.
+type lab struct {
+	sessions int                 // idle sessions that are measured together
+	self     string              // the path of this program, for responders over stdio
+	pipe     map[string]*answers // answers of responders in this process, by revision
+	address  string              // URL of the HTTP responder
+}
+
+// newLab returns a lab that uses the HTTP responder at an address, which another process serves.
+func newLab(address string) (*lab, error) {
+	self, err := os.Executable()
+	return &lab{
+		sessions: 99, // so many that the noise of a heap hardly matters
+		self:     self,
+		pipe:     map[string]*answers{legacy: newAnswers(legacy), modern: newAnswers(modern)},
+		address:  address,
+	}, err
 }
 
 // connections returns the number of connections that the HTTP responder has accepted.
 func (l *lab) connections() (n int, err error) {
-	resp, err := l.control.Get(l.address + "/opened")
+	resp, err := controlClient.Get(l.address + "/opened")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case resp.StatusCode != http.StatusOK:
+		return 0, fmt.Errorf("get the number of connections: %s", resp.Status)
 	}
 	return strconv.Atoi(string(body))
 }
 
-// endpoint makes an endpoint for one connection. release ends it.
-func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) {
+// ownClientSuffix ends the name of an HTTP transport with which each client uses its own default HTTP
+// client instead of the shared one.
+const ownClientSuffix = "-default"
+
+// httpTransports are the paths of the HTTP responder.
+var httpTransports = []string{"json", "sse"}
+
+// newEndpoint returns an endpoint for one connection. release ends it.
+func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func(), err error) {
 	e.revision = revision
-	switch transport {
-	case "pipe":
-		return l.pipeEndpoint(e)
-	case "stdio":
+	kind, ownClient := strings.CutSuffix(transport, ownClientSuffix)
+	switch {
+	case transport == "pipe":
+		e, release = l.pipeEndpoint(e)
+		return e, release, nil
+	case transport == "stdio":
 		e.command = []string{l.self, respondStdio, revision}
-	default:
-		kind, ownClient := strings.CutSuffix(transport, "-default")
+	case slices.Contains(httpTransports, kind):
 		e.url = l.address + "/" + kind + "/" + revision
 		if !ownClient {
-			e.httpClient = tuned
+			e.httpClient = sharedClient
 		}
+	default:
+		return endpoint{}, nil, fmt.Errorf("unknown transport %q", transport)
 	}
-	return e, func() {}
+	return e, func() {}, nil
 }
 
 // pipeEndpoint starts a responder in this process, and adds its pipes to an endpoint. release ends both.
@@ -130,7 +150,7 @@ func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	}
 }
 
-// connection is a session with its endpoint.
+// connection is a session and the function that releases its endpoint.
 type connection struct {
 	session
 	release func()
@@ -138,7 +158,10 @@ type connection struct {
 
 // connect opens a session over a new endpoint.
 func (l *lab) connect(ctx context.Context, c client, transport, revision string) (*connection, error) {
-	e, release := l.endpoint(transport, revision)
+	e, release, err := l.newEndpoint(transport, revision)
+	if err != nil {
+		return nil, err
+	}
 	s, err := c.dial(ctx, e)
 	if err != nil {
 		release()

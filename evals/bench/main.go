@@ -10,17 +10,21 @@ import (
 )
 
 func main() {
-	child(os.Args)
+	runRole(os.Args)
 	rig.Main("bench", bench)
 }
 
 // bench is the program.
 func bench(ctx context.Context, args []string, out io.Writer) (err error) {
-	l, err := newLab()
+	c, err := startChild()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.close()) }()
+	defer func() { err = errors.Join(err, c.close()) }()
+	l, err := newLab(c.address)
+	if err != nil {
+		return err
+	}
 	return comparison(l).Run(ctx, args, out)
 }
 

@@ -20,15 +20,14 @@ import (
 // weighing says what a child process weighs.
 type weighing struct {
 	Cell, Client string
-	Self         string // the path of this program
-	Address      string // of the HTTP responder
+	Address      string // URL of the HTTP responder
 	Sessions     int
 }
 
 // weighInChild measures the memory of a client in a process of its own: leftovers of others, such as
 // pooled buffers and partly used spans of stacks, would hide or increase it.
 func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) {
-	what, err := json.Marshal(weighing{s.cell.String(), s.client.name, s.lab.self, s.lab.address, s.lab.sessions})
+	what, err := json.Marshal(weighing{s.cell.String(), s.client.name, s.lab.address, s.lab.sessions})
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +49,11 @@ func weighHere(what []byte, out io.Writer) error {
 	if err := json.Unmarshal(what, &w); err != nil {
 		return err
 	}
-	l := inProcessLab(w.Address)
-	l.self, l.sessions = w.Self, w.Sessions
+	l, err := newLab(w.Address)
+	if err != nil {
+		return err
+	}
+	l.sessions = w.Sessions
 	s, err := l.subject(w.Cell, w.Client)
 	if err != nil {
 		return err
@@ -84,7 +86,7 @@ const (
 // weighNow collects garbage until the memory stops shrinking: collections shrink stacks and empty
 // pools step by step. The shared HTTP client's connections are closed first.
 func weighNow() weight {
-	tuned.CloseIdleConnections()
+	sharedClient.CloseIdleConnections()
 	var least weight
 	for i, same := 0, 0; i < mostCollections && same < steady; i++ {
 		runtime.GC()
@@ -110,9 +112,12 @@ func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	}
 	places := make([]endpoint, n)
 	for i := range places {
-		var release func()
-		places[i], release = s.lab.endpoint(s.cell.transport, s.cell.revision)
+		e, release, err := s.lab.newEndpoint(s.cell.transport, s.cell.revision)
+		if err != nil {
+			return nil, err
+		}
 		defer release()
+		places[i] = e
 		if err := askOnce(places[i]); err != nil {
 			return nil, err
 		}

@@ -92,8 +92,8 @@ type answers struct {
 	pages      func() [][]byte
 }
 
-// answersOf makes the answers of an era.
-func answersOf(revision string) *answers {
+// newAnswers makes the answers of an era.
+func newAnswers(revision string) *answers {
 	done := func(result map[string]any) []byte {
 		if revision == modern {
 			result["resultType"] = "complete"

@@ -17,12 +17,12 @@ const (
 	weighOne     = "weigh" // then what to weigh, see weighHere
 )
 
-// child runs a child process's role if the arguments name one, and then does not return.
-func child(args []string) {
+// runRole runs the role of a child process if the arguments name one, and then does not return.
+func runRole(args []string) {
 	var err error
 	switch {
 	case len(args) == 3 && args[1] == respondStdio:
-		err = answersOf(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
+		err = newAnswers(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
 	case len(args) == 2 && args[1] == respondHTTP:
 		err = respondOverHTTP(os.Stdin, os.Stdout)
 	case len(args) == 3 && args[1] == weighOne:
@@ -59,7 +59,7 @@ func httpResponder(opened *atomic.Int64) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })
 	for _, revision := range []string{legacy, modern} {
-		a := answersOf(revision)
+		a := newAnswers(revision)
 		mux.HandleFunc("POST /json/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, false) })
 		mux.HandleFunc("POST /sse/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, true) })
 	}

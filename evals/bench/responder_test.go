@@ -19,7 +19,7 @@ func TestTextHasItsLength(t *testing.T) {
 }
 
 func TestToolsAreOfTheSizeTheySay(t *testing.T) {
-	a := answersOf(legacy)
+	a := newAnswers(legacy)
 	total := 0
 	for _, page := range a.pages() {
 		total += len(page)
@@ -34,7 +34,7 @@ func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 
 // TestResponderAllocatesNothing: serve's allocations do not depend on the number of requests.
 func TestResponderAllocatesNothing(t *testing.T) {
-	a := answersOf(modern)
+	a := newAnswers(modern)
 	for _, r := range []floorRequest{
 		{method: "tools/call", tool: smallTool, modern: true},
 		{method: "tools/call", tool: mibTool, modern: true},
@@ -60,7 +60,7 @@ func TestResponderAnswersWhatCameTogether(t *testing.T) {
 		in.Write(append(r.appendTo(nil, int64(in.Len()+1)), '\n'))
 	}
 	in.WriteString(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
-	check.Must(t, answersOf(legacy).serve(&in, &out, 4<<10))
+	check.Must(t, newAnswers(legacy).serve(&in, &out, 4<<10))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("got %d answers, want 3:\n%s", len(lines), &out)
