@@ -110,20 +110,20 @@ func (l *Link) checkHost(host string) {
 // labelWarning says why a label of a host may look like another name. It does not
 // decode punycode, because browsers differ in showing it.
 func labelWarning(label string) string {
-	switch scripts := scriptsOf(label); {
+	switch scripts := scriptNames(label); {
 	case strings.HasPrefix(strings.ToLower(label), "xn--"):
 		return fmt.Sprintf("a browser may show %s in other letters, like another name (it is in punycode)", Line(label, 70))
 	case len(scripts) > 1:
-		return fmt.Sprintf("%s mixes scripts%s: it may look like another name", Line(label, 70), parenthesized(scripts))
+		return fmt.Sprintf("%s mixes scripts%s: it may look like another name", Line(label, 70), inParentheses(scripts))
 	case strings.ContainsFunc(label, func(r rune) bool { return r > unicode.MaxASCII }):
-		return fmt.Sprintf("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), parenthesized(scripts))
+		return fmt.Sprintf("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), inParentheses(scripts))
 	}
 	return ""
 }
 
-// scriptsOf names the scripts of a text, in alphabetical order. Characters that many
+// scriptNames names the scripts of a text, in alphabetical order. Characters that many
 // scripts share, such as digits, do not count.
-func scriptsOf(text string) []string {
+func scriptNames(text string) []string {
 	found := map[string]bool{}
 	for _, r := range text {
 		for name, table := range unicode.Scripts {
@@ -135,7 +135,8 @@ func scriptsOf(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-func parenthesized(names []string) string {
+// inParentheses lists names in parentheses after a space, "" for none.
+func inParentheses(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}

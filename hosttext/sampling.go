@@ -16,7 +16,7 @@ const (
 	maxParts = 100
 )
 
-// SamplingRequest returns what a server's request gives to the model as text: instructions,
+// SamplingRequest returns the parts of a server's request that the model gets, as text: instructions,
 // messages, tools, tool choice, temperature and stop sequences. Each part has a heading of this
 // package, with the server's text indented below it. At most 10,000 characters of 100 parts are
 // shown, 2,000 of a part. The bound of the reply, the preferences for models and the context that

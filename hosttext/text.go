@@ -43,7 +43,7 @@ func Prose(s string) string {
 	for _, r := range s {
 		switch {
 		case r == '\r':
-		case r == '\n', r == '\t', r == nonJoiner, r == joiner, r >= '\ufe00' && r <= '\ufe0f', !hidden(r):
+		case r == '\n', r == '\t', r == nonJoiner, r == joiner, r >= '\ufe00' && r <= '\ufe0f', !isHidden(r):
 			b.WriteRune(r)
 		default:
 			b.WriteString(escape(r))
@@ -110,15 +110,16 @@ func pieces(s string) iter.Seq2[rune, string] {
 
 // isVisible reports whether a character is visible in this version of Unicode. Of all
 // spaces, only the normal one counts as visible.
-func isVisible(r rune) bool { return unicode.IsPrint(r) && !hidden(r) }
+func isVisible(r rune) bool { return unicode.IsPrint(r) && !isHidden(r) }
 
-// hidden reports whether a character is known to be invisible, or for private use.
-func hidden(r rune) bool {
+// isHidden reports whether a character is known to be invisible, or for private use.
+func isHidden(r rune) bool {
 	switch r {
 	case '\u2800', '\U00016fe4', '\U0001d159': // blank characters among symbols and marks
 		return true
 	}
-	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // inEmoji reports whether a character is a selector after a symbol, or a joiner
@@ -134,7 +135,7 @@ func inEmoji(before, r, after rune) bool {
 }
 
 func isSymbol(r rune) bool {
-	return r > 0xff && r != utf8.RuneError && unicode.IsSymbol(r) && !hidden(r)
+	return r > 0xff && r != utf8.RuneError && unicode.IsSymbol(r) && !isHidden(r)
 }
 
 // escape returns Go's escape of an invisible character.

@@ -14,6 +14,7 @@ type writer struct {
 	rest []byte // the first bytes of an incomplete character
 }
 
+// Write writes the complete characters, and keeps the beginning of an incomplete one for the next call.
 func (w *writer) Write(p []byte) (int, error) {
 	text := append(w.rest, p...)
 	end := len(text)

@@ -11,7 +11,7 @@ import (
 
 // account counts the charges to one budget.
 type account struct {
-	owner   string // for error texts
+	owner   string // owner in error texts
 	budget  Budget
 	window  time.Duration // 0: charges count for the life of the account
 	slots   chan struct{} // one element for each running request; nil: no limit
@@ -64,8 +64,8 @@ func (a *account) expire(now time.Time) {
 	}
 }
 
-// admits returns an error if the budget does not allow a charge, which may be in the account already.
-func (a *account) admits(now time.Time, next *charge) error {
+// check returns an error if the budget does not allow a charge. The charge may be in the account already.
+func (a *account) check(now time.Time, next *charge) error {
 	a.expire(now)
 	need, currency := next.reserved.tokens(), next.reserved.Cost.Currency
 	requests, used := 1, next.spent.tokens()
@@ -81,14 +81,14 @@ func (a *account) admits(now time.Time, next *charge) error {
 	limit, limited := b.Cost[currency]
 	switch {
 	case b.Requests > 0 && requests > b.Requests:
-		return a.usedUp(kindBudget, fmt.Sprintf("%d requests", b.Requests))
+		return a.usedUpError(kindBudget, fmt.Sprintf("%d requests", b.Requests))
 	case b.Tokens > 0 && used+need > b.Tokens:
-		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s",
+		return newRefusal(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s",
 			need, max(0, b.Tokens-used), b.Tokens, a.inWindow(), a.owner))
 	case len(b.Cost) > 0 && !limited:
-		return refused(kindCost, "the cost is limited, and the model has no price in a currency of the limits")
+		return newRefusal(kindCost, "the cost is limited, and the model has no price in a currency of the limits")
 	case limited && cost > limit:
-		return a.usedUp(kindCost, "cost")
+		return a.usedUpError(kindCost, "cost")
 	}
 	return nil
 }
@@ -101,8 +101,9 @@ func amountIn(currency string, m cost.Money) int64 {
 	return m.Micro
 }
 
-func (a *account) usedUp(kind, limit string) error {
-	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", limit, a.inWindow(), a.owner))
+// usedUpError returns the error for a limit that is used up.
+func (a *account) usedUpError(kind, limit string) error {
+	return newRefusal(kind, fmt.Sprintf("the limit of %s%s for %s is used up", limit, a.inWindow(), a.owner))
 }
 
 // inWindow describes the window of the account for an error text, "" if it has none.

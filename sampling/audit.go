@@ -81,7 +81,7 @@ type record struct {
 
 	InputTokens  int64      `json:"inputTokens"`
 	OutputTokens int64      `json:"outputTokens"`
-	Cost         cost.Money `json:"cost,omitzero"`       // by Options.Prices
+	Cost         cost.Money `json:"cost,omitzero"`       // cost by Options.Prices
 	Estimated    bool       `json:"estimated,omitempty"` // the host did not count all of it
 
 	Waiting   time.Duration `json:"waiting"`   // time in the queue
@@ -128,7 +128,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 		return
 	}
 	a := &r.record
-	a.RequestHash = hash(encoded(params))
+	a.RequestHash = hash(encodeJSON(params))
 	if r.request != nil {
 		a.Model, a.Reason = r.request.Model, r.request.reason
 	}
@@ -140,7 +140,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	var rpc *mcp.RPCError
 	switch {
 	case result != nil && err == nil:
-		raw := encoded(result)
+		raw := encodeJSON(result)
 		a.Outcome, a.StopReason, a.ReplyHash = outcomeAnswered, excerpt.Cut(result.StopReason), hash(raw)
 	case errors.Is(err, mcp.ErrAnswerLater):
 		a.Outcome = outcomeWaiting
@@ -165,8 +165,8 @@ func hash(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encoded returns a value's JSON as on the wire, nil if it cannot be encoded.
-func encoded(v any) json.RawMessage {
+// encodeJSON returns the JSON of a value as on the wire, nil if it cannot be encoded.
+func encodeJSON(v any) json.RawMessage {
 	raw, err := jsonrpc.Marshal(v)
 	if err != nil {
 		return nil

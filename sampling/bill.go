@@ -5,8 +5,8 @@ import "github.com/mcpchain/mcpchain/internal/cost"
 // bill reserves and settles the cost of a request in the account of its context. It is for one
 // goroutine.
 type bill struct {
-	account cost.Account      // nil: the context has no account
-	open    func(cost.Charge) // settles the reservation; nil: nothing is reserved
+	account           cost.Account      // nil: the context has no account
+	settleReservation func(cost.Charge) // settles the reservation; nil: nothing is reserved
 }
 
 // reserve reserves an upper bound for a completion.
@@ -22,14 +22,14 @@ func (b *bill) reserve(model string, most usage) error {
 		}
 		return &refusedError{kind: kind, reason: "the limit of the host's run is used up", cause: err}
 	}
-	b.open = settle
+	b.settleReservation = settle
 	return nil
 }
 
-// settle replaces the reservation, if there is one, by the cost of a completion.
+// settle replaces the reservation, if there is one, by the usage of a completion.
 func (b *bill) settle(model string, used usage) {
-	if b.open != nil {
-		b.open(used.charge(model))
-		b.open = nil
+	if b.settleReservation != nil {
+		b.settleReservation(used.charge(model))
+		b.settleReservation = nil
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Bounds of the stop sequences of a request. Each piece of a reply is compared with all of them.
 const (
 	maxStopSequences = 64
-	maxStopBytes     = 1 << 10 // of one
+	maxStopBytes     = 1 << 10 // bytes of one
 )
 
 // checkParams returns an error for the first breach of the specification, the first content that no
@@ -131,6 +131,7 @@ func checkTools(tools []*mcp.Tool) error {
 	return nil
 }
 
+// checkToolChoice returns an error for an unknown mode, or if a call is required without tools.
 func checkToolChoice(p *mcp.CreateMessageParams) error {
 	if p.ToolChoice == nil {
 		return nil

@@ -43,20 +43,21 @@ func (e *refusedError) Unwrap() []error {
 func (e *refusedError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{
 		Code: mcp.CodeUserRejected, Message: e.Error(),
-		Data: encoded(map[string]string{"reason": e.kind}),
+		Data: encodeJSON(map[string]string{"reason": e.kind}),
 	}
 }
 
-func refused(kind string, reason string) error { return &refusedError{kind: kind, reason: reason} }
+// newRefusal returns the error for a request that the host refuses.
+func newRefusal(kind string, reason string) error { return &refusedError{kind: kind, reason: reason} }
 
-// invalid returns the error for an invalid request.
-func invalid(err error) error {
+// invalidError returns the error for an invalid request.
+func invalidError(err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 }
 
-// modelFailed returns the error for a failure of the model. The server sees the kind
+// modelError returns the error for a failure of the model. The server sees the kind
 // of failure; only the log has the host's text, name and address.
-func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
+func (s *Sampler) modelError(ctx context.Context, r *run, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
@@ -70,18 +71,18 @@ func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 			data.Status, r.record.Status = failure.Status, failure.Status
 		}
 	}
-	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encoded(data)}
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(data)}
 }
 
-// noModel returns the error if no model can answer the request.
-func (s *Sampler) noModel(err error) error {
-	return s.unanswered("no_model", "the host has no model that can answer the request", err)
+// noModelError returns the error if no model can answer the request.
+func (s *Sampler) noModelError(err error) error {
+	return s.unansweredError("no_model", "the host has no model that can answer the request", err)
 }
 
-// unanswered returns the error of a request without an answer. Only the log has the cause.
-func (s *Sampler) unanswered(reason, message string, err error) error {
+// unansweredError returns the error of a request without an answer. Only the log has the cause.
+func (s *Sampler) unansweredError(reason, message string, err error) error {
 	s.log.Warn("sampling: "+message, "error", err)
-	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encoded(failureData{Reason: reason})}
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(failureData{Reason: reason})}
 }
 
 // failureData says in an error for the server why there is no answer.

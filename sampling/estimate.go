@@ -66,6 +66,7 @@ func inputSize(p *mcp.CreateMessageParams) int {
 	return size
 }
 
+// contentSize returns the bytes of blocks, and blockSize for each.
 func contentSize(blocks []mcp.Content) int {
 	size := blockSize * len(blocks)
 	for _, c := range blocks {
@@ -99,7 +100,8 @@ type needs struct {
 	audio  int // bytes
 }
 
-func needsOf(p *mcp.CreateMessageParams) needs {
+// newNeeds counts the needs of a request.
+func newNeeds(p *mcp.CreateMessageParams) needs {
 	n := needs{text: inputSize(p), tools: len(p.Tools)}
 	for _, m := range p.Messages {
 		n.media(m.Content)
@@ -147,28 +149,29 @@ func (n needs) maxTokens() int64 {
 // reservation returns an upper bound for a completion. added is the number of bytes that
 // the host gets in addition to the request.
 func reservation(m *Model, req *Request, added int) usage {
-	u := usage{Input: needsOf(req.Params).maxTokens() + int64(added), Output: req.Params.MaxTokens, Estimated: true}
+	u := usage{Input: newNeeds(req.Params).maxTokens() + int64(added), Output: req.Params.MaxTokens, Estimated: true}
 	if m.price != nil {
 		u.Cost = cost.Most(*m.price, u.Input, u.Output)
 	}
 	return u
 }
 
-func (m *Model) priced(u usage) usage {
+// withCost returns u with its cost, if the price of the model is known.
+func (m *Model) withCost(u usage) usage {
 	if m.price != nil {
 		u.Cost = cost.At(*m.price, u.charge(m.ID).Tokens)
 	}
 	return u
 }
 
-// spent returns the cost of a completion: the host's count, or an estimate if count is nil or
+// spending returns the usage of a completion: the host's count, or an estimate if count is nil or
 // incomplete. size is the length of the reply in bytes. Package chat has removed counts that
 // cannot be true.
-func spent(m *Model, req *Request, added int, count *chat.Usage, size int) usage {
-	needs := needsOf(req.Params)
+func spending(m *Model, req *Request, added int, count *chat.Usage, size int) usage {
+	needs := newNeeds(req.Params)
 	u := usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
 	if count == nil {
-		return m.priced(u)
+		return m.withCost(u)
 	}
 	input := count.Prompt > 0
 	output := count.Completion > 0 || input && size == 0
@@ -187,15 +190,15 @@ func spent(m *Model, req *Request, added int, count *chat.Usage, size int) usage
 		u.Output = min(u.Output, int64(count.Total))
 		u.Input = int64(count.Total) - u.Output
 	}
-	return m.priced(u)
+	return m.withCost(u)
 }
 
-// lost returns the cost of a failed completion. If the host did not count it, lost
-// assumes the longest reply.
-func lost(m *Model, req *Request, added int, count *chat.Usage) usage {
-	u := spent(m, req, added, count, 0)
+// spendingIfFailed returns the usage of a failed completion. If the host did not count it, it is
+// the longest reply.
+func spendingIfFailed(m *Model, req *Request, added int, count *chat.Usage) usage {
+	u := spending(m, req, added, count, 0)
 	if count == nil || count.Completion == 0 {
 		u.Output, u.Reasoning, u.Estimated = req.Params.MaxTokens, 0, true
 	}
-	return m.priced(u)
+	return m.withCost(u)
 }

@@ -127,7 +127,7 @@ func TestStopSequenceIsCounted(t *testing.T) {
 func TestHostExtraIsNoText(t *testing.T) {
 	const use = `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"%s}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
 	without, with := question(t, fmt.Sprintf(use, "")), question(t, fmt.Sprintf(use, `,"_meta":{"io.github.mcpchain/host-extra":{"x":"y"}}`))
-	if got, want := needsOf(with), needsOf(without); got != want || inputSize(with) == inputSize(without) {
+	if got, want := newNeeds(with), newNeeds(without); got != want || inputSize(with) == inputSize(without) {
 		t.Errorf("got %+v, want %+v, and a larger request", got, want)
 	}
 }

@@ -306,6 +306,6 @@ func (p *wirePeer) ask(t *testing.T, params string) json.RawMessage {
 		if err == nil {
 			t.Fatal("the server got no answer, and the call no error")
 		}
-		return encoded(map[string]string{"the call ends": err.Error()})
+		return encodeJSON(map[string]string{"the call ends": err.Error()})
 	}
 }

@@ -79,7 +79,7 @@ func (l Limits) check() error {
 		negative bool
 	}{
 		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0},
-		{"All", l.All.negative()}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
+		{"All", l.All.hasNegative()}, {"Server", l.Server.hasNegative()}, {"Call", l.Call.hasNegative()},
 	} {
 		if one.negative {
 			return fmt.Errorf("Options.Limits.%s is negative; give a positive value, or 0 for the default", one.name)
@@ -88,11 +88,12 @@ func (l Limits) check() error {
 	return nil
 }
 
-func (b Budget) negative() bool {
+func (b Budget) hasNegative() bool {
 	costs := append(slices.Collect(maps.Values(b.Cost)), 0)
 	return b.Requests < 0 || b.Tokens < 0 || b.Concurrent < 0 || slices.Min(costs) < 0
 }
 
+// withDefaults returns a completed copy.
 func (l Limits) withDefaults() Limits {
 	l.MaxTokens = cmp.Or(l.MaxTokens, 4096)
 	l.InputBytes = cmp.Or(l.InputBytes, 4<<20)
@@ -147,7 +148,7 @@ type ticket struct {
 // admit counts a request and reserves an upper bound of its cost. The caller closes the ticket.
 func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	if w.depth > maxDepth {
-		return nil, refused(kindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
+		return nil, newRefusal(kindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -159,7 +160,7 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	server := newAccount("one server", w.budget(&g.limits), g.limits.Window)
 	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, g.limits.Window, server), g.total)
 	for _, a := range t.accounts {
-		if err := a.admits(now, t.charge); err != nil {
+		if err := a.check(now, t.charge); err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +202,7 @@ func (t *ticket) reserve(model string, u usage) error {
 	before := t.charge.reserved
 	t.charge.reserved = u
 	for _, a := range t.accounts {
-		if err := a.admits(time.Now(), t.charge); err != nil {
+		if err := a.check(time.Now(), t.charge); err != nil {
 			t.charge.reserved = before
 			return err
 		}

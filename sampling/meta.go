@@ -15,7 +15,7 @@ func withHostExtra(extra json.RawMessage) json.RawMessage {
 	if extra == nil {
 		return nil
 	}
-	return encoded(map[string]json.RawMessage{extraKey: extra})
+	return encodeJSON(map[string]json.RawMessage{extraKey: extra})
 }
 
 // hostExtra returns the host's data of a tool use, nil if its _meta has none or is no object.

@@ -26,9 +26,9 @@ type Model struct {
 	MaxTokens int `json:"maxTokens,omitempty"` // tokens of a reply; 0 for unknown
 
 	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
-	Intelligence float64 `json:"intelligence,omitempty"` // on any scale, higher is better; 0 counts as the lowest
+	Intelligence float64 `json:"intelligence,omitempty"` // higher is better, on any scale; 0 counts as the lowest
 
-	price *price.Price // from Options.Prices, nil for unknown
+	price *price.Price // price in Options.Prices, nil for unknown
 }
 
 // checkModels returns an error for an invalid catalogue.
@@ -89,7 +89,7 @@ func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice,
 // capable returns the models that can answer a request, and for each other model the
 // reason why not.
 func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []string) {
-	needs := needsOf(p)
+	needs := newNeeds(p)
 	tokens := needs.tokens() + p.MaxTokens
 	for _, m := range models {
 		lacks := ""
@@ -188,7 +188,8 @@ func scale(models []Model, measure func(*Model) float64) []float64 {
 	out := make([]float64, len(models))
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range models {
-		if out[i] = measure(&models[i]); !math.IsNaN(out[i]) && !math.IsInf(out[i], 0) {
+		out[i] = measure(&models[i])
+		if !math.IsNaN(out[i]) && !math.IsInf(out[i], 0) {
 			low, high = min(low, out[i]), max(high, out[i])
 		}
 	}

@@ -141,8 +141,8 @@ func (o *Options) checkPrices(model string) error {
 	return nil
 }
 
-// priceOf returns the price of a model, nil if it has none.
-func (o *Options) priceOf(model string) *price.Price {
+// price returns the price of a model, nil if it has none.
+func (o *Options) price(model string) *price.Price {
 	p, ok := cost.PriceOf(o.Prices, model)
 	if !ok {
 		return nil

@@ -112,7 +112,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	if p, ok := s.options.Servers[w.label]; ok && w.label != "" {
 		w.policy = p
 	} else if w.label == "" && len(s.options.Servers) > 0 {
-		return w, refused(kindPolicy, "the host has policies by server, but no name for this one")
+		return w, newRefusal(kindPolicy, "the host has policies by server, but no name for this one")
 	}
 	return w, nil
 }
@@ -138,7 +138,7 @@ func checkPolicies(o *Options) error {
 		policies[fmt.Sprintf("the policy of %q", name)] = p
 	}
 	for name, p := range policies {
-		if p.Budget != nil && p.Budget.negative() {
+		if p.Budget != nil && p.Budget.hasNegative() {
 			return fmt.Errorf("%s has a negative Budget; give positive values, or 0 for no limit", name)
 		}
 		for _, m := range []Mode{p.During, p.Outside} {
@@ -150,14 +150,14 @@ func checkPolicies(o *Options) error {
 	return nil
 }
 
-// denied returns an error if the policy or a remembered decision refuses a request.
+// checkDenied returns an error if the policy or a remembered decision refuses a request.
 // Such a request does not count in the limits.
-func (s *Sampler) denied(w *who) error {
+func (s *Sampler) checkDenied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
-		return refused(kindPolicy, "the host's policy does not allow the request")
+		return newRefusal(kindPolicy, "the host's policy does not allow the request")
 	case w.mode() == modeReview && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
-		return notApproved(w.subject(false), nil)
+		return notApprovedError(w.subject(false), nil)
 	}
 	return nil
 }

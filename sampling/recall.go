@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// recall has a memory for each server, with the data that the model's host wants back
-// with tool calls. So no server can get data of another server's requests.
+// recall keeps a memory for each server, with the data that the model's host wants back with tool
+// calls. So no server can get data of another server's requests.
 type recall struct {
 	mu       sync.Mutex
 	memories map[recallKey]*chat.Memory
@@ -32,8 +32,8 @@ func (w *who) recallKey() recallKey {
 	return recallKey{session: w.origin.Session}
 }
 
-// memoryOf returns the memory of a server.
-func (r *recall) memoryOf(w *who) *chat.Memory {
+// memory returns the memory of a server.
+func (r *recall) memory(w *who) *chat.Memory {
 	key := w.recallKey()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -66,10 +66,10 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 
 func TestRecallIsBounded(t *testing.T) {
 	var r recall
-	kept := r.memoryOf(&who{label: "kept"})
+	kept := r.memory(&who{label: "kept"})
 	for i := range 3 * maxServers {
-		r.memoryOf(&who{label: fmt.Sprint(i)})
-		if r.memoryOf(&who{label: "kept"}) != kept {
+		r.memory(&who{label: fmt.Sprint(i)})
+		if r.memory(&who{label: "kept"}) != kept {
 			t.Fatal("a memory that is in use was forgotten")
 		}
 	}

@@ -37,7 +37,7 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 			return nil, &callError{fmt.Sprintf("%q with arguments that are not a JSON object", excerpt.Cut(call.Name))}
 		}
 		out.Content = append(out.Content, &mcp.ToolUseContent{
-			ID: call.ID, Name: call.Name, Input: tools.restored(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
+			ID: call.ID, Name: call.Name, Input: tools.restoreArguments(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
 		})
 		calls++
 	}
@@ -102,8 +102,8 @@ func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 	return nil
 }
 
-// checkReplyBlock checks a block of a reply. taken has the ids of the tool uses before it, and gets
-// that of another one.
+// checkReplyBlock checks a block of a reply. taken holds the ids of earlier tool uses. It adds the
+// id of another one.
 func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string]bool) error {
 	if isNil(c) {
 		return errNilBlock

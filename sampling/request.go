@@ -25,7 +25,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	}
 	w := &writer{messages: out.Messages, tools: tools}
 	for _, m := range p.Messages {
-		w.message(m)
+		w.addMessage(m)
 	}
 	out.Messages = w.finish()
 	if len(p.Messages) == 0 { // the protocol allows no messages, hosts of models do not
@@ -34,8 +34,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	return out
 }
 
-// toolChoice returns what the host is told about the use of tools; the zero value leaves it to the
-// model.
+// toolChoice returns the choice of tools for the host; the zero value leaves it to the model.
 func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 	if p.ToolChoice != nil {
 		switch p.ToolChoice.Mode {
@@ -57,15 +56,15 @@ type writer struct {
 	waiting  []chat.Part // media for the next message of the user
 }
 
-// message adds a message. Blocks that a checked request cannot have are left out.
-func (w *writer) message(m mcp.SamplingMessage) {
+// addMessage adds a message. Blocks that a checked request cannot have are left out.
+func (w *writer) addMessage(m mcp.SamplingMessage) {
 	switch {
 	case m.Role == "assistant":
-		w.assistant(m.Content)
+		w.addAssistant(m.Content)
 	case len(m.Content) > 0 && isResult(m.Content[0]):
-		w.results(m.Content)
+		w.addResults(m.Content)
 	default:
-		w.user(m.Content)
+		w.addUser(m.Content)
 	}
 }
 
@@ -74,7 +73,8 @@ func isResult(c mcp.Content) bool {
 	return ok
 }
 
-func (w *writer) user(blocks []mcp.Content) {
+// addUser adds a message of the user, after media that wait for it.
+func (w *writer) addUser(blocks []mcp.Content) {
 	parts := w.waiting
 	w.waiting = nil
 	for _, c := range blocks {
@@ -87,7 +87,8 @@ func (w *writer) user(blocks []mcp.Content) {
 	w.messages = append(w.messages, chat.Message{Role: chat.User, Parts: parts})
 }
 
-func (w *writer) assistant(blocks []mcp.Content) {
+// addAssistant adds a message of the assistant. Its media wait for the next message of the user.
+func (w *writer) addAssistant(blocks []mcp.Content) {
 	m := chat.Message{Role: chat.Assistant}
 	w.order = nil
 	for _, c := range blocks {
@@ -96,7 +97,7 @@ func (w *writer) assistant(blocks []mcp.Content) {
 			m.Parts = append(m.Parts, chat.Part{Text: c.Text})
 		case *mcp.ToolUseContent:
 			w.order = append(w.order, c.ID)
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: w.tools.replayed(c.Name, c.Input), Extra: hostExtra(c.Meta)})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: w.tools.replayArguments(c.Name, c.Input), Extra: hostExtra(c.Meta)})
 		default:
 			if part, ok := mediaPart(c); ok {
 				m.Parts = append(m.Parts, chat.Part{Text: "[" + mediaName(c) + " of the assistant, attached to the user's next message]"})
@@ -107,8 +108,8 @@ func (w *writer) assistant(blocks []mcp.Content) {
 	w.messages = append(w.messages, m)
 }
 
-// results adds one message for each result, in the order of the tool uses.
-func (w *writer) results(blocks []mcp.Content) {
+// addResults adds one message for each result, in the order of the tool uses.
+func (w *writer) addResults(blocks []mcp.Content) {
 	byID := map[string]*mcp.ToolResultContent{}
 	for _, c := range blocks {
 		if r, ok := c.(*mcp.ToolResultContent); ok {
@@ -128,7 +129,7 @@ func (w *writer) results(blocks []mcp.Content) {
 // finish puts the waiting media into a message of the user.
 func (w *writer) finish() []chat.Message {
 	if len(w.waiting) > 0 {
-		w.user(nil)
+		w.addUser(nil)
 	}
 	return w.messages
 }
@@ -198,7 +199,7 @@ func blockText(c mcp.Content) string {
 		if c.Resource.Blob != nil {
 			return fmt.Sprintf("[resource %s %s, %d bytes of binary data]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
 		}
-		return "resource " + c.Resource.URI + ":\n" + fenced(c.Resource.Text)
+		return "resource " + c.Resource.URI + ":\n" + marks(c.Resource.Text)
 	case *mcp.UnknownContent:
 		return "[content of unknown type " + excerpt.Cut(c.Type) + "]"
 	}
@@ -217,10 +218,10 @@ func linkText(r *mcp.Resource) string {
 	return "[" + strings.Join(fields, " ") + "]"
 }
 
-// fenced puts a text between fences.
-func fenced(text string) string {
-	fence := strings.Repeat("`", fenceSize(text))
-	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
+// marks puts a text between fences.
+func marks(text string) string {
+	marks := strings.Repeat("`", fenceSize(text))
+	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
 // fenceSize returns the size of a fence that is longer than all of the text.

@@ -66,7 +66,7 @@ func AskLater() *Review {
 
 // reviewRequest asks the policy or the reviewer, and checks an edited request again.
 func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
-	ask := r.watched(func() any { return r.request.Params }, &r.record.Edited, func() error {
+	ask := r.timedReview(func() any { return r.request.Params }, &r.record.Edited, func() error {
 		switch review := s.options.Review.Request; {
 		case r.approved:
 			r.request.Model = cmp.Or(r.approvedFor, r.request.Model)
@@ -86,8 +86,9 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	return s.applyEdits(r)
 }
 
+// reviewReply asks the reviewer about a reply, and checks the reply afterwards.
 func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMessageResult) error {
-	ask := r.watched(func() any { return reply }, &r.record.ReplyEdited, func() error {
+	ask := r.timedReview(func() any { return reply }, &r.record.ReplyEdited, func() error {
 		if review := s.options.Review.Reply; review != nil {
 			return review(ctx, r.request, reply)
 		}
@@ -99,19 +100,19 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 		return err
 	}
 	if err := checkReply(reply, r.request.Params); err != nil {
-		return s.unanswered("bad_reply", "the host has no reply that can be sent", err)
+		return s.unansweredError("bad_reply", "the host has no reply that can be sent", err)
 	}
 	return nil
 }
 
-// watched returns ask with a record of the reviewer's time, and of whether the reviewer edits
-// anything.
-func (r *run) watched(seen func() any, edited *bool, ask func() error) func() error {
+// timedReview returns ask with a record of the reviewer's time. edited tells whether the reviewer
+// changes anything.
+func (r *run) timedReview(seen func() any, edited *bool, ask func() error) func() error {
 	return func() error {
-		before, model, start := hash(encoded(seen())), r.request.Model, time.Now()
+		before, model, start := hash(encodeJSON(seen())), r.request.Model, time.Now()
 		defer func() {
 			r.record.Reviewing += time.Since(start)
-			*edited = hash(encoded(seen())) != before || r.request.Model != model
+			*edited = hash(encodeJSON(seen())) != before || r.request.Model != model
 		}()
 		return ask()
 	}
@@ -124,7 +125,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	subject := req.who.subject(reply)
 	switch {
 	case mode == ModeDeny:
-		return byPolicy, refused(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", subject.what()))
+		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", subject.what()))
 	case mode == ModeAllow:
 		return byPolicy, nil
 	case s.options.Review == nil:
@@ -132,7 +133,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	}
 	switch s.memory.recall(subject) {
 	case ModeDeny:
-		return byMemory, notApproved(subject, nil)
+		return byMemory, notApprovedError(subject, nil)
 	case ModeAllow:
 		return byMemory, nil
 	}
@@ -150,19 +151,19 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 		if req.Remember {
 			s.memory.remember(subject, ModeDeny)
 		}
-		return byReviewer, notApproved(subject, err)
+		return byReviewer, notApprovedError(subject, err)
 	}
 	if req.Remember && req.Server != "" {
 		s.memory.remember(subject, ModeAllow)
 	}
 	if s.memory.recall(subject) == ModeDeny { // meanwhile, for another request
-		return byMemory, notApproved(subject, nil)
+		return byMemory, notApprovedError(subject, nil)
 	}
 	return byReviewer, nil
 }
 
-// notApproved returns the error for what the reviewer refuses.
-func notApproved(s subject, cause error) error {
+// notApprovedError returns the error for a request or a reply that the reviewer refuses.
+func notApprovedError(s subject, cause error) error {
 	return &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", s.what()), cause: cause}
 }
 

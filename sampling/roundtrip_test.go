@@ -175,7 +175,7 @@ func (c *conversation) reply(w *chatWire, names map[string]string) (string, []ma
 		}
 		wire, calls = append(wire, call), append(calls, m)
 	}
-	raw := encoded(map[string]any{"choices": []any{map[string]any{
+	raw := encodeJSON(map[string]any{"choices": []any{map[string]any{
 		"message":       map[string]any{"content": c.pick("", "Let me see."), "tool_calls": wire},
 		"finish_reason": "tool_calls",
 	}}})
@@ -216,13 +216,13 @@ func (c *conversation) play(t *testing.T, kind string) {
 	})
 	s := h.sampler(t, &Options{Host: kind})
 	for range 3 {
-		result, err := s.CreateMessage(t.Context(), question(t, string(encoded(c.params))))
+		result, err := s.CreateMessage(t.Context(), question(t, string(encodeJSON(c.params))))
 		if err != nil {
 			t.Errorf("turn %d: %v", len(c.turns), err)
 			return
 		}
 		var back mcp.SamplingMessage // the server's view
-		if err := json.Unmarshal(encoded(result), &back); err != nil {
+		if err := json.Unmarshal(encodeJSON(result), &back); err != nil {
 			t.Error(err)
 			return
 		}

@@ -67,7 +67,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	for i := range s.models {
 		m := &s.models[i]
 		m.Images, m.Audio = m.Images && client.TakesImages(), m.Audio && client.TakesAudio()
-		m.price = o.priceOf(m.ID)
+		m.price = o.price(m.ID)
 	}
 	return s, nil
 }
@@ -134,10 +134,10 @@ func (s *Sampler) answer(ctx context.Context, r *run) (*mcp.CreateMessageResult,
 // check returns an error if the request may not reach the governor and the reviewer.
 func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	if err := checkParams(params); err != nil {
-		return invalid(err)
+		return invalidError(err)
 	}
 	if size := inputSize(params); size > s.options.Limits.InputBytes {
-		return refused(kindSize, fmt.Sprintf("the request has %d bytes, the limit is %d", size, s.options.Limits.InputBytes))
+		return newRefusal(kindSize, fmt.Sprintf("the request has %d bytes, the limit is %d", size, s.options.Limits.InputBytes))
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 // admit chooses a model and asks the account of the context and the governor to admit the request.
 // If the model costs more than the rest of the budget, admit tries other models.
 func (s *Sampler) admit(ctx context.Context, r *run) error {
-	if err := s.denied(r.who); err != nil {
+	if err := s.checkDenied(r.who); err != nil {
 		return err
 	}
 	models := s.models
@@ -158,7 +158,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 		case err != nil && tooDear != nil:
 			return tooDear
 		case err != nil:
-			return s.noModel(err)
+			return s.noModelError(err)
 		}
 		r.model, r.request.Model, r.request.reason = c.model, c.model.ID, c.reason
 		s.clamp(r)
@@ -217,9 +217,9 @@ func (s *Sampler) applyEdits(r *run) error {
 		case i >= 0:
 			r.model = s.models[i]
 		case len(s.options.Models) > 0:
-			return s.noModel(fmt.Errorf("the reviewer chose %q, which is not in the catalogue", id))
+			return s.noModelError(fmt.Errorf("the reviewer chose %q, which is not in the catalogue", id))
 		default:
-			r.model = Model{ID: id, price: s.options.priceOf(id)}
+			r.model = Model{ID: id, price: s.options.price(id)}
 		}
 		r.request.reason = "the reviewer"
 	}
@@ -235,13 +235,13 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		return nil, err
 	}
 	question := chatRequest(r.request, tools, &s.options)
-	question.Memory = s.recall.memoryOf(r.who)
+	question.Memory = s.recall.memory(r.who)
 	result, err := s.completeOnce(ctx, r, question, tools)
 	if badCall(err) && r.ticket.reserve(r.model.ID, s.reservation(r)) == nil {
 		result, err = s.completeOnce(ctx, r, question, tools)
 	}
 	if err != nil {
-		return nil, s.modelFailed(ctx, r, err)
+		return nil, s.modelError(ctx, r, err)
 	}
 	return result, nil
 }
@@ -279,13 +279,13 @@ func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	var used usage
 	switch {
 	case err == nil:
-		used = spent(&r.model, r.request, s.addedBytes(r), reply.Usage, reply.Size)
+		used = spending(&r.model, r.request, s.addedBytes(r), reply.Usage, reply.Size)
 	case ok && failure.Usage != nil:
-		used = lost(&r.model, r.request, s.addedBytes(r), failure.Usage)
+		used = spendingIfFailed(&r.model, r.request, s.addedBytes(r), failure.Usage)
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
 		// The host did not accept it.
 	default:
-		used = lost(&r.model, r.request, s.addedBytes(r), nil)
+		used = spendingIfFailed(&r.model, r.request, s.addedBytes(r), nil)
 	}
 	r.ticket.spend(r.model.ID, used)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// offer has the tools of a request, by name, with their schemas rewritten for the model.
+// offer maps the names of a request's tools to their schemas, as rewritten for the model.
 type offer map[string]*offered
 
 // offered is the schema of one tool, as the server wrote it and rewritten.
@@ -36,13 +36,13 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		}
 		schema, err := toolschema.New(t.InputSchema, &s.schemas)
 		if err != nil {
-			return nil, invalid(fmt.Errorf("tools: %q: %w", excerpt.Cut(t.Name), err))
+			return nil, invalidError(fmt.Errorf("tools: %q: %w", excerpt.Cut(t.Name), err))
 		}
 		written := schema.For(target, nil)
 		out[t.Name] = &offered{schema, written}
 		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
 		if r.grown > left {
-			return nil, refused(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, "+
+			return nil, newRefusal(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, "+
 				"the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
 		}
 	}
@@ -61,9 +61,9 @@ func (o offer) tools(tools []*mcp.Tool) []chat.Tool {
 	return out
 }
 
-// restored returns the model's arguments in the form of the server's schema. Arguments that already
+// restoreArguments returns the model's arguments in the form that the server's schema describes. Arguments that already
 // have that form, or cannot be restored, stay unchanged; the server reports mistakes.
-func (o offer) restored(tool, arguments string) json.RawMessage {
+func (o offer) restoreArguments(tool, arguments string) json.RawMessage {
 	written := json.RawMessage(arguments)
 	t, ok := o[tool]
 	if !ok || !t.written.TurnBack {
@@ -83,8 +83,8 @@ func sameValue(a, b []byte) bool {
 	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
 }
 
-// replayed returns the arguments of an earlier call in the wrapper that the model was asked to use.
-func (o offer) replayed(tool string, arguments json.RawMessage) string {
+// replayArguments returns the arguments of an earlier call in the wrapper that the model was asked to use.
+func (o offer) replayArguments(tool string, arguments json.RawMessage) string {
 	t, ok := o[tool]
 	if !ok || !t.written.Wrapped {
 		return string(arguments)

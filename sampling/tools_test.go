@@ -160,5 +160,5 @@ func at(t *testing.T, text string, path ...any) any {
 
 func encodedAt(t *testing.T, text string, path ...any) string {
 	t.Helper()
-	return string(encoded(at(t, text, path...)))
+	return string(encodeJSON(at(t, text, path...)))
 }
