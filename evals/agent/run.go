@@ -26,7 +26,7 @@ import (
 // Options configure [Run].
 type Options struct {
 	Model    model.Spec
-	Trials   int // of each task that does not say how many; default 1
+	Trials   int // trials of each task that does not set its own number; default 1
 	Parallel int // trials at one time; default twice the number of processors
 
 	Tasks func(suite, task string) bool // which tasks; default all
@@ -47,9 +47,10 @@ type Options struct {
 	Prices   *price.Table
 }
 
-// Run runs the trials that have no line yet, or a void one, and returns when all have ended. What they come to is in their
-// lines. The error says that the suites or the model cannot be used, that a line could not be kept, or that the context has
-// ended; trials that were under way then have no line.
+// Run runs the trials that have no line yet, or a void one, and returns when all have ended. What
+// they come to is in their lines. The error says that the suites or the model cannot be used, that
+// a line could not be kept, or that the context has ended; trials that were under way then have no
+// line.
 func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	all, err := o.plan(suites)
 	if err != nil {
@@ -70,7 +71,7 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 		}
 		workers.Go(func() error {
 			if l := t.Run(within); l != nil {
-				return k.keep(l)
+				return k.write(l)
 			}
 			return nil
 		})
@@ -81,8 +82,8 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	return context.Cause(ctx)
 }
 
-// Lines runs trials like [Run], and returns their lines, also with an error. They are kept in the file results.jsonl of the
-// directory of the options, which takes the place of their results.
+// Lines runs trials like [Run], and returns their lines, also with an error. They are kept in the
+// file results.jsonl of the directory of the options, which takes the place of their results.
 func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Line, error) {
 	file, err := results.Open(filepath.Join(o.Dir, "results.jsonl"))
 	if err != nil {
@@ -94,7 +95,7 @@ func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Li
 	return file.Lines(), err
 }
 
-// plan returns the trials of suites, with what they have in common. It opens the model.
+// plan returns the trials of suites, with the parts that they share. It opens the model.
 func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	if err := o.check(suites); err != nil {
 		return nil, err
@@ -188,7 +189,8 @@ type keeper struct {
 	done int        // trials that have a line
 }
 
-func (k *keeper) keep(l *results.Line) error {
+// write adds a line to the results, and shows it.
+func (k *keeper) write(l *results.Line) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.Results.Add(l); err != nil {

@@ -1,4 +1,5 @@
-// Command bench compares Go clients of MCP: what a client does between the socket and its caller, in CPU time and memory.
+// Command bench compares Go clients of MCP: what a client does between the socket and its caller,
+// in CPU time and memory.
 //
 //	go run ./evals/bench               # everything, about ten minutes
 //	go run ./evals/bench -quick        # a first look, about a minute
@@ -7,13 +8,15 @@
 //
 // # Clients
 //
-// This module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go (mcp-go), and a floor: little more
-// than the exchange itself. The floor appends its requests byte by byte, keeps a map of waiting calls over streams, uses
-// net/http in the plain way, and decodes a response with encoding/json once. It negotiates, bounds, validates and
-// retries nothing. Ratios are to the floor.
+// This module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go (mcp-go), and a
+// floor: little more than the exchange itself. The floor appends its requests byte by byte, keeps a
+// map of waiting calls over streams, uses net/http in the plain way, and decodes a response with
+// encoding/json once. It negotiates, bounds, validates and retries nothing. Ratios are to the
+// floor.
 //
-// In the code, a cell is a workload over a transport in an era, a subject is one client in one cell, a responder is the
-// server of all clients, and a lab makes the endpoints at which clients reach responders. To weigh is to measure memory.
+// In the code, a cell is a workload over a transport in an era, a subject is one client in one
+// cell, a responder is the server of all clients, and a lab makes the endpoints at which clients
+// reach responders. To weigh is to measure memory.
 //
 // All talk to the same responder, which finds id and method as text and answers with prepared bytes, with the id put
 // in. Over streams it allocates nothing for a request; over HTTP, net/http does, in the child process. Every answer is
@@ -39,14 +42,16 @@
 //
 // # Figures
 //
-// The figure is CPU time per operation: user and system time of this process, by getrusage. Wall time would depend on
-// other processes of the machine. A sample of the default length seldom contains a garbage collection; with -time 1s it
-// contains some. With stdio and HTTP the figure is the client's alone, including the kernel's work on its behalf. With
-// pipe it includes the responder, which answers requests that arrive together in one write. connect over pipe includes
-// making the pipes, and connect over stdio the fork. On Windows, CPU time has a grain of 16 ms: use a longer -time there.
+// The figure is CPU time per operation: user and system time of this process, by getrusage. Wall
+// time would depend on other processes of the machine. A sample of the default length seldom
+// contains a garbage collection; with -time 1s it contains some. With stdio and HTTP the figure is
+// the client's alone, including the kernel's work on its behalf. With pipe it includes the
+// responder, which answers requests that arrive together in one write. connect over pipe includes
+// making the pipes, and connect over stdio the fork. On Windows, CPU time has a grain of 16 ms: use
+// a longer -time there.
 //
-// The other columns are medians: allocations and bytes of an operation; conns, the new HTTP connections of an operation;
-// goroutines, those of an idle session; kept.
+// The other columns are medians: allocations and bytes of an operation; conns, the new HTTP
+// connections of an operation; goroutines, those of an idle session; kept.
 //
 // Samples are interleaved: each round measures every client once, in rotated order, each sample after a garbage
 // collection. A ratio is the median of the ratios by round, and ± is half the distance between their quartiles as a
@@ -55,8 +60,9 @@
 // Concurrent calls run in goroutines that have made one call before, and make at least eight each: otherwise their
 // common start would count too much.
 //
-// A live heap of 64 MiB stands for a real program: with a small heap the collector runs so often that a client with many
-// allocations looks even worse. The answers of the responder at a pipe, up to 12 MiB, add to it.
+// A live heap of 64 MiB stands for a real program: with a small heap the collector runs so often
+// that a client with many allocations looks even worse. The answers of the responder at a pipe, up
+// to 12 MiB, add to it.
 //
 // Memory is measured for each client in a process of its own, after garbage collections until the heap stops shrinking.
 // idle is heap and stacks over 99 sessions, over HTTP ten times as many with one endpoint, without the responder, child
@@ -66,8 +72,9 @@
 //
 // # Targets
 //
-// mcpclient has two kinds of targets: bounds on its own figures, and in every cell a figure no worse than either peer's.
-// The printed limits include tolerances: two copies of a payload are 2.3, as a growing buffer has room; beyond a peer's
-// figure are allowed the ± of both CPU times, 16 KiB of kept memory, and 3.5 KiB for an idle session over HTTP beside
-// mcp-go's. targets.go has the bounds, and the reason for each tolerance.
+// mcpclient has two kinds of targets: bounds on its own figures, and in every cell a figure no
+// worse than either peer's. The printed limits include tolerances: two copies of a payload are 2.3,
+// as a growing buffer has room; beyond a peer's figure are allowed the ± of both CPU times, 16 KiB
+// of kept memory, and 3.5 KiB for an idle session over HTTP beside mcp-go's. targets.go has the
+// bounds, and the reason for each tolerance.
 package main

@@ -11,7 +11,7 @@ import (
 // byte, matches the response by its id, and decodes text, or tools with their
 // schemas left raw, by one Unmarshal. It negotiates, validates, bounds and retries nothing.
 
-// floorMessage has the parts of a response that the floor needs.
+// floorMessage holds the parts of a response that the floor needs.
 type floorMessage struct {
 	ID     int64       `json:"id"`
 	Result floorResult `json:"result"`
@@ -158,7 +158,8 @@ func (s *floorSession) list(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		tools = append(tools, r.Tools...)
-		if cursor = r.NextCursor; cursor == "" {
+		cursor = r.NextCursor
+		if cursor == "" {
 			return len(tools), nil
 		}
 	}

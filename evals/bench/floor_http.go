@@ -57,7 +57,8 @@ func (f *floorHTTP) exchange(ctx context.Context, r floorRequest) (*floorMessage
 		data, _, _ = bytes.Cut(data, []byte("\n"))
 	}
 	m := &floorMessage{}
-	if err = json.Unmarshal(data, m); err == nil && m.ID != id {
+	err = json.Unmarshal(data, m)
+	if err == nil && m.ID != id {
 		err = fmt.Errorf("%s: a response to %d instead of %d", r.method, m.ID, id)
 	}
 	return m, err

@@ -28,15 +28,16 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 	return comparison(l).Run(ctx, args, out)
 }
 
-// Figures beside those of a meter.
+// Figures beside the ones of a meter.
 const (
 	connections  rig.Figure = "conns" // new HTTP connections
 	sessionBytes rig.Figure = "B/session"
-	goroutines   rig.Figure = "goroutines" // of a session
-	kept         rig.Figure = "kept"       // by the session, after listing all tools
-	copies       rig.Figure = "copies"     // of a result that are alive
+	goroutines   rig.Figure = "goroutines" // goroutines of a session
+	kept         rig.Figure = "kept"       // memory that a session keeps after listing all tools
+	copies       rig.Figure = "copies"     // copies of a result that are alive
 )
 
+// comparison returns the comparison of all clients in all cells.
 func comparison(l *lab) *rig.Comparison {
 	c := &rig.Comparison{
 		Name:    "bench",
@@ -62,7 +63,7 @@ func comparison(l *lab) *rig.Comparison {
 	return c
 }
 
-// summary is the CPU time of a client as a share of the floor's, or what the cell weighs.
+// summary returns the CPU time of a client as a share of the floor's, or the memory of a cell that is weighed.
 func summary(c *rig.Cell, client string) string {
 	if r := c.Ratios(client, baseline); len(r) > 0 {
 		return rig.Ratio(rig.Median(r))

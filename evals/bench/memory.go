@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// weighing says what a child process weighs.
+// weighing names the cell and the client that a child process weighs.
 type weighing struct {
 	Cell, Client string
 	Address      string // URL of the HTTP responder
@@ -63,7 +63,8 @@ func weighHere(what []byte, out io.Writer) error {
 		return err
 	}
 	got, err := s.cell.weigh(ctx, s)
-	if err = errors.Join(err, s.close()); err != nil {
+	err = errors.Join(err, s.close())
+	if err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(got)
@@ -80,7 +81,7 @@ const (
 	mostCollections = 100
 	steady          = 4                    // collections one after the other that leave as much
 	noise           = 256                  // bytes that do not count as less
-	moment          = 2 * time.Millisecond // for goroutines that end
+	moment          = 2 * time.Millisecond // wait for goroutines that end
 )
 
 // weighNow collects garbage until the memory stops shrinking: collections shrink stacks and empty
@@ -154,7 +155,7 @@ func askOnce(e endpoint) error {
 	return err
 }
 
-// closeAll closes sessions, all at once.
+// closeAll closes sessions concurrently.
 func closeAll(open []session) error {
 	errs := make([]error, len(open))
 	var all sync.WaitGroup

@@ -14,7 +14,7 @@ const (
 	mib10Tool = "bench_10mib"
 )
 
-// textLength has the length of the text in the answer of each tool.
+// textLength maps each tool to the length of the text in its answer.
 var textLength = map[string]int{smallTool: 102, mibTool: 1 << 20, mib10Tool: 10 << 20}
 
 // The list of tools.
@@ -83,12 +83,12 @@ func tool(i int) map[string]any {
 	}
 }
 
-// answers has the results of one era in wire form: from the comma behind the id
+// answers holds the results of one era in wire form: from the comma behind the id
 // to the newline behind the message.
 type answers struct {
 	initialize []byte
 	discover   []byte
-	texts      map[string]func() []byte // by tool, made at the first use
+	texts      map[string]func() []byte // text by tool, made at the first use
 	pages      func() [][]byte
 }
 

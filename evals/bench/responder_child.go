@@ -12,9 +12,9 @@ import (
 
 // First arguments that make this program a child process of the comparison.
 const (
-	respondStdio = "respond-stdio" // then the revision
+	respondStdio = "respond-stdio" // followed by the revision
 	respondHTTP  = "respond-http"
-	weighOne     = "weigh" // then what to weigh, see weighHere
+	weighOne     = "weigh" // followed by a weighing as JSON
 )
 
 // runRole runs the role of a child process if the arguments name one, and then does not return.

@@ -95,7 +95,7 @@ func cpuSpread(c *rig.Cell, peer string) float64 {
 	return math.Hypot(spread(oursName), spread(peer))
 }
 
-// sessionParts is what a session of ours has over HTTP and mcp-go's does not: see targets.
+// sessionParts is the size of the parts that only our session has over HTTP: see targets.
 func sessionParts(c *rig.Cell, peer string) float64 {
 	if peer == mcpGoName && (strings.HasPrefix(c.Name, "json/") || strings.HasPrefix(c.Name, "sse/")) {
 		return 3584

@@ -23,7 +23,7 @@ const (
 	downFor = 5 // seconds that a Postgres server is down
 )
 
-// failOnce calls fail, which has the store fail for a while, as soon as n runs have begun. end waits
+// failOnce calls fail, which makes the store fail for a while, as soon as n runs have begun. end waits
 // for that, and returns the error of fail, or one that says why the store has not failed.
 func failOnce(ctx context.Context, store record.Store, n int, fail func() error) (end func() error) {
 	ctx, stop := context.WithCancel(ctx)
@@ -67,7 +67,7 @@ func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 	return store, func(full bool) error {
 		pages := 1 << 30
 		if full {
-			pages = 1 // SQLite takes the present size
+			pages = 1 // SQLite uses the present size
 		}
 		_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 		return err

@@ -39,7 +39,7 @@ type options struct {
 	witness.Store
 	Runs  int
 	Fault bool
-	URL   string // of the tools; set by play
+	URL   string // URL of the tools; set by play
 
 	kills int
 	slow  time.Duration
@@ -158,7 +158,7 @@ func (o *options) kill(ctx context.Context) (kills int, err error) {
 }
 
 // worker runs a worker process until all runs have ended or, if kill is true, kills it at a random
-// moment before. killed reports whether that came first. The error has what the worker wrote.
+// moment before. killed says that the kill came first. The error includes the output of the worker.
 func (o *options) worker(ctx context.Context, kill bool) (killed bool, err error) {
 	cmd, err := witness.Worker(ctx, o)
 	if err != nil {

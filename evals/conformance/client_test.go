@@ -17,9 +17,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// asClient is the role of a process that is the client of one scenario. The suite starts it with the URL of a server as the
-// last argument, and names the scenario in MCP_CONFORMANCE_SCENARIO. It tests mcpclient's behaviour: the client only performs
-// the steps of the scenario.
+// asClient is the role of a process that is the client of one scenario. The suite starts it with
+// the URL of a server as the last argument, and names the scenario in MCP_CONFORMANCE_SCENARIO. It
+// tests mcpclient's behaviour: the client only performs the steps of the scenario.
 const asClient = "client"
 
 // TestMain lets the test binary be the client.

@@ -73,8 +73,8 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	}
 }
 
-// TestServerEverythingForgetsSession replaces the reference server by another one, which answers 400 to the session of the
-// first.
+// TestServerEverythingForgetsSession replaces the reference server by another one, which answers
+// 400 to the session of the first.
 func TestServerEverythingForgetsSession(t *testing.T) {
 	t.Parallel()
 	set := npmServers(t)

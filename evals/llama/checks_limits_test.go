@@ -21,8 +21,8 @@ func overflow(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// conversation continues to four windows. A server that cuts a longer prompt without an error gets eight windows at once:
-// the agent takes a token for up to eight bytes, and must warn.
+// conversation continues to four windows. A server that cuts a longer prompt without an error gets
+// eight windows at once: the agent takes a token for up to eight bytes, and must warn.
 func conversation(ctx context.Context, t *trial) error {
 	a, err := agent.New(t.llm, nil)
 	if err != nil {
@@ -67,8 +67,8 @@ func connections(ctx context.Context, t *trial) error {
 	return t.retried()
 }
 
-// streamedConnections asks by streams. A llama-server ends the connection after each one; that must not fail a call, nor
-// count as a failure that is tried again.
+// streamedConnections asks by streams. A llama-server ends the connection after each one; that must
+// not fail a call, nor count as a failure that is tried again.
 func streamedConnections(ctx context.Context, t *trial) error {
 	const streams = 40
 	pass := func(context.Context, []byte) error { return nil }

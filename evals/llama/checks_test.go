@@ -53,8 +53,8 @@ func (t *trial) say(ctx context.Context, text string, options ...llms.CallOption
 	return resp.Choices[0], nil
 }
 
-// both asks for a whole reply and for a stream, and compares the two. It returns the whole reply and the number of pieces
-// of the stream.
+// both asks for a whole reply and for a stream, and compares the two. It returns the whole reply
+// and the number of pieces of the stream.
 func (t *trial) both(ctx context.Context, text string, options ...llms.CallOption) (c *llms.ContentChoice, pieces int, err error) {
 	whole, err := t.say(ctx, text, options...)
 	if err != nil {

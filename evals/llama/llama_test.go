@@ -176,8 +176,8 @@ func (s scripted) write(w http.ResponseWriter, stream bool, text, thought, finis
 	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: {\"choices\":[],\"usage\":%s}\n\ndata: [DONE]\n\n", finish, usage)
 }
 
-// outcomes runs the checks whose names match, and returns the names of those that fail and of those that are skipped, and the
-// errors.
+// outcomes runs the checks whose names match, and returns the names of those that fail and of those
+// that are skipped, and the errors.
 func outcomes(t *testing.T, played scripted, wanted string) (failed, skipped []string, errs error) {
 	t.Helper()
 	web := memhttp.New(played)

@@ -1,4 +1,5 @@
-// Llama makes a model of two megabytes, by which the tests of this folder check how this module uses a real model server:
+// Llama makes a model of two megabytes, by which the tests of this folder check how this module
+// uses a real model server:
 //
 //	go run ./evals/llama tiny.gguf
 //	go test ./evals/llama -url http://127.0.0.1:8080
@@ -29,8 +30,8 @@ func main() {
 	}
 }
 
-// makeModel writes the model, and beside it, with the suffix .modelfile, what ollama create wants. It prints how servers
-// serve the model.
+// makeModel writes the model, and beside it, with the suffix .modelfile, what ollama create wants.
+// It prints how servers serve the model.
 func makeModel(file string, out io.Writer) error {
 	path, err := filepath.Abs(file)
 	if err != nil {

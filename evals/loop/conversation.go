@@ -50,8 +50,8 @@ func (s *script) next() []string {
 // historyText is the text of messages of a history.
 const historyText = "The weather in the mountains is fine, and the roads that lead there are dry."
 
-// history returns so many messages, which repeat four: one of the user, a call, its result, and one of the model. exchange
-// makes a call and its result, with this id.
+// history returns so many messages, which repeat four: one of the user, a call, its result, and one
+// of the model. exchange makes a call and its result, with this id.
 func history[M any](n int, user, model M, exchange func(id string) (call, result M)) (messages []M) {
 	for i := 0; len(messages) < n; i++ {
 		call, result := exchange(fmt.Sprint("old_", i))

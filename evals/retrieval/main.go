@@ -3,8 +3,8 @@
 //
 //	go run ./evals/retrieval -tools tools/LiveMCPTool/tools.json -tasks annotated_data/all_annotations.json
 //
-// A task counts if it has as many steps as tools, and of it each step whose tool is among the tools. The index is tuned on
-// the odd tasks; the even ones are the measure.
+// A task counts if it has as many steps as tools, and of it each step whose tool is among the
+// tools. The index is tuned on the odd tasks; the even ones are the measure.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 // count says how well the tools of steps were found.
 type count struct {
 	steps      int
-	within     [11]float64 // by rank: how many tools had that rank or a better one
+	within     [11]float64 // number of tools that had this rank or a better one, by rank
 	reciprocal float64     // the sum of 1/rank
 }
 
@@ -64,7 +64,7 @@ func (c *count) String() string {
 
 // measure searches for the tool of each step, and prints how well the odd and the even tasks did.
 func measure(toolsFile, tasksFile string, out io.Writer) error {
-	catalog, err := catalogOf(toolsFile)
+	catalog, err := readCatalog(toolsFile)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func measure(toolsFile, tasksFile string, out io.Writer) error {
 	return err
 }
 
-// catalogOf reads the tools of all servers. Their calls do nothing.
-func catalogOf(file string) (*adapter.Catalog, error) {
+// readCatalog reads the tools of all servers. Their calls do nothing.
+func readCatalog(file string) (*adapter.Catalog, error) {
 	var servers []struct {
 		Tools map[string]struct{ Tools []*mcp.Tool }
 	}

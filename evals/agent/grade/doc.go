@@ -1,2 +1,2 @@
-// Package grade scores what a trial has done.
+// Package grade scores the outcome of a trial.
 package grade

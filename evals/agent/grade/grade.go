@@ -19,14 +19,14 @@ import (
 
 // Evidence is the outcome of a trial.
 type Evidence struct {
-	Dir    string // of the trial
+	Dir    string // directory of the trial
 	State  *ledger.State
 	Log    []run.Record
-	Ledger []world.Entry // of in-process servers
+	Ledger []world.Entry // calls of in-process servers
 }
 
-// Grade returns the score of the status, and of each other grader that the task asks for. It is an error if a grader cannot
-// decide.
+// Grade returns the score of the status, and of each other grader that the task asks for. It is an
+// error if a grader cannot decide.
 func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error) {
 	add := func(s results.Score) {
 		s.Gate = want.Gate(s.Grader)
@@ -62,7 +62,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 		add(budget(want.Budget, &got.State.Spent))
 	}
 	if want.Schema != nil {
-		score, err := fits(want.Schema, got.State.Output)
+		score, err := checkSchema(want.Schema, got.State.Output)
 		if err != nil {
 			return nil, err
 		}
@@ -171,8 +171,8 @@ func budget(want *suite.Budget, got *run.Spent) results.Score {
 	return c.score("budget")
 }
 
-// fits checks a JSON answer against a schema.
-func fits(raw json.RawMessage, answer string) (results.Score, error) {
+// checkSchema checks a JSON answer against a schema.
+func checkSchema(raw json.RawMessage, answer string) (results.Score, error) {
 	s, err := schema.Compile(raw)
 	if err != nil {
 		return results.Score{}, err

@@ -31,8 +31,8 @@ func state(want []suite.State, dir string) (results.Score, error) {
 	return c.score("state"), nil
 }
 
-// claimIn returns why a claim about a file does not hold, "" if it holds. If the agent has replaced the file, for example by
-// a directory, the claim does not hold either.
+// claimIn returns why a claim about a file does not hold, "" if it holds. If the agent has replaced
+// the file, for example by a directory, the claim does not hold either.
 func claimIn(root *os.Root, s suite.State) string {
 	_, err := root.Lstat(s.File)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
@@ -48,11 +48,11 @@ func claimIn(root *os.Root, s suite.State) string {
 	if err != nil {
 		return err.Error()
 	}
-	return contentOf(s, data)
+	return contentMistake(s, data)
 }
 
-// contentOf returns why a claim about the content of a file does not hold, "" if it holds.
-func contentOf(s suite.State, data []byte) string {
+// contentMistake returns why a claim about the content of a file does not hold, "" if it holds.
+func contentMistake(s suite.State, data []byte) string {
 	if s.Text != nil && string(data) != *s.Text {
 		return fmt.Sprintf("it has %.200q, want %.200q", data, *s.Text)
 	}

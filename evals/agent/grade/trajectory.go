@@ -77,8 +77,8 @@ func order(want, got []suite.Call) results.Score {
 	return share("order", float64(longest[len(want)][len(got)]), max(len(want), len(got)), "")
 }
 
-// arguments gives each wanted call, one after the other, the call made whose arguments agree best with its own, and scores
-// the mean agreement over the longer list.
+// arguments gives each wanted call, one after the other, the call made whose arguments agree best
+// with its own, and scores the mean agreement over the longer list.
 func arguments(want, got []suite.Call) results.Score {
 	left, sum := slices.Clone(got), 0.0
 	for _, w := range want {

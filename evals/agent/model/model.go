@@ -24,10 +24,10 @@ type Spec struct {
 	// played. Servers that trials reach by Command or Dial are recorded, too.
 	Cassette string `json:"cassette,omitempty"`
 	Record   bool   `json:"record,omitempty"`
-	Servers  bool   `json:"servers,omitempty"` // in the mode recorded: also play the servers
+	Servers  bool   `json:"servers,omitempty"` // also play the servers, in the mode recorded
 
 	Tape string    `json:"tape,omitempty"` // hash of the cassette's content, see [Spec.Open]
-	Info tape.Info `json:"info,omitzero"`  // of a recorded model
+	Info tape.Info `json:"info,omitzero"`  // info of a recorded model
 }
 
 // String returns the name of the model in results.

@@ -13,11 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
 
-// Session has the models of one trial: of the task's agent, and of its sub-agents.
+// Session holds the models of one trial: of the task's agent, and of its sub-agents.
 type Session struct {
 	Spec Spec
 	Task *suite.Task
-	Tape *tape.Tape // of a model that is recorded or played; otherwise nil
+	Tape *tape.Tape // tape of a model that is recorded or played; otherwise nil
 
 	mu     sync.Mutex // guards failed
 	failed error

@@ -29,7 +29,7 @@ type (
 		Class   string    `xml:"classname,attr"`
 		Time    string    `xml:"time,attr"`
 		Failure *junitWhy `xml:"failure,omitempty"`
-		Error   *junitWhy `xml:"error,omitempty"` // of a void trial
+		Error   *junitWhy `xml:"error,omitempty"` // cause of a void trial
 	}
 	junitWhy struct {
 		Message string `xml:"message,attr"`

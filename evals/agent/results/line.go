@@ -8,10 +8,10 @@ type Mode string
 
 // The modes.
 const (
-	Scripted Mode = "scripted" // from the suite: the test is of the agent and its servers
-	Recorded Mode = "recorded" // from a cassette
-	Live     Mode = "live"     // from an endpoint
-	Demo     Mode = "demo"     // from the demo model, which follows fixed rules
+	Scripted Mode = "scripted" // replies from the suite, for tests of the agent and its servers
+	Recorded Mode = "recorded" // replies from a cassette
+	Live     Mode = "live"     // replies from an endpoint
+	Demo     Mode = "demo"     // replies from the demo model, which follows fixed rules
 )
 
 // Outcome is the outcome of a trial.
@@ -44,17 +44,17 @@ type Line struct {
 	Model     string    `json:"model"`
 	Config    string    `json:"config"`               // hash of the model and its settings
 	Program   string    `json:"program"`              // hash of the program that ran the trial
-	ToolsHash string    `json:"tools_hash,omitempty"` // of the definitions that the model got
+	ToolsHash string    `json:"tools_hash,omitempty"` // hash of the definitions that the model got
 	Date      time.Time `json:"date"`
 
 	Outcome  Outcome          `json:"outcome"`
-	Cause    string           `json:"cause,omitempty"`  // of a void trial: harness, infra or grader
-	Reason   string           `json:"reason,omitempty"` // of a trial that did not pass
+	Cause    string           `json:"cause,omitempty"`  // cause of a void trial: harness, infra or grader
+	Reason   string           `json:"reason,omitempty"` // reason why a trial did not pass
 	Scores   []Score          `json:"scores,omitempty"`
 	Turns    int              `json:"turns"`
 	Calls    int              `json:"calls"`
 	Tokens   int64            `json:"tokens"`
-	Reported bool             `json:"tokens_reported"`  // by the model's provider
+	Reported bool             `json:"tokens_reported"`  // the model's provider has counted the tokens
 	Cost     map[string]int64 `json:"cost,omitempty"`   // micro-units by currency; absent without prices
 	Prices   string           `json:"prices,omitempty"` // their date
 
@@ -66,7 +66,7 @@ type Line struct {
 type Entry struct {
 	Who   string `json:"who"` // a role, or the label of a server
 	Kind  string `json:"kind"`
-	Name  string `json:"name,omitempty"` // of a tool
+	Name  string `json:"name,omitempty"` // name of a tool
 	Text  string `json:"text,omitempty"`
 	Error bool   `json:"error,omitempty"`
 }

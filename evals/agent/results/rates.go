@@ -14,8 +14,8 @@ func mean(values []float64) float64 {
 	return sum / max(float64(len(values)), 1)
 }
 
-// wilson returns Wilson's score interval of a rate of n independent tasks: from 0 to 1 without tasks. Trials of a task are alike,
-// so each task counts once, regardless of its number of trials.
+// wilson returns Wilson's score interval of a rate of n independent tasks: from 0 to 1 without
+// tasks. Trials of a task are alike, so each task counts once, regardless of its number of trials.
 func wilson(rate float64, n int, confidence float64) Interval {
 	if n == 0 {
 		return Interval{0, 1}

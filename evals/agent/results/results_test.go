@@ -73,7 +73,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Hashes and costs are of all tasks, in whatever order the trials ended; a task without a trial that counts has no pass@k.
+// Hashes and costs are of all tasks, in whatever order the trials ended; a task without a trial
+// that counts has no pass@k.
 func TestSummaryOfAll(t *testing.T) {
 	a, b := line("a", 0, Pass), line("b", 0, Fail)
 	a.ToolsHash, b.ToolsHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"

@@ -46,20 +46,20 @@ func (t *Tally) add(o Outcome) {
 	}
 }
 
-// counted returns the number of trials that count.
-func (t *Tally) counted() int { return t.Passed + t.Failed }
+// decided returns the number of trials that passed or failed.
+func (t *Tally) decided() int { return t.Passed + t.Failed }
 
 // Summary is the score of a suite.
 type Summary struct {
 	Version
-	Date time.Time // of the first trial
+	Date time.Time // date of the first trial
 
 	Tally
 	Tasks, Trials int
-	Causes        map[string]int // of void trials: harness, infra or grader
+	Causes        map[string]int // number of void trials by cause: harness, infra or grader
 
 	Rate      float64         // mean over tasks of the share of trials that passed, without void ones
-	Interval  Interval        // of Rate, with 95 % confidence: Wilson's, in which each task counts once
+	Interval  Interval        // interval of Rate with 95 % confidence: Wilson's, in which each task counts once
 	WorstRate float64         // if all void trials had failed
 	BestRate  float64         // if all void trials had passed
 	PassAt    map[int]float64 // pass@k, for each k for which all tasks have enough trials
@@ -68,7 +68,7 @@ type Summary struct {
 	Reported  bool
 	Cost      map[string]int64 // micro-units by currency
 	Prices    string           // their date; "" without prices
-	ToolsHash string           // of all tasks
+	ToolsHash string           // hash for all tasks
 
 	tasks map[string]*Tally
 }
@@ -119,7 +119,7 @@ func (s *Summary) add(l *Line) {
 }
 
 // Counts reports whether any trial counts. Without one there is no rate.
-func (s *Summary) Counts() bool { return s.counted() > 0 }
+func (s *Summary) Counts() bool { return s.decided() > 0 }
 
 // toolsHash combines the hashes of the tools of lines, regardless of their order. It returns "" if none has one.
 func toolsHash(lines []*Line) string {
@@ -145,7 +145,7 @@ func (s *Summary) score() {
 	var rates, worst, best []float64
 	for _, name := range s.names() {
 		t := s.tasks[name]
-		passed, n, void := float64(t.Passed), float64(t.counted()), float64(t.Void)
+		passed, n, void := float64(t.Passed), float64(t.decided()), float64(t.Void)
 		worst = append(worst, passed/(n+void))
 		best = append(best, (passed+void)/(n+void))
 		if n > 0 {
@@ -158,8 +158,8 @@ func (s *Summary) score() {
 	for k := 1; k <= 8 && s.NeedsTrials(k) == nil; k++ {
 		for _, name := range s.names() {
 			t := s.tasks[name]
-			s.PassAt[k] += (1 - choices(t.Failed, k)/choices(t.counted(), k)) / float64(s.Tasks)
-			s.PassAll[k] += choices(t.Passed, k) / choices(t.counted(), k) / float64(s.Tasks)
+			s.PassAt[k] += (1 - choices(t.Failed, k)/choices(t.decided(), k)) / float64(s.Tasks)
+			s.PassAll[k] += choices(t.Passed, k) / choices(t.decided(), k) / float64(s.Tasks)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (s *Summary) score() {
 // NeedsTrials returns an error if a task has fewer counted trials than pass@k needs.
 func (s *Summary) NeedsTrials(k int) error {
 	for _, name := range s.names() {
-		if n := s.tasks[name].counted(); n < k {
+		if n := s.tasks[name].decided(); n < k {
 			return fmt.Errorf("%s: pass@%d: task %q has %d trials that count", s.Suite, k, name, n)
 		}
 	}

@@ -63,8 +63,8 @@ func rows(all []*Summary) []string {
 	return lines
 }
 
-// cells returns the texts for the columns of a table. There is no rate unless a trial counts, and there are no tokens unless
-// the model's provider reported them for each trial.
+// cells returns the texts for the columns of a table. There is no rate unless a trial counts, and
+// there are no tokens unless the model's provider reported them for each trial.
 func (s *Summary) cells() []string {
 	rate, interval, tokens, cost := none, none, none, none
 	if s.Counts() {

@@ -107,6 +107,7 @@ func (s *State) claims() error {
 	return nil
 }
 
+// check returns the first mistake in the expectations.
 func (e *Expect) check() error {
 	for _, g := range e.Gates {
 		if !slices.Contains(graders, g) {

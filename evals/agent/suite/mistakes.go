@@ -23,8 +23,9 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// schemas returns the schema of suites twice: without the members that it requires, and as it is. They are checked in this
-// order, so that a mistyped key is reported before the key that is missing because of it.
+// schemas returns the schema of suites twice: without the members that it requires, and as it is.
+// They are checked in this order, so that a mistyped key is reported before the key that is missing
+// because of it.
 var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
 	strict, err := Schema()
 	if err != nil {
@@ -75,7 +76,7 @@ func checkSchema(data, object []byte) error {
 			wrong.Path, wrong.Message = wrong.Path+"/"+key, fmt.Sprintf("unknown key%s; known keys: %s", spelling.Hint(wrong.Unknown, wrong.Known), strings.Join(wrong.Known, ", "))
 		}
 		if ok {
-			return &lineError{lineOf(data, wrong.Path), wrong.Error()}
+			return &lineError{lineAt(data, wrong.Path), wrong.Error()}
 		}
 		if err != nil {
 			return err
@@ -84,9 +85,9 @@ func checkSchema(data, object []byte) error {
 	return nil
 }
 
-// lineOf returns the line of the value at a JSON pointer, or of what is around it, if the value is behind an alias. It is 1
-// for the whole document, and for text that is not YAML.
-func lineOf(data []byte, pointer string) int {
+// lineAt returns the line of the value at a JSON pointer, or of what is around it, if the value is
+// behind an alias. It is 1 for the whole document, and for text that is not YAML.
+func lineAt(data []byte, pointer string) int {
 	line := 1
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil || len(file.Docs) == 0 || pointer == "" {
@@ -99,7 +100,8 @@ func lineOf(data []byte, pointer string) int {
 	return line
 }
 
-// member returns a member of an object or a list, and the line where it begins; nil and the given line if there is none.
+// member returns a member of an object or a list, and the line where it begins; nil and the given
+// line if there is none.
 func member(n ast.Node, name string, line int) (ast.Node, int) {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		n = anchor.Value
@@ -107,22 +109,22 @@ func member(n ast.Node, name string, line int) (ast.Node, int) {
 	switch n := n.(type) {
 	case ast.MapNode:
 		for all := n.MapRange(); all.Next(); {
-			if keyOf(all.Key()) == name {
+			if keyName(all.Key()) == name {
 				return all.Value(), all.Key().GetToken().Position.Line
 			}
 		}
 	case ast.ArrayNode:
 		for i, all := 0, n.ArrayRange(); all.Next(); i++ {
 			if strconv.Itoa(i) == name {
-				return all.Value(), startOf(all.Value())
+				return all.Value(), startLine(all.Value())
 			}
 		}
 	}
 	return nil, line
 }
 
-// startOf returns the line where a value begins: for an object, that of its first key.
-func startOf(n ast.Node) int {
+// startLine returns the line where a value begins: for an object, the line of its first key.
+func startLine(n ast.Node) int {
 	if m, ok := n.(ast.MapNode); ok {
 		if all := m.MapRange(); all.Next() {
 			return all.Key().GetToken().Position.Line
@@ -131,8 +133,8 @@ func startOf(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// keyOf returns a key without its quotes.
-func keyOf(n ast.MapKeyNode) string {
+// keyName returns a key without its quotes.
+func keyName(n ast.MapKeyNode) string {
 	if text, ok := n.(*ast.StringNode); ok {
 		return text.Value
 	}

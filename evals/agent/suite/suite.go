@@ -221,6 +221,7 @@ func (s *Server) ways() (n int) {
 	return n
 }
 
+// checkTask returns the first mistake in a task.
 func (s *Suite) checkTask(t *Task) error {
 	labels := append([]string(nil), t.Servers...)
 	for _, a := range t.Agents {

@@ -36,7 +36,7 @@ func Parse(data []byte) (*Suite, error) {
 	}
 	err = s.Check()
 	if wrong, ok := errors.AsType[*taskError](err); ok {
-		err = &lineError{lineOf(data, fmt.Sprintf("/tasks/%d", wrong.index)), wrong.Error()}
+		err = &lineError{lineAt(data, fmt.Sprintf("/tasks/%d", wrong.index)), wrong.Error()}
 	}
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Load(files fs.FS, name string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return named(name, data)
+	return parseNamed(name, data)
 }
 
 // Open parses the suite in a file of the operating system. Programs of servers are relative to
@@ -60,7 +60,7 @@ func Open(name string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := named(name, data)
+	s, err := parseNamed(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func Open(name string) (*Suite, error) {
 	return s, err
 }
 
-// named parses the content of a file. Its errors begin with the name of the file, and the line if it is known.
-func named(name string, data []byte) (*Suite, error) {
+// parseNamed parses the content of a file. The errors begin with the name of the file, and the line if it is known.
+func parseNamed(name string, data []byte) (*Suite, error) {
 	s, err := Parse(data)
 	if wrong, ok := errors.AsType[*lineError](err); ok {
 		return nil, fmt.Errorf("%s:%d: %s", name, wrong.line, wrong.text)

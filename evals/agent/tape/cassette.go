@@ -18,8 +18,8 @@ import (
 type Label struct {
 	Model   string            `json:"model"`
 	BaseURL string            `json:"base_url"`
-	Info    Info              `json:"info"`   // of the model
-	Date    time.Time         `json:"date"`   // of the first recording
+	Info    Info              `json:"info"`   // info of the model
+	Date    time.Time         `json:"date"`   // date of the first recording
 	Suites  map[string]string `json:"suites"` // hashes by name
 }
 

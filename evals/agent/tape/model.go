@@ -58,6 +58,7 @@ func (m *taped) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
+// reply returns the recorded reply to a request.
 func (m *taped) reply(ctx context.Context, r *llm.Request) (*llm.Response, error) {
 	turn, messages := 1, slices.Clone(r.Messages)
 	for i := range messages {

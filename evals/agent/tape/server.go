@@ -63,7 +63,7 @@ func (c *recording) Send(ctx context.Context, message []byte) error {
 		c.mu.Lock()
 		c.pings[id(message)] = true
 		c.mu.Unlock()
-	} else if err := c.keep(true, message); err != nil {
+	} else if err := c.record(true, message); err != nil {
 		return err
 	}
 	return c.Conn.Send(ctx, message)
@@ -81,11 +81,11 @@ func (c *recording) Recv() ([]byte, error) {
 	if pong {
 		return message, nil
 	}
-	return message, c.keep(false, message)
+	return message, c.record(false, message)
 }
 
-// keep records a message, sent or received.
-func (c *recording) keep(sent bool, message []byte) error {
+// record records a message, sent or received.
+func (c *recording) record(sent bool, message []byte) error {
 	return c.tape.Keep(Line{Message: &Message{c.server, c.n, sent, json.RawMessage(message)}})
 }
 
@@ -116,7 +116,7 @@ type playing struct {
 	lines  []int // lines of the tape for this connection
 	more   sync.Cond
 	at     int                        // the next line
-	ids    map[string]json.RawMessage // of requests: recorded id to present id
+	ids    map[string]json.RawMessage // ids of requests: recorded id to present id
 	pongs  [][]byte
 	closed bool
 }
@@ -149,7 +149,7 @@ func (c *playing) Send(_ context.Context, message []byte) error {
 		c.tape.taken[i] = true
 		return nil
 	}
-	return c.tape.missedLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, m), near, asked)
+	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, m), near, asked)
 }
 
 // Recv implements [mcpclient.Conn].
@@ -180,8 +180,8 @@ func (c *playing) Recv() ([]byte, error) {
 	}
 }
 
-// now replaces recorded ids in a message of the server by those of this connection: that of a request which it answers, or
-// about which it notifies.
+// now replaces recorded ids in a message of the server by ids of this connection: the id of a
+// request which it answers, or about which it notifies.
 func (c *playing) now(message json.RawMessage) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(message, &m) != nil {
@@ -219,7 +219,7 @@ func (c *playing) Close() error {
 	return nil
 }
 
-// envelope has the members of all messages.
+// envelope holds the members of all messages.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`

@@ -12,14 +12,14 @@ import (
 	"sync"
 )
 
-// ErrMiss matches errors of a tape that lacks what is needed.
+// ErrMiss matches errors of a tape that lacks a needed line.
 var ErrMiss = errors.New("the cassette lacks it")
 
 // Line is a line of a tape: exactly one of its fields is set.
 type Line struct {
 	Reply   *Reply            `json:"model,omitempty"`
 	Message *Message          `json:"server,omitempty"`
-	Files   map[string]string `json:"files,omitempty"` // of the servers, at the end
+	Files   map[string]string `json:"files,omitempty"` // files of the servers, at the end
 }
 
 // Reply is a model's reply to a request.
@@ -38,14 +38,14 @@ type Message struct {
 	Body       json.RawMessage `json:"body"`
 }
 
-// Tape has the messages and replies of one trial. Its methods may be called concurrently.
+// Tape holds the messages and replies of one trial. Its methods may be called concurrently.
 type Tape struct {
 	task   string
 	file   string
 	filter *Filter
 
 	mu          sync.Mutex     // guards the following fields
-	lines       []Line         // to play
+	lines       []Line         // lines to play
 	taken       map[int]bool   // indexes of lines that were played
 	connections map[string]int // so far, by server
 	miss        error          // the first one
@@ -93,7 +93,7 @@ func (t *Tape) Keep(l Line) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(t.filter.JSON(data), '\n')) // at once: other calls append to the file, too
+	_, err = f.Write(append(t.filter.JSON(data), '\n')) // in one write: other calls append to the file, too
 	return errors.Join(err, f.Close())
 }
 
@@ -118,12 +118,12 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 	if agent != "" {
 		at += " of agent " + strconv.Quote(agent)
 	}
-	return nil, t.missedLocked(at, near, asked)
+	return nil, t.missErrorLocked(at, near, asked)
 }
 
-// missedLocked returns the error of a request that is not recorded, and keeps the first one. near is a recorded request that is
-// similar, or nil: then the error shows what differs.
-func (t *Tape) missedLocked(at string, near, asked json.RawMessage) error {
+// missErrorLocked returns the error of a request that is not recorded, and keeps the first one.
+// near is a recorded request that is similar, or nil: then the error shows what differs.
+func (t *Tape) missErrorLocked(at string, near, asked json.RawMessage) error {
 	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, at, asked)
 	if near != nil {
 		err = fmt.Errorf("%w: task %q, %s: %s", ErrMiss, t.task, at, difference(near, asked))
@@ -148,7 +148,7 @@ func (t *Tape) Files() (map[string]string, error) {
 			files = l.Files
 		}
 		if m := l.Message; m != nil && m.Sent && method(m.Body) == "tools/call" && !t.taken[i] {
-			return nil, t.missedLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
+			return nil, t.missErrorLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
 		}
 	}
 	return files, nil

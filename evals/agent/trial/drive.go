@@ -190,7 +190,8 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 	return &as, err
 }
 
-// options returns the options for all servers. What hangs is for the limit of the trial to end, and for the line to say.
+// options returns the options for all servers. What hangs is for the limit of the trial to end, and
+// for the line to say.
 func (d *driver) options() *adapter.Options {
 	o := &adapter.Options{
 		Client:          &mcpclient.Options{},

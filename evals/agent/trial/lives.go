@@ -14,7 +14,7 @@ import (
 // maxLives bounds the agents that work on a run, one after the other.
 const maxLives = 60
 
-// drive has agents work on the run until it ends. An agent is killed as the task says, and another
+// drive lets agents work on the run until it ends. An agent is killed as the task says, and another
 // one continues. Between two agents people reply to the questions of the run.
 func (p *player) drive(ctx context.Context) error {
 	kills := p.Task.Kills
@@ -51,7 +51,7 @@ func (p *player) drive(ctx context.Context) error {
 	return harness("%d agents worked on the run, and it is not over", maxLives)
 }
 
-// live has one agent work on the run. The agent is killed before the commit of that number, or after
+// live lets one agent work on the run. The agent is killed before the commit of that number, or after
 // it if the number is negative; 0: not at all.
 func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) {
 	life, kill := context.WithCancel(ctx)
@@ -75,6 +75,7 @@ type dying struct {
 	dead    atomic.Bool
 }
 
+// Append kills the agent before or after the commit of a certain number.
 func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
 	n := int(s.commits.Add(1))
 	if n == s.at {

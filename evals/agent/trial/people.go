@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// people sets up the people of the task to answer, at once or later.
+// people sets up the people of the task to answer, immediately or later.
 func (d *driver) people(o *agent.Options) {
 	p := &d.Task.People
 	if d.Task.Suspend {
@@ -28,7 +28,7 @@ func (d *driver) people(o *agent.Options) {
 	o.Person.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) { return answer(p, q) }
 }
 
-// decide returns what the people of a task say to a call of a tool.
+// decide returns the decision of a task's people on a call of a tool.
 func decide(p *suite.People, tool string) approval.Decision {
 	for _, a := range p.Approve {
 		switch ok, _ := path.Match(a.Tool, tool); {
@@ -42,7 +42,7 @@ func decide(p *suite.People, tool string) approval.Decision {
 	return approval.Deny("the person says nothing")
 }
 
-// answer returns what the people of a task reply to a question of a run.
+// answer returns the reply of a task's people to a question of a run.
 func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	var forms []suite.Form
 	message := ""

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// dial returns the transport of a server: one that plays or records its messages if the trial does, except for servers in
-// process.
+// dial returns the transport of a server: one that plays or records its messages if the trial does,
+// except for servers in process.
 func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpclient.Transport, error) {
 	if s.InProcess == "" && p.Model.Servers {
 		return p.models.Tape.Play(label), nil
@@ -41,8 +41,9 @@ func (p *player) reach(ctx context.Context, label string, s *suite.Server) (t mc
 	return t, nil, err
 }
 
-// command returns the transport of a server that is a child process in the directory of the trial, and writes the files of its
-// seed there. It notes hints about arguments that may be meant for a file beside the suite.
+// command returns the transport of a server that is a child process in the directory of the trial,
+// and writes the files of its seed there. It notes hints about arguments that may be meant for a
+// file beside the suite.
 func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
 	argv := s.Command
 	in := func(text string) string {

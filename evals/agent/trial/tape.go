@@ -13,7 +13,7 @@ import (
 // secretNames matches the names of variables with secrets.
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
-// filter returns the filter for what is kept of the trial.
+// filter returns the filter for the files of the trial that are kept.
 func (p *player) filter() *tape.Filter {
 	known := []string{p.Model.Endpoint.Key}
 	for _, s := range p.Suite.Servers {

@@ -14,7 +14,7 @@ const (
 	maxText    = 8 << 10 // bytes of an entry
 )
 
-// transcript returns what was said and done: the messages of the run, and then the calls that reached in-process servers.
+// transcript returns the whole dialog: the messages of the run, and then the calls that reached in-process servers.
 func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 	add := func(entry results.Entry) {
 		if len(entry.Text) > maxText {

@@ -44,7 +44,7 @@ type Trial struct {
 	Prices *price.Table
 }
 
-// errHarness matches a fault of the program, rather than of what it tests.
+// errHarness matches a fault of this program, rather than of the tested agent.
 var errHarness = errors.New("a fault of the program")
 
 // harnessError is an error that matches [errHarness] and has the text of another one.
@@ -130,7 +130,8 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 // graderError is the error of a grader that cannot decide.
 type graderError struct{ error }
 
-// judge sets the outcome of a trial, and the reason if it did not pass. e is nil only after an error of the harness or a grader.
+// judge sets the outcome of a trial, and the reason if it did not pass. e is nil only after an
+// error of the harness or a grader.
 func judge(l *results.Line, e *grade.Evidence, err error) {
 	_, ofGrader := errors.AsType[*graderError](err)
 	switch {
@@ -160,7 +161,7 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 	}
 }
 
-// player has what lives as long as a trial.
+// player holds the parts that live as long as a trial.
 type player struct {
 	*Trial
 	dir    string
@@ -179,7 +180,7 @@ func (p *player) close() {
 	}
 }
 
-// perform has agents do the task.
+// perform lets agents do the task.
 func (p *player) perform(ctx context.Context) error {
 	if err := p.openModels(); err != nil {
 		return &harnessError{err}

@@ -32,7 +32,7 @@ func bank(p *place, s *suite.Server) ([]tool, error) {
 		{name: "transfer", about: "Transfers an amount from one account to another.", schema: object("from", "to", "#amount"), writes: true, run: a.transfer},
 		{name: "open_account", about: "Opens an account.", schema: object("owner"), writes: true, run: a.open},
 		{name: "close_account", about: "Closes an account; what is on it is lost.", schema: object("owner"), writes: true, run: a.close},
-	}, p.keep(a.balances)
+	}, p.store(a.balances)
 }
 
 func (a *accounts) has(owners ...string) error {
@@ -53,6 +53,7 @@ func (a *accounts) list(*call) (string, error) {
 	return strings.Join(slices.Sorted(maps.Keys(a.balances)), "\n"), nil
 }
 
+// transfer moves an amount from one account to another.
 func (a *accounts) transfer(c *call) (string, error) {
 	from, to, amount := c.text("from"), c.text("to"), c.number("amount")
 	if err := a.has(from, to); err != nil {
@@ -63,7 +64,7 @@ func (a *accounts) transfer(c *call) (string, error) {
 	}
 	a.balances[from] -= amount
 	a.balances[to] += amount
-	return fmt.Sprintf("transferred %v", amount), a.place.keep(a.balances)
+	return fmt.Sprintf("transferred %v", amount), a.place.store(a.balances)
 }
 
 func (a *accounts) open(c *call) (string, error) {
@@ -72,7 +73,7 @@ func (a *accounts) open(c *call) (string, error) {
 		return "", fmt.Errorf("%q has an account", owner)
 	}
 	a.balances[owner] = 0
-	return "opened", a.place.keep(a.balances)
+	return "opened", a.place.store(a.balances)
 }
 
 func (a *accounts) close(c *call) (string, error) {
@@ -81,5 +82,5 @@ func (a *accounts) close(c *call) (string, error) {
 		return "", err
 	}
 	delete(a.balances, owner)
-	return "closed", a.place.keep(a.balances)
+	return "closed", a.place.store(a.balances)
 }

@@ -1,4 +1,4 @@
-// Package world has the servers of a trial, which live in this process, and what was done to them.
+// Package world provides the servers of a trial, which live in this process, and a ledger of the calls to them.
 //
 //	files   a directory: read_file, write_file, edit_file, list_directory, move_file, delete_file, search_files
 //	people  questions: ask_name, ask_order, visit_page, ask_model

@@ -24,7 +24,7 @@ type faulty struct {
 
 	mu    sync.Mutex            // guards the following fields
 	calls map[string]int        // begun so far, by tool
-	known map[string]*keyedCall // by key
+	known map[string]*keyedCall // calls by key
 }
 
 // add offers a tool with a schema.
@@ -45,7 +45,7 @@ func (f *faulty) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 		res, _, err := f.run(ctx, t, r)
 		return res, err
 	}
-	c := f.keyed(key)
+	c := f.callsWithKey(key)
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -62,13 +62,14 @@ func (f *faulty) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 	return res, err
 }
 
-// keyedCall is what is known about the calls with one key.
+// keyedCall is the state of the calls with one key.
 type keyedCall struct {
 	turn   chan struct{} // held by the call that runs, or reads the result
 	result *sdk.CallToolResult
 }
 
-func (f *faulty) keyed(key string) *keyedCall {
+// callsWithKey returns the state of the calls with a key.
+func (f *faulty) callsWithKey(key string) *keyedCall {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known[key] == nil {
@@ -83,7 +84,7 @@ func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sd
 	switch fault.Kind {
 	case "fail":
 		f.note(t, r, false, true)
-		return said(fault.Text, true), true, nil
+		return textResult(fault.Text, true), true, nil
 	case "error":
 		f.note(t, r, false, true)
 		return nil, true, errors.New(fault.Text)
@@ -118,8 +119,8 @@ func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sd
 	return res, true, nil
 }
 
-// fault returns the fault of this call of a tool; the zero value is none. first is false for the second part of a call, which
-// has the answers to questions.
+// fault returns the fault of this call of a tool; the zero value is none. first is false for the
+// second part of a call, which has the answers to questions.
 func (f *faulty) fault(name string, first bool) suite.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,9 +153,9 @@ func (f *faulty) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.
 	f.w.mu.Unlock()
 	f.note(t, r, err == nil, err != nil)
 	if err != nil {
-		return said(err.Error(), true), true, nil
+		return textResult(err.Error(), true), true, nil
 	}
-	return said(text, false), true, nil
+	return textResult(text, false), true, nil
 }
 
 // note adds a call to the ledger. It has an effect if it ran and its tool writes.
@@ -164,6 +165,7 @@ func (f *faulty) note(t tool, r *sdk.CallToolRequest, ran, failed bool) {
 	f.w.ledger = append(f.w.ledger, Entry{Server: f.label, Tool: t.name, Arguments: r.Params.Arguments, Effect: ran && t.writes, Failed: failed})
 }
 
-func said(text string, failed bool) *sdk.CallToolResult {
+// textResult returns a result of one text.
+func textResult(text string, failed bool) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: failed}
 }

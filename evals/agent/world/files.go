@@ -103,6 +103,7 @@ func (d *directory) delete(c *call) (string, error) {
 	return "deleted", d.root.Remove(c.text("path"))
 }
 
+// search lists the files whose text has a word.
 func (d *directory) search(c *call) (string, error) {
 	var found []string
 	err := filepath.WalkDir(d.root.Name(), func(path string, e os.DirEntry, err error) error {

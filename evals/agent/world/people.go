@@ -18,7 +18,7 @@ func people(p *place, _ *suite.Server) ([]tool, error) {
 		p.w.mu.Lock()
 		defer p.w.mu.Unlock()
 		kept = append(kept, text)
-		return said(text, false), true, p.keep(kept)
+		return textResult(text, false), true, p.store(kept)
 	}
 	form := func(message, schema string) *sdk.ElicitParams {
 		return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
@@ -32,7 +32,7 @@ func people(p *place, _ *suite.Server) ([]tool, error) {
 		{name: "ask_order", about: "Asks the person what to cook and takes the order.", schema: object(), writes: true, ask: asks("order", form("What may we cook?", order), keep)},
 		{name: "visit_page", about: "Asks the person to pay at a page.", schema: object(), writes: true, ask: asks("page", page, keep)},
 		{name: "ask_model", about: "Asks the host's model for a colour and keeps it.", schema: object(), writes: true, ask: asks("colour", question, keep)},
-	}, p.keep(kept)
+	}, p.store(kept)
 }
 
 // asks returns a tool that asks a question.
@@ -56,8 +56,8 @@ func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallTo
 		var text struct{ Text string }
 		switch {
 		case a.Action != "" && a.Action != "accept":
-			return said("the person said: "+a.Action, true), true, nil
-		case a.Action == "" && json.Unmarshal(a.Content, &text) == nil: // of a model
+			return textResult("the person said: "+a.Action, true), true, nil
+		case a.Action == "" && json.Unmarshal(a.Content, &text) == nil: // the answer of a model
 			return keep(text.Text)
 		}
 		return keep(string(a.Content))

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// stub returns the tools of its seed, which return what the seed says.
+// stub returns the tools of its seed, which return the results in the seed.
 func stub(_ *place, s *suite.Server) (all []tool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Seed)) {
 		var t struct {

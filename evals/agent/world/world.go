@@ -25,7 +25,7 @@ type Entry struct {
 	Failed    bool            `json:"failed,omitempty"`
 }
 
-// World has the servers of a trial. Its methods may be called concurrently.
+// World holds the servers of a trial. Its methods may be called concurrently.
 type World struct {
 	dir  string
 	over chan struct{} // closed by Close
@@ -106,8 +106,8 @@ type place struct {
 	dir string
 }
 
-// keep writes a value as JSON to the server's file. The caller holds the lock of the world, unless no tool runs yet.
-func (p *place) keep(v any) error {
+// store writes a value as JSON to the server's file. The caller holds the lock of the world, unless no tool runs yet.
+func (p *place) store(v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
@@ -118,13 +118,13 @@ func (p *place) keep(v any) error {
 // tool is a tool of a server. run holds the lock of the world, unless the tool waits.
 type tool struct {
 	name, about string
-	schema      string // of the arguments
+	schema      string // schema of the arguments
 	writes      bool   // a call that succeeds is an effect
 	run         func(*call) (string, error)
-	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // instead of run; reports whether it is done
+	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // replaces run; false: it has asked, and is not done
 }
 
-// call is a call of a tool.
+// call holds the arguments of a call of a tool.
 type call struct{ args map[string]any }
 
 // text returns a string argument of the call.

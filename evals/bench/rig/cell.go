@@ -30,10 +30,10 @@ type Column struct {
 
 var costColumns = []Column{{Wall, Duration}, {Bytes, Size}, {Allocs, Count}}
 
-// Cell has the samples of all subjects in one cell.
+// Cell holds the samples of all subjects in one cell.
 type Cell struct {
 	Name    string
-	names   []string // of the subjects, in order
+	names   []string // names of the subjects, in order
 	samples map[string][]Sample
 }
 
@@ -58,7 +58,7 @@ func (c *Cell) Of(subject string, f Figure) (values []float64) {
 	return values
 }
 
-// Ratios divides the CPU time of a subject by that of another one, round by round.
+// Ratios divides the CPU time of a subject by the CPU time of another one, round by round.
 func (c *Cell) Ratios(subject, by string) []float64 {
 	return ByRound(c.Of(subject, CPU), c.Of(by, CPU), Over)
 }

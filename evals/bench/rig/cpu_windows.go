@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// CPUTime returns the CPU time, user and system, of this process so far, without child processes. Windows counts it in steps of about 16 ms.
+// CPUTime returns the CPU time, user and system, of this process so far, without child processes.
+// Windows counts it in steps of about 16 ms.
 func CPUTime() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

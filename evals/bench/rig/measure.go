@@ -12,7 +12,7 @@ import (
 type Subject struct {
 	// Do does n operations. What happens between Start and Stop of the meter counts.
 	Do    func(ctx context.Context, n int, m *Meter) error
-	Parts int // of an operation: figures are for one part; 0 is 1
+	Parts int // number of parts of an operation: figures are for one part; 0 is 1
 	Least int // operations in a sample
 
 	// Weigh takes the only sample, of memory.
@@ -32,11 +32,11 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 	var timed []*entrant
 	defer func() {
 		for _, e := range timed {
-			err = errors.Join(err, e.named(e.Close()))
+			err = errors.Join(err, e.nameError(e.Close()))
 		}
 	}()
 	for _, subject := range s.Subjects {
-		e, err := c.enter(ctx, cell, subject)
+		e, err := c.openEntrant(ctx, cell, subject)
 		switch {
 		case err != nil:
 			return nil, err
@@ -49,7 +49,7 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 		}
 	}
 	// The order rotates, so that no subject always follows the same one.
-	for round := 0; len(timed) > 0 && (round < s.Samples || round < s.most && !decided(c.Targets, cell)); round++ {
+	for round := 0; len(timed) > 0 && (round < s.Samples || round < s.most && !isDecided(c.Targets, cell)); round++ {
 		for i := range timed {
 			e := timed[(i+round)%len(timed)]
 			sample, err := e.sample(ctx, e.count)
@@ -62,8 +62,8 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 	return cell, nil
 }
 
-// enter opens a subject in a cell. A subject that is weighed has its sample at once.
-func (c *Comparison) enter(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
+// openEntrant opens a subject in a cell. A subject that is weighed gets its sample immediately.
+func (c *Comparison) openEntrant(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
 	s, err := c.Open(ctx, cell.Name, subject)
 	e := &entrant{cell: cell.Name, name: subject, Subject: s}
 	if err == nil && s != nil && s.Weigh != nil {
@@ -71,7 +71,7 @@ func (c *Comparison) enter(ctx context.Context, cell *Cell, subject string) (*en
 		sample, err = s.Weigh(ctx)
 		cell.Add(subject, sample)
 	}
-	return e, e.named(err)
+	return e, e.nameError(err)
 }
 
 // entrant is a subject with its name.
@@ -81,8 +81,8 @@ type entrant struct {
 	count int // operations in one sample
 }
 
-// named names the cell and the subject in an error.
-func (e *entrant) named(err error) error {
+// nameError names the cell and the subject in an error.
+func (e *entrant) nameError(err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", e.cell, e.name, err)
 	}
@@ -93,7 +93,7 @@ func (e *entrant) named(err error) error {
 func (e *entrant) run(ctx context.Context, n int) (*Meter, error) {
 	runtime.GC()
 	m := &Meter{}
-	return m, e.named(e.Do(ctx, n, m))
+	return m, e.nameError(e.Do(ctx, n, m))
 }
 
 func (e *entrant) sample(ctx context.Context, n int) (Sample, error) {

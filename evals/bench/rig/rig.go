@@ -19,11 +19,11 @@ import (
 
 // Comparison is a program that measures subjects in cells and judges the figures by targets.
 type Comparison struct {
-	Name     string   // of the command
+	Name     string   // name of the command
 	Subjects []string // what is compared
 	Base     string   // the subject that the CPU time of the others is divided by
 	Cells    []string
-	Columns  []Column // of the tables, beside those for the CPU time, the wall time and the allocations
+	Columns  []Column // columns beside the CPU time, the wall time and the allocations
 	Targets  []Target
 
 	// Open prepares a subject for a cell. It returns nil if the subject has no part in the cell.
@@ -38,8 +38,8 @@ type Comparison struct {
 
 // Settings are the flags of a comparison.
 type Settings struct {
-	Samples  int           // of each subject in each cell
-	Length   time.Duration // of a sample; 0 is one operation
+	Samples  int           // samples of each subject in each cell
+	Length   time.Duration // length of a sample; 0 is one operation
 	Cells    *regexp.Regexp
 	Subjects []string
 
@@ -51,7 +51,7 @@ const (
 	// longest is how many times the requested samples a cell takes at most.
 	longest = 4
 
-	// ballast is the live heap beside what is measured, as a program has one. With a small heap the
+	// ballast is the live heap beside the measured one, as a program has one. With a small heap the
 	// collector runs so often that subjects with many allocations look worse than they are.
 	ballast = 64 << 20
 )
@@ -93,7 +93,7 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 	return nil
 }
 
-// parse reads the flags. -samples and -time after -quick change what it means.
+// parse reads the flags. -samples and -time after -quick change its values.
 func (c *Comparison) parse(args []string) (*Settings, error) {
 	s := &Settings{Cells: regexp.MustCompile(""), Subjects: c.Subjects}
 	times := longest

@@ -8,7 +8,8 @@ import (
 // Head begins every response, up to the id.
 const Head = `{"jsonrpc":"2.0","id":`
 
-// Copied is the length up to which an answer is copied behind its head and sent with it. A longer one is written on its own.
+// Copied is the length up to which an answer is copied behind its head and sent with it. A longer
+// one is written on its own.
 const Copied = 4 << 10
 
 // Serve is an MCP server that answers each line with prepared bytes, until r ends. The answer to a line is the id of

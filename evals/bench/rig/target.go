@@ -22,7 +22,7 @@ func Bound(cells, what string, of func(*Cell) []float64, limit float64, show fun
 	return Target{Cells: regexp.MustCompile(cells), What: what, Of: of, Limit: limit, Show: show}
 }
 
-// values are what the target bounds in a cell, empty if it does not apply there.
+// values returns the figures that the target bounds in a cell, none if it does not apply there.
 func (t *Target) values(c *Cell) []float64 {
 	if !t.Cells.MatchString(c.Name) {
 		return nil
@@ -33,8 +33,8 @@ func (t *Target) values(c *Cell) []float64 {
 // apart is how many standard errors a median stands off its limit, if the verdict is not chance.
 const apart = 3
 
-// decided reports whether the samples of a cell show on which side of their limits its figures are.
-func decided(targets []Target, c *Cell) bool {
+// isDecided reports whether the samples of a cell show on which side of their limits its figures are.
+func isDecided(targets []Target, c *Cell) bool {
 	for _, t := range targets {
 		v := t.values(c)
 		m := Median(v)

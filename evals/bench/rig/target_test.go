@@ -42,7 +42,7 @@ func TestDecided(t *testing.T) {
 		{measured("y", 40, 60, 52, 45, 55), true},
 		{measured("x"), true},
 	} {
-		check.Equal(t, fmt.Sprint(test.cell.Name, test.cell.Of("a", CPU)), decided(halfOf(), test.cell), test.want)
+		check.Equal(t, fmt.Sprint(test.cell.Name, test.cell.Of("a", CPU)), isDecided(halfOf(), test.cell), test.want)
 	}
 }
 

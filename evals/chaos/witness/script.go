@@ -15,8 +15,8 @@ import (
 // Script is a model that requests the calls of the next turn according to the history. Each run
 // has turns of parallel calls to the server of one kind, and then ends.
 type Script struct {
-	Turns, Fan int                         // of each run, and calls of each turn
-	Kinds      []string                    // of the servers, such as [Keys]; the runs take them in turn
+	Turns, Fan int                         // turns of each run, and calls of each turn
+	Kinds      []string                    // kinds of the servers, such as [Keys], for one run after the other
 	Tenants    int                         // number of tenants of the runs; 0: none
 	Tool       func(turn, call int) string // nil: the tool "effect"
 }
@@ -49,6 +49,7 @@ func (s *Script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.D
 	}
 }
 
+// next returns the next message of the model.
 func (s *Script) next(messages []run.Message) run.Message {
 	turn, id := 0, ""
 	for _, m := range messages {

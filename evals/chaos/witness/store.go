@@ -19,8 +19,8 @@ import (
 // Store says where runs are stored.
 type Store struct {
 	Kind string // file, sqlite or postgres
-	Dir  string // of the files
-	DSN  string // of the Postgres database
+	Dir  string // folder of the files
+	DSN  string // data source name of the Postgres database
 }
 
 // Start makes a temporary folder for the files and, for Postgres without a DSN, starts a server,

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// workerVariable has the settings of a worker process, as JSON.
+// workerVariable is the environment variable with the settings of a worker process, as JSON.
 const workerVariable = "CHAOS_WORKER"
 
 // Worker returns a command that runs this program again, as a worker with these settings, which are

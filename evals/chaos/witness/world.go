@@ -1,5 +1,5 @@
-// Package witness has servers whose tools count their effects, a model that calls them, and the
-// comparison of the effects with what the model was told.
+// Package witness provides servers whose tools count their effects, a model that calls them, and the
+// comparison of the effects with the results that the model got.
 package witness
 
 import (
@@ -29,9 +29,9 @@ type World struct {
 	slow  time.Duration
 
 	mu      sync.Mutex
-	effects map[string]int    // by call
-	results map[string]string // of server "keys", by key
-	tasks   map[string]string // by id: the result, "" while the task works
+	effects map[string]int    // number of effects by call
+	results map[string]string // results of server "keys", by key
+	tasks   map[string]string // results of tasks by id, "" while a task works
 }
 
 // New returns a world whose calls take up to twice the duration slow. The tool "form" asks for
@@ -95,7 +95,7 @@ func (w *World) answer(kind string, q *request) string {
 const question = `{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{` +
 	`"message":"What note?","requestedSchema":{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}}}}}`
 
-// call has the effect of a call, after a while, and responds after another while.
+// call counts the effect of a call after a while, and responds after another while.
 func (w *World) call(kind string, q *request) string {
 	call := q.Params.Arguments.Call
 	switch {

@@ -86,7 +86,7 @@ func (f *file) bytes() []byte {
 	for _, t := range f.tensors {
 		putString(&out, t.name)
 		put(&out, uint32(len(t.dims)), t.dims, uint32(0), offset) // 0: floats of 32 bits
-		offset += aligned(uint64(4 * len(t.data)))
+		offset += align(uint64(4 * len(t.data)))
 	}
 	for _, t := range f.tensors {
 		pad(&out)
@@ -96,11 +96,11 @@ func (f *file) bytes() []byte {
 	return out.Bytes()
 }
 
-// aligned rounds up to the next boundary.
-func aligned(n uint64) uint64 { return (n + alignment - 1) / alignment * alignment }
+// align rounds up to the next boundary.
+func align(n uint64) uint64 { return (n + alignment - 1) / alignment * alignment }
 
 // pad adds zeros up to the next boundary.
-func pad(b *bytes.Buffer) { b.Write(make([]byte, int(aligned(uint64(b.Len())))-b.Len())) }
+func pad(b *bytes.Buffer) { b.Write(make([]byte, int(align(uint64(b.Len())))-b.Len())) }
 
 // put writes values of fixed sizes, which cannot fail into a buffer.
 func put(b *bytes.Buffer, values ...any) {

@@ -69,7 +69,7 @@ type table struct {
 	texts []string
 	types []int32
 	ids   map[string]int
-	next  map[int][]int // by token: the phrases that may follow, the likeliest first
+	next  map[int][]int // the phrases that may follow a token, the likeliest first
 }
 
 // Model returns the model as a GGUF file, the same at each call.
@@ -169,7 +169,8 @@ func scoreByte(b byte) float32 {
 func (t *table) describe(f *file) {
 	texts := make([]string, len(t.texts))
 	for i, text := range t.texts {
-		if texts[i] = text; t.types[i] == normalToken {
+		texts[i] = text
+		if t.types[i] == normalToken {
 			texts[i] = visible(text)
 		}
 	}
