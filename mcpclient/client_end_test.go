@@ -16,20 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Err returns the reason of a client that ended by itself, also after Close.
-func TestCloseKeepsTheReason(t *testing.T) {
-	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		_ = p.conn.Close()
-		<-c.Done()
-		before := c.Err()
-		if before == nil || before == mcpclient.ErrClosed {
-			t.Fatalf("got %v, want the end of the connection", before)
-		}
-		_ = c.Close()
-		check.Equal(t, "after Close", c.Err(), before)
-	})
-}
-
 // AfterEnd runs at once, even if the transport closes slowly. Close and Done wait for the
 // transport.
 func TestDoneAfterTheConnection(t *testing.T) {

@@ -156,9 +156,10 @@ func TestConnectionDies(t *testing.T) {
 		}
 		<-c.Done()
 		within(t, "all that", start, 0)
-		if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
-			t.Errorf("got Err %v, want ErrClosed and the cause", err)
-		}
+		err := c.Err()
+		wrong(t, !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed, "got Err %v, want ErrClosed and the cause", err)
+		check.NoError(t, c.Close())
+		check.Equal(t, "Err after Close", c.Err(), err)
 		check.Is(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
 		check.Is(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification afterwards")
 	})
@@ -357,28 +358,18 @@ func useConcurrently(t *testing.T, c *mcpclient.Client) {
 	users.Wait()
 }
 
-// AfterEnd reports both ends, by Close and by the connection, and Done waits for its function.
+// AfterEnd reports the end, and Done waits for its function.
 func TestAfterEnd(t *testing.T) {
-	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
-		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			var ended error
-			if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
-				t.Error("got false before the end")
-			}
-			check.NoError(t, c.Close())
-			if <-c.Done(); ended != mcpclient.ErrClosed {
-				t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
-			}
-			wrong(t, c.AfterEnd(func(error) { t.Error("called after the end") }), "got true after the end")
-		})
-		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			told := make(chan error, 1)
-			c.AfterEnd(func(err error) { told <- err })
-			_ = p.conn.Close()
-			if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
-				t.Errorf("told %v, want ErrClosed and the cause", err)
-			}
-		})
+	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, _ *peer) {
+		var ended error
+		if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
+			t.Error("got false before the end")
+		}
+		check.NoError(t, c.Close())
+		if <-c.Done(); ended != mcpclient.ErrClosed {
+			t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
+		}
+		wrong(t, c.AfterEnd(func(error) { t.Error("called after the end") }), "got true after the end")
 	})
 }
 

@@ -347,8 +347,7 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	wrong(t, took != 0 || !errors.Is(e.err, mcpclient.ErrClosed), "got %v after %v, want ErrClosed at once", e.err, took)
 }
 
-// Waiting for a task, a retry or a deferred request involves no pending request: Close ends
-// these waits, too.
+// Waiting for a task or a deferred request involves no pending request: Close ends these waits, too.
 func TestCloseEndsPauses(t *testing.T) {
 	t.Run("task", func(t *testing.T) {
 		inBubble(t, undeclared(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -361,14 +360,6 @@ func TestCloseEndsPauses(t *testing.T) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`)
 			endsAtOnce(t, c, func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) })
 		})
-	})
-	bubble(t, "retry", func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
-			w.Header().Set("Retry-After", "20")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		})
-		c := connectTo(t, s, modern())
-		endsAtOnce(t, c, func() error { return check.Err(collect(c.Tools(t.Context()), toolName)) })
 	})
 }
 

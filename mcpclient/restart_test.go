@@ -267,17 +267,34 @@ func TestRestartIsToldOnce(t *testing.T) {
 	}
 }
 
-// A connection that ends during its handshake is a failed attempt.
-func TestRestartHandshakeFails(t *testing.T) {
-	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+// A connection that ends during its handshake, or while the session is restored, is a failed attempt.
+func TestRestartFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts  mcpclient.Options
+		level mcp.LogLevel // to restore
+		begin func(p *peer)
+		last  string // the request that is not answered
+	}{
+		"handshake, legacy": {legacy(), "", func(*peer) {}, "initialize"},
+		"handshake, modern": {modern(), "", func(*peer) {}, "server/discover"},
+		"restoring":         {legacy(), mcp.LogError, (*peer).greetLogging, "logging/setLevel"},
+	} {
 		var told events
-		restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+		restarting(t, test.opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+			if test.level != "" {
+				go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{}}`)
+				check.Must(t, c.SetLogLevel(t.Context(), test.level))
+			}
 			deaths := 2
 			transport.greet = func(p *peer) {
-				if m := p.next(); deaths > 0 {
+				test.begin(p)
+				m := p.expect(test.last)
+				if deaths > 0 {
 					deaths--
 					_ = p.conn.Close()
-				} else if p.send(handshakeAnswer(m)); m.Method == "initialize" {
+					return
+				}
+				if p.send("%s", handshakeAnswer(m)); m.Method == "initialize" {
 					p.next()
 				}
 			}
@@ -288,9 +305,9 @@ func TestRestartHandshakeFails(t *testing.T) {
 			go p.echo()
 			callText(t, t.Context(), c, "a", "a")
 			wantEvents(t, &told, "1", "2", "3", "3+")
-			check.Equal(t, "dials", transport.dialed(), 4)
+			check.Equal(t, name+": dials", transport.dialed(), 4)
 		})
-	})
+	}
 }
 
 // wordy is a transport whose second connection leads to a program that prints a line and waits.
@@ -331,49 +348,6 @@ func TestMuteServer(t *testing.T) {
 	})
 }
 
-// A connection that ends while the session is restored is a failed attempt.
-func TestRestartEndsWhileRestoring(t *testing.T) {
-	var told events
-	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{}}`)
-		check.Must(t, c.SetLogLevel(t.Context(), mcp.LogError))
-		deaths := 2
-		transport.greet = func(p *peer) {
-			p.greetLogging()
-			if m := p.next(); m.Method != "logging/setLevel" {
-				t.Errorf("got %s, want the log level", m.Method)
-			} else if deaths > 0 {
-				deaths--
-				_ = p.conn.Close()
-			} else {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-			}
-		}
-		_ = p.conn.Close()
-		for range 3 {
-			p = <-transport.peers
-		}
-		go p.echo()
-		callText(t, t.Context(), c, "a", "a")
-		wantEvents(t, &told, "1", "2", "3", "3+")
-	})
-}
-
-// Close ends the wait before an attempt.
-func TestRestartClosed(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{First: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		_ = p.conn.Close()
-		synctest.Wait()
-		waiting := background(func() error { return c.Ping(t.Context()) })
-		time.Sleep(time.Minute)
-		start := time.Now()
-		check.NoError(t, c.Close())
-		check.Is(t, <-waiting, mcpclient.ErrClosed)
-		within(t, "Close", start, 0)
-		check.Equal(t, "dials", transport.dialed(), 1)
-	})
-}
-
 // slowToClose returns a transport whose connections take a minute to close.
 func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
 	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
@@ -382,38 +356,45 @@ func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
 	}}
 }
 
-// A call that waits for the restart returns at Close, even while the old connection is still
-// closing.
-func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		o := legacy()
-		o.Restart = new(mcpclient.Restart)
-		c := connected(t, slowToClose(transport), o)
-		_ = (<-transport.peers).conn.Close()
-		synctest.Wait()
-		waiting := background(func() error { return c.Ping(t.Context()) })
-		synctest.Wait()
-		start := time.Now()
-		go func() { _ = c.Close() }()
-		check.Is(t, <-waiting, mcpclient.ErrClosed)
-		within(t, "the end of the wait", start, 0)
-		_ = c.Close()
-		time.Sleep(5 * time.Minute)
-	})
-}
-
-// A call that waits for the restart returns at Close, even if the server does not answer.
-func TestRestartClosedInHandshake(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		transport.greet = func(p *peer) { p.next() }
-		_ = p.conn.Close()
-		<-transport.peers
-		synctest.Wait()
-		start := time.Now()
-		check.NoError(t, c.Close())
-		within(t, "Close", start, 0)
-	})
+// A call that waits for the restart returns at Close: during the wait before an attempt, while the old connection
+// is still closing, and even if the server does not answer the handshake.
+func TestRestartClosed(t *testing.T) {
+	for name, test := range map[string]struct {
+		first  time.Duration
+		over   func(mcpclient.Transport) mcpclient.Transport
+		begins bool // the handshake
+		took   time.Duration
+	}{
+		"wait":           {time.Hour, nil, false, 0},
+		"old connection": {0, slowToClose, false, time.Minute},
+		"handshake":      {0, nil, true, 0},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			peers := newPeerTransport(t)
+			o := legacy()
+			o.Restart = &mcpclient.Restart{First: test.first}
+			transport := mcpclient.Transport(peers)
+			if test.over != nil {
+				transport = test.over(peers)
+			}
+			c := connected(t, transport, o)
+			peers.greet = func(p *peer) { p.next() }
+			_ = (<-peers.peers).conn.Close()
+			if test.begins {
+				<-peers.peers
+			}
+			synctest.Wait()
+			waiting := background(func() error { return c.Ping(t.Context()) })
+			synctest.Wait()
+			start := time.Now()
+			closed := background(c.Close)
+			check.Is(t, <-waiting, mcpclient.ErrClosed)
+			within(t, "the end of the wait", start, 0)
+			check.NoError(t, <-closed)
+			within(t, "Close", start, test.took)
+			<-c.Done()
+		})
+	}
 }
 
 // The end of a connection cancels the handlers of its requests, and their answers are not sent
