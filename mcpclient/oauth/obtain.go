@@ -84,7 +84,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 		return nil, err
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
-	return &session{site: s, token: tok, fresh: true}, nil
+	return &session{site: s, token: tok, fresh: !r.early}, nil
 }
 
 // locate finds the authorization server. An early renewal, which no server demanded, goes to the

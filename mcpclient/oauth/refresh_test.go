@@ -261,3 +261,23 @@ func TestShortLives(t *testing.T) {
 		}
 	})
 }
+
+// TestMigrationDuringARenewal: a server moves to another authorization server while its token is renewed early at the first.
+func TestMigrationDuringARenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.noRefresh = true
+		auth := w.transport(service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "one", Secret: "s"}, {Issuer: issuerTwo, ID: "two", Secret: "s"}}}))
+		w.mustCall(auth)
+		time.Sleep(time.Hour - earlyRenewal/2)
+		moved := make(chan struct{})
+		w.set(func() {
+			w.issuers = []string{issuerTwo}
+			w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+				<-moved
+				w.authorization(rw, req)
+			}
+		})
+		time.AfterFunc(time.Second, func() { close(moved) })
+		w.mustCall(auth)
+	})
+}

@@ -11,7 +11,7 @@ import (
 type session struct {
 	site  *site
 	token *token
-	fresh bool // acquired by this process, not stored or refreshed
+	fresh bool // acquired because the server demanded it: not stored, refreshed or renewed early
 
 	// notBefore is the earliest time of the next early renewal.
 	notBefore time.Time
