@@ -230,47 +230,42 @@ func TestConnectionsAboutToClose(t *testing.T) {
 }
 
 // A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a response tells the protocol.
-func TestConnectionsWithoutTLSAreShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-		})
-		s.Transport().Protocols = new(http.Protocols)
-		s.Transport().Protocols.SetUnencryptedHTTP2(true)
-		client := s.Client()
-		dialed := dials(client, 1024)
-		defer client.CloseIdleConnections()
-		c := connectedBy(t, s.URL(), client, modern())
-		for range 3 {
-			check.Must(t, check.Err(c.Call(t.Context(), "tools/call", nil)))
-			time.Sleep(time.Minute)
-		}
-		check.Equal(t, "connections", dialed.Load(), 1)
-	})
-}
-
 // A transport of the host may send a request whose body net/http cannot read again.
-func TestConnectionsAboutToCloseForBodiesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+func TestConnectionsAboutToCloseByTransport(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(client *http.Client)
+		dials  int32
+	}{
+		"HTTP/2 without TLS": {func(client *http.Client) {
+			protocols := new(http.Protocols)
+			protocols.SetUnencryptedHTTP2(true)
+			client.Transport.(*http.Transport).Protocols = protocols
+		}, 1},
+		"bodies once": {func(client *http.Client) {
+			base := client.Transport
+			client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				r = r.Clone(r.Context())
+				r.GetBody = nil
+				return base.RoundTrip(r)
+			})
+		}, 3},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			})
+			client := s.Client()
+			dialed := dials(client, 1024)
+			defer client.CloseIdleConnections()
+			test.change(client)
+			c := connectedBy(t, s.URL(), client, modern())
+			for range 3 {
+				check.Must(t, check.Err(c.Call(t.Context(), "tools/call", nil)))
+				time.Sleep(time.Minute)
+			}
+			check.Equal(t, "connections", dialed.Load(), test.dials)
 		})
-		client := s.Client()
-		dialed := dials(client, 1024)
-		defer client.CloseIdleConnections()
-		base := client.Transport
-		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			r = r.Clone(r.Context())
-			r.GetBody = nil
-			return base.RoundTrip(r)
-		})
-		c := connectedBy(t, s.URL(), client, modern())
-		for range 3 {
-			check.Must(t, check.Err(c.Call(t.Context(), "tools/call", nil)))
-			time.Sleep(time.Minute)
-		}
-		check.Equal(t, "connections", dialed.Load(), 3)
-	})
+	}
 }
 
 // A notification that is not accepted in time returns the error of the context.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,72 +25,45 @@ import (
 
 const bothMedia = "application/json, text/event-stream"
 
+// The host's own Accept header is tried first, then both media types, and then less.
 func TestAccept(t *testing.T) {
-	for name, test := range map[string]struct {
-		takes func(accept []string) bool
-		want  []string // the Accept headers of three calls
-	}{
-		"both": {func([]string) bool { return true }, []string{bothMedia, bothMedia, bothMedia}},
-		"json": {func(a []string) bool { return len(a) == 1 && a[0] == "application/json" },
-			[]string{bothMedia, "application/json", "application/json", "application/json"}},
-		"any": {func(a []string) bool { return len(a) == 1 && a[0] == "*/*" },
-			[]string{bothMedia, "application/json", "*/*", "*/*", "*/*"}},
-		"none": {func(a []string) bool { return len(a) == 0 },
-			[]string{bothMedia, "application/json", "*/*", "", "", ""}},
-		"nothing": {func([]string) bool { return false },
-			[]string{bothMedia, "application/json", "*/*", "", bothMedia, "application/json", "*/*", "", bothMedia, "application/json", "*/*", ""}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var got []string
-			h := func(w http.ResponseWriter, r *http.Request, m message) {
-				got = append(got, strings.Join(r.Header["Accept"], "|"))
-				if !test.takes(r.Header["Accept"]) {
-					w.WriteHeader(http.StatusNotAcceptable)
-					return
-				}
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-			}
-			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-				for range 3 {
-					_, err := c.CallTool(t.Context(), "a", nil)
-					if name != "nothing" {
-						check.NoError(t, err)
-					} else if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotAcceptable {
-						t.Errorf("got %v", err)
-					}
-				}
-				check.Same(t, "", got, test.want)
-			})
-		})
-	}
-}
-
-// The host's own Accept header is tried first.
-func TestAcceptOfTheHost(t *testing.T) {
-	for takes, want := range map[string][]string{
+	for takes, want := range map[string][]string{ // the Accept headers of two calls
 		"a/b":              {"a/b", "a/b"},
 		bothMedia:          {"a/b", bothMedia, bothMedia},
 		"application/json": {"a/b", bothMedia, "application/json", "application/json"},
+		"*/*":              {"a/b", bothMedia, "application/json", "*/*", "*/*"},
 		"":                 {"a/b", bothMedia, "application/json", "*/*", "", ""},
 		"nothing":          {"a/b", bothMedia, "application/json", "*/*", "", "a/b", bothMedia, "application/json", "*/*", ""},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			var got []string
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				got = append(got, r.Header.Get("Accept"))
-				if r.Header.Get("Accept") != takes {
-					w.WriteHeader(http.StatusNotAcceptable)
-					return
-				}
-				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-			})
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, modern())
-			for range 2 {
-				_, err := c.CallTool(t.Context(), "a", nil)
-				wrong(t, (err != nil) != (takes == "nothing"), "%q: got %v", takes, err)
+		for _, own := range []http.Header{{"accept": {"a/b"}}, nil} {
+			if own == nil {
+				want = slices.DeleteFunc(want, func(accept string) bool { return accept == "a/b" })
 			}
-			check.Same(t, takes, got, want)
-		})
+			if len(want) == 0 {
+				continue
+			}
+			bubble(t, fmt.Sprint(takes, own), func(t *testing.T) {
+				var got []string
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					got = append(got, r.Header.Get("Accept"))
+					if r.Header.Get("Accept") != takes {
+						w.WriteHeader(http.StatusNotAcceptable)
+						return
+					}
+					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				})
+				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: own}, modern())
+				for range 2 {
+					_, err := c.CallTool(t.Context(), "a", nil)
+					if takes == "nothing" {
+						wantStatus(t, err, http.StatusNotAcceptable)
+					} else {
+						check.NoError(t, err)
+					}
+				}
+				check.Same(t, "", got, want)
+			})
+		}
 	}
 }
 

@@ -43,12 +43,15 @@ func (s *sessionServer) on(method string, answers func(w http.ResponseWriter, r 
 	}
 }
 
-// forget ends the session.
-func (s *sessionServer) forget() {
+// set changes how the server behaves.
+func (s *sessionServer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = ""
+	change()
 }
+
+// forget ends the session.
+func (s *sessionServer) forget() { s.set(func() { s.known = "" }) }
 
 // says returns the channel for messages on the standalone stream of a session, which ends when it
 // is closed.
@@ -244,13 +247,7 @@ func TestSessionRenewedOnce(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		together(50, func() { check.NoError(t, check.Err(collect(c.Tools(t.Context()), toolName))) })
-		began := 0
-		for _, what := range s.seen() {
-			if what == "initialize" {
-				began++
-			}
-		}
-		check.Equal(t, "new sessions", began, 1)
+		check.Equal(t, "new sessions", s.times("initialize"), 1)
 	})
 }
 
@@ -260,16 +257,12 @@ func TestSessionNotRenewed(t *testing.T) {
 		wantCode(t, err, mcp.CodeMethodNotFound)
 		wantSeen(t, s, "acme/missing s-1 2025-11-25")
 
-		s.mu.Lock()
-		s.known, s.broken = "", http.StatusBadRequest
-		s.mu.Unlock()
+		s.set(func() { s.known, s.broken = "", http.StatusBadRequest })
 		_, err = collect(c.Tools(t.Context()), toolName)
 		wantBoth(t, err, mcpclient.ErrSessionLost, "could not start a new session: initialize")
 		wantSeen(t, s, "tools/list s-1 2025-11-25", "initialize")
 
-		s.mu.Lock()
-		s.broken = 0
-		s.mu.Unlock()
+		s.set(func() { s.broken = 0 })
 		if _, err = collect(c.Tools(t.Context()), toolName); err != nil {
 			t.Errorf("after the server has recovered: %v", err)
 		}
@@ -279,9 +272,7 @@ func TestSessionNotRenewed(t *testing.T) {
 // There is an end to new sessions if the server forgets each at once.
 func TestSessionLostAgain(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.mu.Lock()
-		s.known, s.lost = "", 1000
-		s.mu.Unlock()
+		s.set(func() { s.known, s.lost = "", 1000 })
 		_, err := collect(c.Tools(t.Context()), toolName)
 		check.Is(t, err, mcpclient.ErrSessionLost)
 		got := s.seen()
@@ -398,9 +389,7 @@ func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 // one at most once a minute.
 func TestSessionsForgottenAtOnce(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.mu.Lock()
-		s.fleeting = true
-		s.mu.Unlock()
+		s.set(func() { s.fleeting = true })
 		time.Sleep(2 * time.Minute) // a session of this age may be replaced
 		s.forget()
 		close(s.says("s-1"))
@@ -452,9 +441,7 @@ func TestNotificationInLostSession(t *testing.T) {
 // session after the other.
 func TestNotificationInNoSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.mu.Lock()
-		s.refuses = "notifications/acme"
-		s.mu.Unlock()
+		s.set(func() { s.refuses = "notifications/acme" })
 		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
 		check.Equal(t, "new sessions", s.times("initialize"), 1)
 	})

@@ -55,7 +55,8 @@ func TestBearerToken(t *testing.T) {
 	})
 }
 
-// In the modern era the next request has the new token, and no error contains a token.
+// In the modern era the next request has the new token, and no error contains a token, of which one may be a prefix
+// of another.
 func TestBearerTokenWithoutSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got string
@@ -65,10 +66,10 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 		})
 		token := new(transport.Bearer)
 		c := connectWith(t, s, token, modern())
-		for _, next := range []string{"late-token", "next-token"} {
+		for _, next := range []string{"late-token", "next-token", "next-token-s3cret"} {
 			check.Must(t, token.Set(next))
 			_, err := c.CallTool(t.Context(), "a", nil)
-			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") {
+			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("the server got %q, the caller %v", got, err)
 			}
 		}
@@ -466,21 +467,6 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 			check.NoError(t, call(fmt.Sprint("user", i), "quick"))
 		}
 		wg.Wait()
-		wrong(t, err == nil || strings.Contains(err.Error(), "s3cret"), "got %v", err)
-	})
-}
-
-// A token may be a prefix of another.
-func TestTokenThatBeginsAnotherIsRedacted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			w.WriteHeader(http.StatusBadGateway)
-			fmt.Fprint(w, "cannot forward ", r.Header.Get("Authorization"))
-		})
-		token := bearer("account1")
-		c := connectWith(t, s, token, modern())
-		_ = token.Set("account1-s3cret")
-		_, err := c.CallTool(t.Context(), "a", nil)
 		wrong(t, err == nil || strings.Contains(err.Error(), "s3cret"), "got %v", err)
 	})
 }

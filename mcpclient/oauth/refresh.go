@@ -16,22 +16,18 @@ const (
 	renewalPause = 10 * time.Second // after a failed renewal, while the token is valid
 )
 
-// early is the time before a token's end to renew it: a minute, but not more
-// than a fifth of its life.
-func (t *token) early() time.Duration {
-	if t.Issued.IsZero() || t.Expiry.IsZero() {
-		return earlyRenewal
-	}
-	return min(earlyRenewal, t.Expiry.Sub(t.Issued)/5)
-}
+// early is the time before a token's end to renew it: at most a fifth of its life.
+func (t *token) early() time.Duration { return t.margin(earlyRenewal, 5) }
 
-// last is the time before a token's end to stop using it: a few seconds, but
-// not more than a tenth of its life.
-func (t *token) last() time.Duration {
+// last is the time before a token's end to stop using it: at most a tenth of its life.
+func (t *token) last() time.Duration { return t.margin(lastUse, 10) }
+
+// margin returns longest, but not more than a part of the token's life.
+func (t *token) margin(longest, part time.Duration) time.Duration {
 	if t.Issued.IsZero() || t.Expiry.IsZero() {
-		return lastUse
+		return longest
 	}
-	return min(lastUse, t.Expiry.Sub(t.Issued)/10)
+	return min(longest, t.Expiry.Sub(t.Issued)/part)
 }
 
 // refresh gets a new token for the refresh token of old, nil if the refresh token is not valid.
