@@ -477,6 +477,7 @@ func TestBreachesInLog(t *testing.T) {
 		"an id of another":     {modern(), `{"jsonrpc":"2.0","id":"x","result":{}}`},
 		"a request":            {modern(), `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
 		"without subscription": {modern(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
+		"large progress":       {legacy(), `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"` + strings.Repeat("a", 16<<10) + `"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantBoundedLog(t, test.opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
@@ -486,38 +487,23 @@ func TestBreachesInLog(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a handler that fails", func(t *testing.T) {
-		opts := legacy()
-		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return nil, errors.New("no model")
+	for name, question := range map[string]string{
+		"a handler that fails": `"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}`,
+		"a malformed form":     `"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"array"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := asks(legacy())
+			opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				return nil, errors.New("no model")
+			})
+			wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+				for i := range 1000 {
+					p.send(`{"jsonrpc":"2.0","id":%d,%s}`, i, question)
+					p.next()
+				}
+			})
 		})
-		wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
-			for i := range 1000 {
-				p.send(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`, i)
-				p.next()
-			}
-		})
-	})
-	t.Run("a malformed form", func(t *testing.T) {
-		opts := legacy()
-		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return nil, errors.New("asked")
-		})
-		wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
-			for i := range 1000 {
-				p.send(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"array"}}}`, i)
-				p.next()
-			}
-		})
-	})
-	t.Run("large progress", func(t *testing.T) {
-		large := strings.Repeat("a", 16<<10)
-		wantBoundedLog(t, legacy(), func(_ *testing.T, _ *mcpclient.Client, p *peer) {
-			for range 1000 {
-				p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":%q}}`, large)
-			}
-		})
-	})
+	}
 	t.Run("a quoted id", func(t *testing.T) {
 		wantBoundedLog(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.replyAll(`{"jsonrpc":"2.0","id":"%s","result":{}}`)
