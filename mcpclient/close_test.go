@@ -154,9 +154,6 @@ func TestCallbackOfACallCloses(t *testing.T) {
 	})
 	bubble(t, "subscription", func(t *testing.T) {
 		transport := newPeerTransport(t)
-		transport.greet = func(p *peer) {
-			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`)
-		}
 		c := connected(t, transport, legacy())
 		k := newCloser(t)
 		k.client.Store(c)

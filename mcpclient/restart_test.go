@@ -58,8 +58,11 @@ func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 }
 
 // greetLogging does the handshake of a legacy server with logging.
-func (p *peer) greetLogging() {
-	p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`)
+func (p *peer) greetLogging() { p.greetWith(mcp.Revision20251125, `{"tools":{},"logging":{}}`) }
+
+// greetWith does the handshake of a legacy server with these capabilities.
+func (p *peer) greetWith(revision, capabilities string) {
+	p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"peer","version":"1"}}}`, revision, capabilities)
 	p.next()
 }
 

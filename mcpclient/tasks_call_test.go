@@ -272,8 +272,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
-			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`)
-			p.next()
+			p.greetWith(mcp.Revision20251125, `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`)
 		}
 		c := connected(t, transport, legacy())
 		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
@@ -445,8 +444,7 @@ func TestTaskRequired(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) {
-				p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":%s},"serverInfo":{"name":"peer","version":"1"}}}`, tasks)
-				p.next()
+				p.greetWith(mcp.Revision20251125, `{"tools":{},"tasks":`+tasks+`}`)
 				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
 			}
 			c := connected(t, transport, legacy())

@@ -207,8 +207,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
-			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`)
-			p.next()
+			p.greetWith(mcp.Revision20250618, `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`)
 		}
 		c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}})
 		_, err := c.StartTask(t.Context(), slow, nil, 0)

@@ -55,8 +55,8 @@ func TestBearerToken(t *testing.T) {
 	})
 }
 
-// In the modern era the next request has the new token, and no error contains a token, of which one may be a prefix
-// of another.
+// In the modern era the next request has the new token, and no error contains a token, even if one is a prefix of
+// another.
 func TestBearerTokenWithoutSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got string
