@@ -29,7 +29,7 @@ type Options struct {
 	Trials   int // trials of each task that does not set its own number; default 1
 	Parallel int // trials at one time; default twice the number of processors
 
-	Tasks func(suite, task string) bool // which tasks; default all
+	Tasks func(suite, task string) bool // selects tasks; default all
 
 	// Results has the lines of trials that are done, and gets the lines of the others.
 	Results *results.File
@@ -83,7 +83,7 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 }
 
 // Lines runs trials like [Run], and returns their lines, also with an error. They are kept in the
-// file results.jsonl of the directory of the options, which takes the place of their results.
+// file results.jsonl of the directory of the options, which replaces their results.
 func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Line, error) {
 	file, err := results.Open(filepath.Join(o.Dir, "results.jsonl"))
 	if err != nil {

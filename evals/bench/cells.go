@@ -30,7 +30,7 @@ func (c cell) overHTTP() bool { return c.transport != "pipe" && c.transport != "
 type workload struct {
 	name     string
 	bothEras bool
-	defaults bool // also with each client's own HTTP client
+	defaults bool // the workload runs with each client's own HTTP client, too
 
 	do       func(context.Context, *subject) error // one operation
 	together int                                   // concurrent operations; 0 is one after the other

@@ -71,7 +71,7 @@ type session interface {
 	close() error
 }
 
-// arguments are the arguments of every tool call, as a model writes them.
+// arguments go with every tool call, as a model writes them.
 var arguments = json.RawMessage(`{"path":"README.md"}`)
 
 // How every client names itself.

@@ -30,11 +30,11 @@
 //     a child process with net/http on loopback, which answers with a Content-Length, or with a chunked event stream. All
 //     clients share one HTTP client there with enough idle connections; in json-default and sse-default each library
 //     has its own default instead, and the floor keeps the shared one.
-//   - small: a call with a result of 102 bytes. 64, 512: so many such calls at once. 1mib, 10mib: a text of that length,
+//   - small: a call with a result of 102 bytes. 64, 512: so many such calls concurrently. 1mib, 10mib: a text of that length,
 //     with escapes as prose has them. tools: 1,000 tools of about 1.6 kB in 20 pages. connect: a session from the
 //     handshake to Close. The era is always forced, so no client probes, and none opens a standalone stream.
-//   - idle: what a session weighs after one call. kept: what it keeps after listing 1,000 tools. alive: how many copies
-//     of a result of 10 MiB are alive at once, at most.
+//   - idle: the memory of a session after one call. kept: the memory that it keeps after listing 1,000 tools. alive: how many copies
+//     of a result of 10 MiB are alive at the same time, at most.
 //   - legacy is 2025-11-25, modern is 2026-07-28.
 //
 // Not every combination exists: 1mib, 10mib, tools, kept and alive run only in the legacy era, and json-default and
@@ -51,12 +51,12 @@
 // a longer -time there.
 //
 // The other columns are medians: allocations and bytes of an operation; conns, the new HTTP
-// connections of an operation; goroutines, those of an idle session; kept.
+// connections of an operation; goroutines of an idle session; kept.
 //
 // Samples are interleaved: each round measures every client once, in rotated order, each sample after a garbage
 // collection. A ratio is the median of the ratios by round, and ± is half the distance between their quartiles as a
 // share of that median: if it is large, the ratio means little. If a figure is closer to its target than three standard
-// errors of its median, the verdict would be chance: the cell then takes more rounds, up to four times as many.
+// errors of its median, the verdict would be chance: the cell then gets more rounds, up to four times as many.
 // Concurrent calls run in goroutines that have made one call before, and make at least eight each: otherwise their
 // common start would count too much.
 //

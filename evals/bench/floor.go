@@ -96,6 +96,7 @@ type floorSession struct {
 	modern bool
 }
 
+// dialFloor opens a session of the floor over the endpoint.
 func dialFloor(ctx context.Context, e endpoint) (_ session, err error) {
 	x, err := floorExchanger(e)
 	if err != nil {

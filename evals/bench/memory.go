@@ -179,7 +179,7 @@ func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
 	return rig.Sample{kept: float64(weighNow().heap - before.heap)}, nil
 }
 
-// weighAlive measures how much memory a large result needs at once: the largest heap at frequent
+// weighAlive measures the memory of a large result while it is received: the largest heap at frequent
 // collections during three calls, less the heap before. The collections stop the world.
 func weighAlive(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	s.lab.pipe[s.cell.revision].texts[mib10Tool]() // is made now

@@ -18,7 +18,7 @@ type subject struct {
 }
 
 // eachDoes is the least number of operations of each goroutine. With fewer, the
-// start, when all send at once, would be most of a sample.
+// start, when all send together, would be most of a sample.
 const eachDoes = 8
 
 // open prepares a client for a cell.

@@ -17,7 +17,7 @@ func ratio(c *rig.Cell) []float64 { return c.Ratios(oursName, baseline) }
 
 // targets are the bounds of our figures. Those above 1.15, 1.2 or 4 KiB have a reason:
 //
-// Calls over HTTP, small ones and many at once: a floor's context cannot end, so that
+// Calls over HTTP, small ones and many concurrent ones: a floor's context cannot end, so that
 // net/http has nothing to watch. A call of ours has limits of time: a floor with
 // context.WithTimeout takes 0.05 more, 6 allocations. Its exchange has a context of its own
 // below that, which ends with the connection too, and outlives the call while the rest of

@@ -13,15 +13,15 @@ const (
 	answer      = "done"
 )
 
-// input has the arguments of the tool.
+// input holds the arguments of the tool.
 type input struct {
 	X int `json:"x"`
 }
 
-// script has the replies of the model, the same in each run. Each framework has a
+// script holds the replies of the model, the same in each run. Each framework has a
 // model of its own type that asks the script for its next reply.
 type script struct {
-	ids [][]string // of the calls, turn by turn
+	ids [][]string // ids of the calls, turn by turn
 	at  int
 }
 

@@ -12,15 +12,15 @@ type kind string
 
 const (
 	native kind = "native" // a Go function
-	static kind = "static" // on an MCP server that answers with prepared bytes
+	static kind = "static" // a tool of an MCP server that answers with prepared bytes
 )
 
-// cell is what a run does. Behind a history there are two cells: a run of ten
+// cell describes a run. Behind a history there are two cells: a run of ten
 // turns, and a run that is one model call, the answer.
 type cell struct {
 	kind
-	calls   int // in each turn, side by side
-	turns   int // before the answer
+	calls   int // parallel calls in each turn
+	turns   int // turns before the answer
 	history int // messages before the question
 }
 
@@ -52,7 +52,7 @@ func cells() (all []cell) {
 // framework is one of the compared agents.
 type framework struct {
 	name string
-	can  func(cell) bool // whether it takes part
+	can  func(cell) bool // reports whether it takes part in a cell
 
 	// open returns an agent with the tool of the place.
 	open func(context.Context, *place) (loop, error)

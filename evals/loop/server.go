@@ -13,13 +13,13 @@ import (
 // place is a cell for one framework, with the server of its tool.
 type place struct {
 	cell
-	reader io.ReadCloser // of an MCP server's messages; nil if the tool is native
+	reader io.ReadCloser // messages of an MCP server; nil if the tool is native
 	writer io.WriteCloser
 	ran    atomic.Int64 // calls of the tool
 
 	requests io.Closer // the server's end of the pipe
 	serving  sync.WaitGroup
-	err      error // of the server, after serving
+	err      error // error of the server, after serving
 }
 
 func newPlace(c cell) *place {
@@ -52,7 +52,7 @@ func (p *place) close() error {
 	return err
 }
 
-// replies has the answers of the server by method, from the comma behind the id. It speaks 2025-11-25 only, so that
+// replies holds the answers of the server by method, from the comma behind the id. It speaks 2025-11-25 only, so that
 // all clients speak the same revision.
 var replies = map[string][]byte{
 	`"initialize"`: []byte(`,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"responder","version":"1.0.0"}}}` + "\n"),

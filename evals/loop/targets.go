@@ -25,7 +25,7 @@ var targets = []rig.Target{
 	rig.Bound(`^history/10000$`, "share of a model call", share, 200e3, rig.Duration),
 }
 
-// bestPeer returns the CPU time of the peer that takes the least, nil if there is none.
+// bestPeer returns the CPU time of the fastest peer, nil if there is none.
 func bestPeer(c *rig.Cell) (best []float64) {
 	for _, name := range []string{einoName, langchaingoName} {
 		if cpu := c.Of(name, rig.CPU); len(cpu) > 0 && (best == nil || rig.Median(cpu) < rig.Median(best)) {

@@ -38,8 +38,8 @@ type options struct {
 	Lease time.Duration
 
 	Worker    int    // number of the worker process, from 1
-	Address   string // of Temporal
-	Namespace string // of Temporal
+	Address   string // address of the Temporal server
+	Namespace string // namespace at the Temporal server
 	Tools     string // URL of the tools
 
 	runs    int

@@ -21,8 +21,8 @@ type person struct {
 
 	mu      sync.Mutex // guards the fields below
 	answers int        // questions that were replied to
-	twice   int        // of these, twice at once and then differently
-	wrong   []error    // what a reply should not have led to
+	twice   int        // questions with two concurrent replies, and then a different one
+	wrong   []error    // wrong outcomes of replies
 }
 
 // print writes how many replies there were, and the wrong outcomes.

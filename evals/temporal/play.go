@@ -107,7 +107,7 @@ func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHa
 
 // start begins the runs one after the other, during three quarters of the time.
 func (o *options) start(ctx context.Context, c *temporal.Client, store record.Store) error {
-	agents := map[string]*agent.Agent{} // by name; without tools, which only the workers need
+	agents := map[string]*agent.Agent{} // agents by name, without tools, which only the workers need
 	for _, kind := range script.Kinds {
 		a, err := agent.New(script, &agent.Options{Name: kind, Durable: agent.Durable{Store: store}})
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 // watch measures how long runs pause when their worker is killed.
 type watch struct {
 	mu      sync.Mutex
-	workers map[string]int       // by run: the worker that works on it, or waits for its lease
-	killed  map[string]time.Time // by run: when that worker was killed
-	pauses  []time.Duration      // from a kill until the run is held again
+	workers map[string]int       // the worker that works on a run or waits for its lease, by run
+	killed  map[string]time.Time // when that worker was killed, by run
+	pauses  []time.Duration      // times from a kill until the run is held again
 	steps   int                  // steps that have begun
 }
 

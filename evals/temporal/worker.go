@@ -62,7 +62,7 @@ func (o *options) work(ctx context.Context) error {
 // reporter is a store that tells [watch] who holds a run.
 type reporter struct {
 	record.Store
-	url    string // of watch
+	url    string // URL of watch
 	worker int    // number of this process
 }
 

@@ -60,7 +60,7 @@ type Client struct {
 	config  openai.ClientConfig
 	query   string // query of the base URL
 	profile Profile
-	memory  *Memory // for requests without a memory
+	memory  *Memory // the memory of requests without one
 	extra   map[string]json.RawMessage
 	api     string
 
@@ -193,7 +193,8 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 		if !ok {
 			return nil, err
 		}
-		if failure.Begun = begun; begun {
+		failure.Begun = begun
+		if begun {
 			return nil, failure
 		}
 		if err := again.wait(ctx, failure); err != nil {

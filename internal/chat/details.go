@@ -80,6 +80,6 @@ func (s *streamedDetails) list() json.RawMessage {
 		}
 		list[i] = d.fields
 	}
-	raw, _ := json.Marshal(list) // of decoded JSON
+	raw, _ := json.Marshal(list) // decoded JSON always marshals
 	return raw
 }

@@ -54,7 +54,7 @@ type (
 type draft struct {
 	model     string
 	fields    map[string]any
-	messages  []chatMessage // for Chat Completions
+	messages  []chatMessage // messages for Chat Completions
 	responses bool          // the request is for Responses
 
 	names     *names

@@ -29,7 +29,7 @@ type Error struct {
 	Host    string // host name of the API, with its port if it has one
 	Status  int    // HTTP status, or the status in the body; 0 for no answer
 	Code    string // one of the constants, or the host's own code; may be empty
-	Message string // at most 1 KiB
+	Message string // of at most 1 KiB
 
 	// RetryAfter is the wait that the host asked for, at most 24 h; zero for none.
 	RetryAfter time.Duration
@@ -76,12 +76,15 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, nil if the host reported the failure.
 func (e *Error) Unwrap() error { return e.cause }
 
+// unexpectedEndpoint is LM Studio's message for a path that it does not serve.
+const unexpectedEndpoint = "Unexpected endpoint"
+
 // hint returns advice for a person, "" for none.
 func (e *Error) hint() string {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return "check the API key and its permissions"
-	case e.suggestedURL != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, "Unexpected endpoint")): // the latter from LM Studio
+	case e.suggestedURL != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, unexpectedEndpoint)):
 		return "check the base URL, try " + e.suggestedURL
 	case e.responses && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
 		return "the host has no Responses API at this URL, or not for this model: set API to chat if it has only Chat Completions"

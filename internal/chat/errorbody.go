@@ -56,6 +56,7 @@ func (d *decoder) failure() (w errorWire, err error) {
 	return w, d.End()
 }
 
+// failureObject reads the members of an error that some host sends.
 func (d *decoder) failureObject() (w errorWire) {
 	for key := range d.Members {
 		switch string(key) {

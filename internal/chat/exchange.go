@@ -29,7 +29,7 @@ const (
 const (
 	maxRest  = 4 << 10 // bytes
 	restTime = time.Second
-	restWait = 20 * time.Millisecond // for which the reply is held back; then the rest is read in the background
+	restWait = 20 * time.Millisecond // the reply waits so long for the rest, which is then read in the background
 )
 
 // exchange is one attempt of a request. As go-openai's HTTPDoer, it replaces the request's JSON and
@@ -39,14 +39,14 @@ type exchange struct {
 	*sender
 	api         string // the API's name, for errors
 	query       string // query to add to the URL
-	requestJSON []byte // instead of the request's body; nil keeps that
+	requestJSON []byte // replaces the body of go-openai's request; nil: keep it
 
 	callerCtx context.Context
-	ctx       context.Context // of this attempt
+	ctx       context.Context // context of this attempt
 	cancel    context.CancelCauseFunc
 	release   context.CancelFunc
 
-	request *http.Request // as it was sent
+	request *http.Request // the request that was sent
 
 	// The reply. Either body or stream is set.
 	header        http.Header
@@ -121,7 +121,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 }
 
 // send sends a request. If a reused connection ends without a byte of an answer, the host had closed it before: the
-// request is sent again at once, up to maxResent times.
+// request is sent again immediately, up to maxResent times.
 func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	reused := false
 	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{

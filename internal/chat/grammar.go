@@ -22,7 +22,10 @@ const searchTime = 2 * time.Minute
 // searchTime.
 func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) error {
 	failure, ok := errors.AsType[*Error](err)
-	if !ok || len(r.Tools) == 0 || r.Format != nil || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {
+	if !ok || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {
+		return err
+	}
+	if len(r.Tools) == 0 || r.Format != nil { // a format is a grammar, too
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
@@ -42,7 +45,7 @@ func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) err
 		case ok && badGrammar.MatchString(refused.Message):
 			suspects = half
 		case ok && (refused.Code == CodeUnreachable || refused.Status >= http.StatusBadRequest):
-			return err // for another reason
+			return err // another reason
 		default:
 			suspects = suspects[len(half):]
 		}

@@ -15,7 +15,7 @@ type names struct {
 	in  map[string]string // the caller's names, by the host's
 }
 
-// newNames translates the names of a request. Names that the host takes come first: they stay as they are, and no
+// newNames translates the names of a request. Names that the host accepts come first: they stay as they are, and no
 // translation may be one of them.
 func newNames(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// modelRule says which fields of a request a model of OpenAI takes. The first row with a matching prefix applies;
+// modelRule lists the fields of a request that a model of OpenAI accepts. The first row with a matching prefix applies;
 // other models take all fields.
 type modelRule struct {
 	prefix     string
@@ -18,7 +18,7 @@ type modelRule struct {
 	addsTools  bool // it accepts definitions of tools within a conversation, at Responses
 }
 
-// sampling says when a model takes temperature, top_p and the penalties.
+// sampling says when a model accepts temperature, top_p and the penalties.
 type sampling int
 
 const (
@@ -79,7 +79,7 @@ func (r modelRule) reasonsWith(effort string) bool {
 // Responses. Others of their families take them at Chat Completions if they do not reason.
 func responsesOnlyModels() []string { return []string{"gpt-6-astra", "gpt-6.1"} }
 
-// needsResponses reports whether a model takes tools only at Responses.
+// needsResponses reports whether a model accepts tools only at Responses.
 func needsResponses(model string) bool {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	return slices.ContainsFunc(responsesOnlyModels(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
@@ -101,7 +101,7 @@ func (p *Profile) withTools(model string, r modelRule, effort string) (set, note
 	return effort, "", nil
 }
 
-// samplingWith reports whether the model takes temperature, top_p and the penalties at an effort.
+// samplingWith reports whether the model accepts temperature, top_p and the penalties at an effort.
 func (r modelRule) samplingWith(effort string) bool {
 	switch r.sampling {
 	case always:

@@ -16,7 +16,7 @@ import (
 )
 
 // Profile describes how a host's API differs from OpenAI's. With only a Name it is the most cautious one: every
-// imitation takes its requests.
+// imitation accepts its requests.
 type Profile struct {
 	Name string
 
@@ -27,7 +27,7 @@ type Profile struct {
 	Responses    bool   // it also has the Responses API, for OpenAI's models
 
 	Required     requiredChoice
-	NamedChoice  bool // tool_choice takes an object that names a tool
+	NamedChoice  bool // tool_choice may be an object that names a tool
 	NoneDrops    bool // tool_choice "none" does not work; the tools are left out
 	Parallel     bool // parallel_tool_calls must be true to get several calls
 	Strict       bool // accepts strict schemas of functions
@@ -56,8 +56,8 @@ type formatSupport int
 
 const (
 	noFormats    formatSupport = iota
-	strictModels               // for the models of formatModels
-	withoutTools               // in requests without tools, as its grammar does not allow calls
+	strictModels               // the models of formatModels enforce it
+	withoutTools               // requests without tools, as its grammar does not allow calls
 )
 
 // reasoningField is the field of an assistant's message with its reasoning.
@@ -102,7 +102,7 @@ type imageSupport int
 const (
 	noImages  imageSupport = iota
 	imageData              // images by their bytes
-	anyImages              // also by a URL; the host fetches it
+	anyImages              // images by a URL, too; the host fetches it
 )
 
 // metadataSupport says when a host accepts metadata.

@@ -30,7 +30,7 @@ type Request struct {
 	ReasoningEffort  string // "none", "minimal", "low", …; empty for the model's default
 
 	// Stop lists stop sequences. The text ends before the first one that occurs, even if
-	// the host takes fewer of them or none. Empty ones are ignored.
+	// the host accepts fewer of them or none. Empty ones are ignored.
 	Stop []string
 
 	// ToEnd reads a stream to its end even after a stop sequence, because the host reports the
@@ -58,8 +58,8 @@ type Request struct {
 
 // Format is a schema for the text of a reply. The host enforces it, see [Client.TakesFormats].
 type Format struct {
-	Name   string          // for the model
-	Schema json.RawMessage // in OpenAI's strict subset
+	Name   string          // name for the model
+	Schema json.RawMessage // schema in OpenAI's strict subset
 }
 
 // Role is the author of a message.
@@ -85,12 +85,12 @@ type Message struct {
 	Details json.RawMessage
 
 	// Items are an assistant's message in the order of the Responses API, as in [Reply.Items]; nil for none. That
-	// endpoint takes them instead of the other fields.
+	// endpoint gets them instead of the other fields.
 	Items []Item
 
 	ToolCallID string // id of the call that a tool's message answers
 
-	// Tools names the tools of the request that are offered only after this message, if the host takes definitions
+	// Tools names the tools of the request that are offered only after this message, if the host accepts definitions
 	// within a conversation.
 	Tools []string
 }
@@ -100,7 +100,7 @@ type Part struct {
 	Text  string
 	Image *Image
 	Audio *Audio
-	File  *File // for the Responses API only
+	File  *File // only at the Responses API
 }
 
 // isMedia reports whether the part is not a text.

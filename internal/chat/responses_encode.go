@@ -107,10 +107,10 @@ func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 
 const (
 	maxCacheKey = 64 // bytes of prompt_cache_key
-	leastTokens = 16 // the least max_output_tokens that the API takes
+	leastTokens = 16 // the least max_output_tokens that the API accepts
 )
 
-// cacheKey returns a key of a length that the host takes.
+// cacheKey returns a key of a length that the host accepts.
 func cacheKey(key string) string {
 	if len(key) > maxCacheKey {
 		return digest(key, 40)

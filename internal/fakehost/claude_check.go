@@ -151,6 +151,7 @@ func (r *ClaudeRequest) checkThinking() error {
 	return nil
 }
 
+// checkOutput checks the effort and the format of the output.
 func (r *ClaudeRequest) checkOutput() error {
 	if raw := r.Output["effort"]; raw != nil {
 		var effort string
@@ -164,6 +165,7 @@ func (r *ClaudeRequest) checkOutput() error {
 	return nil
 }
 
+// checkTools checks the names and the schemas of the tools.
 func (r *ClaudeRequest) checkTools() error {
 	names := map[string]bool{}
 	if len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return !t.Deferred }) {
@@ -194,6 +196,7 @@ func (r *ClaudeRequest) checkTools() error {
 	return nil
 }
 
+// checkMessages checks the order of the messages, and their blocks.
 func (r *ClaudeRequest) checkMessages(sign func(string) string) error {
 	var waiting []string // ids of calls without results
 	seen := map[string]bool{}

@@ -40,7 +40,12 @@ type openaiCheck struct {
 	tools   []string // names
 }
 
-// checkOpenAI checks what both APIs have.
+// wantsReasoning reports whether the request asks for reasoning, or for its encrypted content.
+func (c *openaiCheck) wantsReasoning() bool {
+	return c.members["reasoning"] != nil || strings.Contains(string(c.members["include"]), "encrypted_content")
+}
+
+// checkOpenAI checks the members that both APIs have.
 func checkOpenAI(r *OpenAIRequest, published func([]byte) error) (c openaiCheck, err error) {
 	if err := published(r.Body); err != nil {
 		return c, Refuse("by the published schema: %v", err)
@@ -78,7 +83,7 @@ func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 		return false, err
 	case string(c.members["store"]) != "false":
 		return false, Refuse("these tests are of an organization without a store: 'store' must be false")
-	case c.rule.efforts == "" && (c.members["reasoning"] != nil || strings.Contains(string(c.members["include"]), "encrypted_content")):
+	case c.rule.efforts == "" && c.wantsReasoning():
 		return false, Refuse("Encrypted content is not supported with this model.")
 	}
 	return c.stream, h.checkInput(r.Input, c.tools, c.rule.adds)
@@ -92,6 +97,7 @@ func function(o object) object {
 	return o
 }
 
+// checkTools checks tools and returns their names.
 func checkTools(raw json.RawMessage) (names []string, err error) {
 	var tools []object
 	_ = json.Unmarshal(raw, &tools)

@@ -38,7 +38,7 @@ func newSchemaCheck(document []byte, definition string) func(body []byte) error 
 		all["$ref"] = json.RawMessage(strconv.Quote("#/$defs/" + definition))
 		var s *schema.Schema
 		if err == nil {
-			whole, _ := json.Marshal(all) // of what was JSON
+			whole, _ := json.Marshal(all) // decoded JSON always marshals
 			s, err = schema.Compile(whole)
 		}
 		if err != nil {

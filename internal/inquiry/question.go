@@ -38,9 +38,12 @@ func Sampling(r *mcp.InputRequest) (params *mcp.CreateMessageParams, ok bool) {
 // a URL look like another one, and are refused.
 func Visitable(raw string) bool {
 	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && visible(raw) && visible(u.Host)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return false
+	}
+	return u.Host != "" && u.User == nil && isVisible(raw) && isVisible(u.Host)
 }
 
-func visible(s string) bool {
+func isVisible(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -106,7 +106,7 @@ func referenceIn(v []byte) *reference {
 }
 
 // resolve returns a reference with the description of its value, and the value. It is an error if the
-// reference has the digest of another value.
+// reference holds the digest of another value.
 func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 	f.n++
 	if f.n > maxReferences {

@@ -11,7 +11,7 @@ import (
 )
 
 // Value returns the value at a JSON pointer (RFC 6901), as it is in the data. The error says how far
-// the pointer leads, and what is there.
+// the pointer leads, and the members there.
 func Value(data []byte, pointer string) ([]byte, error) {
 	if pointer == "" {
 		return bytes.TrimSpace(data), nil

@@ -51,7 +51,7 @@ const Messages = "messages"
 // OpenAI is the default endpoint.
 const OpenAI = "https://api.openai.com/v1"
 
-// efforts are the efforts of reasoning that the hosts know, the least first.
+// efforts lists the efforts of reasoning that hosts know, the least first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // complete returns an error for the first invalid setting. Otherwise it cuts the slash from the end of the URL.
@@ -110,8 +110,9 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	})
 }
 
-// Sampler returns a sampler that lends the model to servers. It adds to the options the settings of the model, and that a
-// request comes from the server of a call. Package sampling does not support the API messages.
+// Sampler returns a sampler that lends the model to servers. It adds to the options the settings of
+// the model, and that a request comes from the server of a call. Package sampling does not support
+// the API messages.
 func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 	if m.API == Messages {
 		return nil, errors.New("servers cannot borrow a model of the API messages")

@@ -35,6 +35,7 @@ type member struct {
 // extent bounds a number of parts.
 type extent struct{ min, max int }
 
+// has reports whether n is within the bounds.
 func (e extent) has(n int) bool { return n >= e.min && (e.max < 0 || n <= e.max) }
 
 // kinds is a set of types.

@@ -49,6 +49,7 @@ func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
 	return t, nil
 }
 
+// options returns the options of the OAuth client for a server.
 func options(s *config.Server, o *Options) *oauth.Options {
 	file := s.OAuth
 	if file == nil {

@@ -48,6 +48,7 @@ func (e *explained) Unwrap() error { return e.err }
 
 const header = `write it in mcp.json, as in "headers": {"Authorization": "Bearer KEY"}`
 
+// explain returns advice for an error, "" for none.
 func explain(err error) string {
 	needed, isNeeded := errors.AsType[*NeededError](err)
 	refusal, isRefusal := errors.AsType[*oauth.ServerError](err)

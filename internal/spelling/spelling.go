@@ -1,4 +1,4 @@
-// Package spelling finds what a mistyped word may mean.
+// Package spelling finds the words that a mistyped word may stand for.
 package spelling
 
 import (

@@ -16,7 +16,7 @@ import (
 // ErrNoPostgres is the error of StartPostgres on a machine without Postgres's programs.
 var ErrNoPostgres = errors.New("no Postgres server on this machine")
 
-// Postgres is a Postgres server with a database of its own, on a Unix socket.
+// Postgres is a running Postgres server with its own data, on a Unix socket.
 type Postgres struct {
 	folder string // folder with its socket
 	in     io.WriteCloser

@@ -75,10 +75,11 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 		if repaired, ok := r.value(s.Root(), args).(map[string]any); ok {
 			args = repaired
 		}
-		if err = schema.Check(args); err != nil {
+		if err := schema.Check(args); err != nil {
 			return nil, err
 		}
-		if err = s.compiled.ValidateValue(args); err == nil {
+		err = s.compiled.ValidateValue(args)
+		if err == nil {
 			return args, nil
 		}
 	}

@@ -42,7 +42,8 @@ func (r *repair) leave() { r.nested-- }
 
 // spendReading spends the steps for reading a subschema.
 func (r *repair) spendReading(sub map[string]any) bool {
-	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(tree.Object(sub["properties"])))
+	lists := len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"]))
+	return r.doc.Spend(lists + len(tree.Object(sub["properties"])))
 }
 
 // value repairs v by the subschema s: by its own keywords, and by the subschemas that it applies to the same value.

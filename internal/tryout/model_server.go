@@ -22,7 +22,7 @@ const maxBody = 16 << 20
 
 // Model is a model that listens on a port.
 type Model struct {
-	// BaseURL is the model's URL, as OPENAI_BASE_URL takes it.
+	// BaseURL is the model's URL, in the form for OPENAI_BASE_URL.
 	BaseURL string
 
 	http http.Server

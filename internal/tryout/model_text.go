@@ -44,7 +44,7 @@ func userTexts(messages []openai.ChatCompletionMessage) []string {
 	return out
 }
 
-// result is the result of a tool call.
+// result is the text that a tool has returned.
 type result struct{ tool, text string }
 
 // toolResults returns the tool results at the end of the conversation.

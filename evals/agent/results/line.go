@@ -27,7 +27,7 @@ const (
 // Score is the score of a grader.
 type Score struct {
 	Grader string  `json:"grader"`
-	Value  float64 `json:"value"` // from 0 to 1
+	Value  float64 `json:"value"` // score from 0 to 1
 	Gate   bool    `json:"gate,omitempty"`
 	Why    string  `json:"why,omitempty"`
 }

@@ -85,7 +85,7 @@ func checkSchema(data, object []byte) error {
 	return nil
 }
 
-// lineAt returns the line of the value at a JSON pointer, or of what is around it, if the value is
+// lineAt returns the line of the value at a JSON pointer, or of the value around it, if the value is
 // behind an alias. It is 1 for the whole document, and for text that is not YAML.
 func lineAt(data []byte, pointer string) int {
 	line := 1

@@ -141,7 +141,9 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 		l.Outcome, l.Cause = results.Void, "infra"
 	case ofGrader:
 		l.Outcome, l.Cause = results.Void, "grader"
-	case errors.Is(err, context.DeadlineExceeded) || err != nil && e.State.Status != run.StatusFailed: // the time was up, or a process crashed
+	case errors.Is(err, context.DeadlineExceeded): // the time was up
+		l.Outcome = results.Fail
+	case err != nil && e.State.Status != run.StatusFailed: // a process crashed
 		l.Outcome = results.Fail
 	default:
 		l.Outcome = results.Pass

@@ -115,7 +115,7 @@ func (p *place) store(v any) error {
 	return os.WriteFile(p.dir+".json", data, 0o600)
 }
 
-// tool is a tool of a server. run holds the lock of the world, unless the tool waits.
+// tool defines a tool of a server. run holds the lock of the world, unless the tool waits.
 type tool struct {
 	name, about string
 	schema      string // schema of the arguments

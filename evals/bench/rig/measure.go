@@ -15,7 +15,7 @@ type Subject struct {
 	Parts int // number of parts of an operation: figures are for one part; 0 is 1
 	Least int // operations in a sample
 
-	// Weigh takes the only sample, of memory.
+	// Weigh returns the only sample, of memory.
 	Weigh func(context.Context) (Sample, error)
 
 	Close func() error

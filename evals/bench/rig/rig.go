@@ -48,7 +48,7 @@ type Settings struct {
 }
 
 const (
-	// longest is how many times the requested samples a cell takes at most.
+	// longest bounds the samples of a cell, as a multiple of the requested number.
 	longest = 4
 
 	// ballast is the live heap beside the measured one, as a program has one. With a small heap the

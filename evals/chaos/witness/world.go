@@ -40,7 +40,7 @@ func New(slow time.Duration, tools ...string) *World {
 	return &World{tools: tools, slow: slow, effects: map[string]int{}, results: map[string]string{}, tasks: map[string]string{}}
 }
 
-// request is a request of a client.
+// request holds the parts of a client's request that matter here.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -68,6 +68,7 @@ func (w *World) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 const tool = `{"name":%q,"description":"Has an effect.","inputSchema":{"type":"object","properties":{"call":{"type":"string"}},"required":["call"]}}`
 
+// answer returns the result or the error of a request, as a member of a JSON object.
 func (w *World) answer(kind string, q *request) string {
 	switch q.Method {
 	case "server/discover":
@@ -144,6 +145,7 @@ func (w *World) begin(call string) string {
 	return `{"resultType":"task",` + state(id, "working") + `}`
 }
 
+// task returns the state of a task, with its result if it is complete.
 func (w *World) task(id string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	Greeting = "Hello from a tiny model."
 	Answer   = "It rains in Oslo."
 	Thought  = "I need the weather."
-	EndWords = "on and " // without end, after a prompt that ends with [Forever]; Ollama ends a reply that repeats one token
+	EndWords = "on and " // repeated without end after a prompt that ends with [Forever]; Ollama ends a reply that repeats one token
 )
 
 // What the last words of a prompt or of a tool's result ask for.
@@ -225,8 +225,8 @@ func visible(text string) string {
 
 // Sizes of the model.
 const (
-	head  = 64 // of an attention head
-	inner = 32 // of the layer within the block
+	head  = 64 // size of an attention head
+	inner = 32 // size of the layer within the block
 )
 
 // width returns the length of an embedding: one place for each token, rounded up to whole heads.

@@ -24,7 +24,10 @@ func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string,
 				continue
 			}
 			more, less := difference(b, a), difference(a, b)
-			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(mergeCost(a)+mergeCost(b)+len(lacks[i])+len(lacks[j])) {
+			if !tree.IsObject(a) || !tree.IsObject(b) || len(more) == 0 || len(less) == 0 {
+				return nil, profile.Wider, false
+			}
+			if !doc.Spend(mergeCost(a) + mergeCost(b) + len(lacks[i]) + len(lacks[j])) {
 				return nil, profile.Wider, false
 			}
 			lacks[i], lacks[j] = append(lacks[i], more[0]), append(lacks[j], less[0])
@@ -52,7 +55,8 @@ func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 	valuesA, valuesB := tree.Constants(a), tree.Constants(b)
 	typesA, typesB := tree.Types(a), tree.Types(b)
 	required := tree.Strings(a["required"])
-	if depth == 0 || !doc.Spend(8+len(required)+len(tree.List(b["required"]))+len(valuesA)+len(valuesB)+len(typesA)*len(typesB)) {
+	steps := 8 + len(required) + len(tree.List(b["required"])) + len(valuesA) + len(valuesB) + len(typesA)*len(typesB)
+	if depth == 0 || !doc.Spend(steps) {
 		return false
 	}
 	if len(typesA) > 0 && len(typesB) > 0 && len(commonTypes(typesA, typesB)) == 0 {
@@ -66,7 +70,10 @@ func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 		return false
 	}
 	also := tree.SetOf(tree.List(b["required"])...)
-	return refusesAny(b, required) || refusesAny(a, tree.Strings(b["required"])) || slices.ContainsFunc(required, func(name string) bool {
+	if refusesAny(b, required) || refusesAny(a, tree.Strings(b["required"])) {
+		return true
+	}
+	return slices.ContainsFunc(required, func(name string) bool {
 		p, q := tree.Object(a["properties"])[name], tree.Object(b["properties"])[name]
 		return also.Has(name) && p != nil && q != nil && disjoint(doc, doc.Plain(p), doc.Plain(q), depth-1)
 	})
@@ -74,7 +81,10 @@ func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 
 // refusesAny reports whether an object must not have a property with one of the names.
 func refusesAny(s map[string]any, names []string) bool {
-	return s["additionalProperties"] == false && s["patternProperties"] == nil && slices.ContainsFunc(names, func(name string) bool {
+	if s["additionalProperties"] != false || s["patternProperties"] != nil {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
 		_, described := tree.Object(s["properties"])[name]
 		return !described
 	})

@@ -21,6 +21,7 @@ type llama struct {
 	doc *tree.Document
 }
 
+// schema writes a subschema and all below it.
 func (l *llama) schema(v any, at string) any {
 	in := tree.Object(v)
 	if in == nil {

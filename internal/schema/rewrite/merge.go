@@ -211,5 +211,6 @@ func satisfyingValues(s map[string]any) []any {
 
 // mergeCost returns the cost of merging a subschema, in steps.
 func mergeCost(s map[string]any) int {
-	return 1 + len(s) + len(tree.Object(s["properties"])) + len(tree.List(s["required"])) + len(tree.List(s["enum"])) + len(tree.List(s["allOf"]))
+	lists := len(tree.List(s["required"])) + len(tree.List(s["enum"])) + len(tree.List(s["allOf"]))
+	return 1 + len(s) + len(tree.Object(s["properties"])) + lists
 }

@@ -27,7 +27,7 @@ import (
 // Result is a rewritten schema. It shares nothing that is changed with the original.
 type Result struct {
 	Root    map[string]any
-	Changes []profile.Change // without those that matter to nobody; see Report.Silent
+	Changes []profile.Change // changes that matter to somebody; see Report.Silent
 	Changed bool             // Root differs from the original
 	Strict  bool             // Root is within the subset of [profile.OpenAIStrict]
 }

@@ -139,8 +139,11 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 
 // saysNoMore reports whether base, beside an alternative that is a reference, only repeats the type of its target.
 func (s *strict) saysNoMore(alternative any, base map[string]any) bool {
-	kind := tree.Types(s.doc.Plain(alternative))
-	return tree.Object(alternative)["$ref"] != nil && tree.HasOnly(base, "type") && len(kind) > 0 && slices.Equal(kind, tree.Types(base))
+	if tree.Object(alternative)["$ref"] == nil || !tree.HasOnly(base, "type") {
+		return false
+	}
+	target := tree.Types(s.doc.Plain(alternative))
+	return len(target) > 0 && slices.Equal(target, tree.Types(base))
 }
 
 // definitions writes the definitions, which the strict subset has only at the root.
