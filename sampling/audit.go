@@ -94,11 +94,11 @@ type record struct {
 
 // run is the state of one request.
 type run struct {
-	who     *who
-	request *Request
-	model   Model
-	ticket  *ticket
-	grown   int // bytes that rewriting adds to the schemas of the tools
+	who        *who
+	request    *Request
+	model      Model
+	ticket     *ticket
+	addedBytes int // bytes that rewriting adds to the schemas of the tools
 
 	approved    bool   // a person approved it before the request arrived
 	approvedFor string // the approved model, "" for any

@@ -41,15 +41,15 @@ type Policy struct {
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
 //
 // A host that connects with package adapter sets [Options.Source] instead.
-func (s *Sampler) For(server string) mcp.SamplingHandler { return &labelled{s, server} }
+func (s *Sampler) For(server string) mcp.SamplingHandler { return &labelledHandler{s, server} }
 
-type labelled struct {
+type labelledHandler struct {
 	*Sampler
 	server string // the host's name
 }
 
 // CreateMessage implements [mcp.SamplingHandler].
-func (l *labelled) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (l *labelledHandler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return l.handle(ctx, params, l.server)
 }
 
@@ -156,40 +156,40 @@ func (s *Sampler) checkDenied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
 		return newRefusal(kindPolicy, "the host's policy does not allow the request")
-	case w.mode() == modeReview && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
-		return notApprovedError(w.subject(false), nil)
+	case w.mode() == modeReview && s.options.Review != nil && s.memory.recall(w.decisionScope(false)) == ModeDeny:
+		return notApprovedError(w.decisionScope(false), nil)
 	}
 	return nil
 }
 
-// subject says to which requests a remembered decision applies.
-type subject struct {
+// decisionScope is the kind of requests to which a remembered decision applies.
+type decisionScope struct {
 	server  string
 	outside bool
 	reply   bool
 }
 
 // what names the kind of the requests or replies for an error text.
-func (s subject) what() string {
+func (s decisionScope) what() string {
 	if s.reply {
 		return "reply"
 	}
 	return "request"
 }
 
-func (w *who) subject(reply bool) subject { return subject{w.key, !w.during, reply} }
+func (w *who) decisionScope(reply bool) decisionScope { return decisionScope{w.key, !w.during, reply} }
 
 // memory holds a reviewer's remembered decisions.
 type memory struct {
 	mu       sync.Mutex
-	decision map[subject]Mode
+	decision map[decisionScope]Mode
 }
 
 // maxRemembered bounds the remembered decisions. Further decisions are not remembered.
 const maxRemembered = 1000
 
 // recall returns modeReview if there is no decision.
-func (m *memory) recall(s subject) Mode {
+func (m *memory) recall(s decisionScope) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.decision[s]
@@ -197,11 +197,11 @@ func (m *memory) recall(s subject) Mode {
 
 // remember stores a decision. An approval never replaces a refusal, because it may be
 // older than the refusal.
-func (m *memory) remember(s subject, d Mode) {
+func (m *memory) remember(s decisionScope, d Mode) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.decision == nil {
-		m.decision = map[subject]Mode{}
+		m.decision = map[decisionScope]Mode{}
 	}
 	if _, known := m.decision[s]; !known && len(m.decision) >= maxRemembered || m.decision[s] == ModeDeny {
 		return
@@ -213,7 +213,7 @@ func (m *memory) remember(s subject, d Mode) {
 func (m *memory) forget(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.decision, func(s subject, _ Mode) bool { return slices.Contains(keys, s.server) })
+	maps.DeleteFunc(m.decision, func(s decisionScope, _ Mode) bool { return slices.Contains(keys, s.server) })
 }
 
 // Forget drops the remembered decisions about a server, so that the reviewer is asked again. server

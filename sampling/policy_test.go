@@ -206,9 +206,9 @@ func TestRememberedConsent(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	var m memory
 	for i := range 2 * maxRemembered {
-		m.remember(subject{server: fmt.Sprint(i)}, ModeDeny)
+		m.remember(decisionScope{server: fmt.Sprint(i)}, ModeDeny)
 	}
-	if len(m.decision) != maxRemembered || m.recall(subject{server: "0"}) != ModeDeny {
+	if len(m.decision) != maxRemembered || m.recall(decisionScope{server: "0"}) != ModeDeny {
 		t.Errorf("got %d decisions, want the first %d", len(m.decision), maxRemembered)
 	}
 }

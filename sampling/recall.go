@@ -7,17 +7,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// recall keeps a memory for each server, with the data that the model's host wants back with tool
+// hostMemories keeps a memory for each server, with the data that the model's host wants back with tool
 // calls. So no server can get data of another server's requests.
-type recall struct {
+type hostMemories struct {
 	mu       sync.Mutex
-	memories map[recallKey]*chat.Memory
-	order    []recallKey // least recently used first
+	memories map[memoryKey]*chat.Memory
+	order    []memoryKey // least recently used first
 }
 
-// recallKey identifies a server by the host's name. Without one it is the connection,
+// memoryKey identifies a server by the host's name. Without one it is the connection,
 // because the server chooses its own name freely.
-type recallKey struct {
+type memoryKey struct {
 	server  string
 	session any
 }
@@ -25,32 +25,32 @@ type recallKey struct {
 // maxServers bounds the memories. The least recently used memory is dropped.
 const maxServers = 32
 
-func (w *who) recallKey() recallKey {
+func (w *who) memoryKey() memoryKey {
 	if w.label != "" {
-		return recallKey{server: w.label}
+		return memoryKey{server: w.label}
 	}
-	return recallKey{session: w.origin.Session}
+	return memoryKey{session: w.origin.Session}
 }
 
 // memory returns the memory of a server.
-func (r *recall) memory(w *who) *chat.Memory {
-	key := w.recallKey()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m, known := r.memories[key]
+func (h *hostMemories) memory(w *who) *chat.Memory {
+	key := w.memoryKey()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, known := h.memories[key]
 	if known {
-		i := slices.Index(r.order, key)
-		r.order = append(slices.Delete(r.order, i, i+1), key)
+		i := slices.Index(h.order, key)
+		h.order = append(slices.Delete(h.order, i, i+1), key)
 		return m
 	}
-	if len(r.order) == maxServers {
-		delete(r.memories, r.order[0])
-		r.order = slices.Delete(r.order, 0, 1)
+	if len(h.order) == maxServers {
+		delete(h.memories, h.order[0])
+		h.order = slices.Delete(h.order, 0, 1)
 	}
-	if r.memories == nil {
-		r.memories = map[recallKey]*chat.Memory{}
+	if h.memories == nil {
+		h.memories = map[memoryKey]*chat.Memory{}
 	}
 	m = chat.NewMemory()
-	r.memories[key], r.order = m, append(r.order, key)
+	h.memories[key], h.order = m, append(h.order, key)
 	return m
 }

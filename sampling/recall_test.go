@@ -65,7 +65,7 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 }
 
 func TestRecallIsBounded(t *testing.T) {
-	var r recall
+	var r hostMemories
 	kept := r.memory(&who{label: "kept"})
 	for i := range 3 * maxServers {
 		r.memory(&who{label: fmt.Sprint(i)})

@@ -122,18 +122,18 @@ var errReplyWaits = errors.New("the review of a reply cannot wait")
 
 // decide returns who decided, and an error for a refusal. ask asks the reviewer.
 func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {
-	subject := req.who.subject(reply)
+	scope := req.who.decisionScope(reply)
 	switch {
 	case mode == ModeDeny:
-		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", subject.what()))
+		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", scope.what()))
 	case mode == ModeAllow:
 		return byPolicy, nil
 	case s.options.Review == nil:
 		return byLimits, nil
 	}
-	switch s.memory.recall(subject) {
+	switch s.memory.recall(scope) {
 	case ModeDeny:
-		return byMemory, notApprovedError(subject, nil)
+		return byMemory, notApprovedError(scope, nil)
 	case ModeAllow:
 		return byMemory, nil
 	}
@@ -149,21 +149,21 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	}
 	if err != nil {
 		if req.Remember {
-			s.memory.remember(subject, ModeDeny)
+			s.memory.remember(scope, ModeDeny)
 		}
-		return byReviewer, notApprovedError(subject, err)
+		return byReviewer, notApprovedError(scope, err)
 	}
 	if req.Remember && req.Server != "" {
-		s.memory.remember(subject, ModeAllow)
+		s.memory.remember(scope, ModeAllow)
 	}
-	if s.memory.recall(subject) == ModeDeny { // meanwhile, for another request
-		return byMemory, notApprovedError(subject, nil)
+	if s.memory.recall(scope) == ModeDeny { // meanwhile, for another request
+		return byMemory, notApprovedError(scope, nil)
 	}
 	return byReviewer, nil
 }
 
 // notApprovedError returns the error for a request or a reply that the reviewer refuses.
-func notApprovedError(s subject, cause error) error {
+func notApprovedError(s decisionScope, cause error) error {
 	return &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", s.what()), cause: cause}
 }
 

@@ -29,7 +29,7 @@ type Sampler struct {
 	governor *governor
 	memory   memory
 	schemas  schema.Cache
-	recall   recall
+	recall   hostMemories
 	log      *slog.Logger
 }
 
@@ -196,7 +196,7 @@ func (s *Sampler) reservation(r *run) usage {
 }
 
 // addedBytes counts the bytes that the model gets in addition to the server's request.
-func (s *Sampler) addedBytes(r *run) int { return len(s.options.System) + r.grown }
+func (s *Sampler) addedBytes(r *run) int { return len(s.options.System) + r.addedBytes }
 
 // clamp lowers a request's maxTokens to the limits of the options and the model. 0 means the limit.
 func (s *Sampler) clamp(r *run) {

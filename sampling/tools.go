@@ -15,10 +15,10 @@ import (
 )
 
 // offer maps the names of a request's tools to their schemas, as rewritten for the model.
-type offer map[string]*offered
+type offer map[string]*offeredTool
 
-// offered is the schema of one tool, as the server wrote it and rewritten.
-type offered struct {
+// offeredTool is the schema of one tool, as the server wrote it and rewritten.
+type offeredTool struct {
 	schema  *toolschema.Schema
 	written *toolschema.Written
 }
@@ -39,14 +39,14 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 			return nil, invalidError(fmt.Errorf("tools: %q: %w", excerpt.Cut(t.Name), err))
 		}
 		written := schema.For(target, nil)
-		out[t.Name] = &offered{schema, written}
-		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
-		if r.grown > left {
+		out[t.Name] = &offeredTool{schema, written}
+		r.addedBytes += max(0, len(written.Parameters)-len(t.InputSchema))
+		if r.addedBytes > left {
 			return nil, newRefusal(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, "+
 				"the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
 		}
 	}
-	if r.grown == 0 {
+	if r.addedBytes == 0 {
 		return out, nil
 	}
 	return out, r.ticket.reserve(r.model.ID, s.reservation(r))

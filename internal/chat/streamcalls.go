@@ -15,7 +15,7 @@ type streamedCalls struct {
 type streamedCall struct {
 	id, name  string
 	arguments strings.Builder
-	object    jsonObject // the arguments
+	object    objectScanner // the arguments
 	extra     json.RawMessage
 	repeated  bool // so far it only repeats the name of the call before
 }
@@ -141,8 +141,8 @@ func (s *streamedCalls) list() []answerCall {
 // hasArguments reports whether a part of the arguments has arrived.
 func (c *streamedCall) hasArguments() bool { return c.arguments.Len() > 0 }
 
-// jsonObject follows a JSON object in pieces.
-type jsonObject struct {
+// objectScanner follows a JSON object in pieces.
+type objectScanner struct {
 	depth    int
 	inString bool
 	escaped  bool
@@ -150,7 +150,7 @@ type jsonObject struct {
 }
 
 // write reads the next piece.
-func (o *jsonObject) write(piece string) {
+func (o *objectScanner) write(piece string) {
 	for i := range len(piece) {
 		c := piece[i]
 		switch {

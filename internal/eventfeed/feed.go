@@ -131,7 +131,7 @@ type Item struct {
 // stream holds the latest events of a run, without gaps.
 type stream struct {
 	key     run.Key
-	events  []published
+	events  []positionedEvent
 	first   uint64         // number of events[0] since the stream began
 	floor   agent.Position // all events after it are in memory
 	last    agent.Position // position of the last event
@@ -146,8 +146,8 @@ type stream struct {
 	news    chan struct{} // closed at the next change, nil if no reader waits
 }
 
-// published is an event with its position.
-type published struct {
+// positionedEvent is an event with its position.
+type positionedEvent struct {
 	Event
 	at agent.Position
 }
@@ -155,7 +155,7 @@ type published struct {
 // overhead is the approximate memory of an event beyond its bytes.
 const overhead = 128
 
-func (e *published) size() int { return len(e.ID) + len(e.Data) + overhead }
+func (e *positionedEvent) size() int { return len(e.ID) + len(e.Data) + overhead }
 
 // Publish gives an event to the readers of a run. Events of one run must be published in order, not
 // concurrently. Publish can be the OnEvent of [agent.RecoverOptions].
@@ -165,7 +165,7 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	defer f.mu.Unlock()
 	s, at := f.streamLocked(key), e.Position()
 	fresh := f.freshLocked(s, at)
-	p := published{Event{Data: data}, at}
+	p := positionedEvent{Event{Data: data}, at}
 	if hasRecord(e) && (fresh || s.last.Before(at)) {
 		p.ID = at.String()
 	}
@@ -186,7 +186,7 @@ func (f *Feed) Put(key run.Key, i Item) {
 	case i.Data == nil:
 		s.last = i.At
 	default:
-		f.addLocked(s, published{Event{i.At.String(), i.Data}, i.At})
+		f.addLocked(s, positionedEvent{Event{i.At.String(), i.Data}, i.At})
 	}
 }
 
@@ -219,7 +219,7 @@ func (f *Feed) Leave(key run.Key) {
 	switch {
 	case s == nil:
 	case s.known:
-		f.addLocked(s, published{refresh(key), s.last})
+		f.addLocked(s, positionedEvent{refresh(key), s.last})
 		s.left = true
 		s.leaves++
 	default:
@@ -270,7 +270,7 @@ func (f *Feed) restartLocked(s *stream, at agent.Position) {
 }
 
 // addLocked adds an event and wakes the readers.
-func (f *Feed) addLocked(s *stream, e published) {
+func (f *Feed) addLocked(s *stream, e positionedEvent) {
 	f.streams[s.key] = s
 	s.events, s.last = append(s.events, e), e.at
 	s.size += e.size()
@@ -312,7 +312,7 @@ func (f *Feed) dropLocked(s *stream, n int) {
 		s.size -= s.events[i].size()
 		f.size -= s.events[i].size()
 		s.floor = s.events[i].at
-		s.events[i] = published{}
+		s.events[i] = positionedEvent{}
 	}
 	s.first += uint64(n)
 	s.events = s.events[n:]

@@ -238,7 +238,7 @@ func (r *Reader) readMemoryLocked() {
 }
 
 // isAfter reports whether an event is new to a reader that has read up to a position.
-func (e *published) isAfter(at agent.Position) bool {
+func (e *positionedEvent) isAfter(at agent.Position) bool {
 	return at.Before(e.at) || e.ID == "" && e.at == at
 }
 
@@ -335,7 +335,7 @@ func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool,
 			r.position = i.At
 			continue
 		}
-		p := published{Event{i.At.String(), i.Data}, i.At}
+		p := positionedEvent{Event{i.At.String(), i.Data}, i.At}
 		r.addReady(p.Event, p.at)
 		size += p.size()
 		if size >= room {

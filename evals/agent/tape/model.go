@@ -28,8 +28,8 @@ func InfoOf(i llm.Info) Info {
 	return Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens}
 }
 
-// taped is a model that is recorded or played.
-type taped struct {
+// tapedModel is a model that is recorded or played.
+type tapedModel struct {
 	tape  *Tape
 	agent string
 	info  Info
@@ -38,20 +38,20 @@ type taped struct {
 
 // RecordModel returns a model that records its replies to an agent.
 func (t *Tape) RecordModel(agent string, m agent.Model) agent.Model {
-	return &taped{t, agent, InfoOf(m.Info()), m}
+	return &tapedModel{t, agent, InfoOf(m.Info()), m}
 }
 
 // PlayModel returns a model that plays recorded replies.
-func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &taped{t, agent, i, nil} }
+func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &tapedModel{t, agent, i, nil} }
 
 // Info implements [agent.Model].
-func (m *taped) Info() llm.Info {
+func (m *tapedModel) Info() llm.Info {
 	i := m.info
 	return llm.Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens, Whole: true}
 }
 
 // Generate implements [agent.Model].
-func (m *taped) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m *tapedModel) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		reply, err := m.reply(ctx, r)
 		yield(llm.Delta{Response: reply}, err)
@@ -59,7 +59,7 @@ func (m *taped) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delt
 }
 
 // reply returns the recorded reply to a request.
-func (m *taped) reply(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, error) {
 	turn, messages := 1, slices.Clone(r.Messages)
 	for i := range messages {
 		messages[i].At = time.Time{}

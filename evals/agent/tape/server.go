@@ -14,11 +14,11 @@ import (
 
 // Record returns a transport that records the messages of a server.
 func (t *Tape) Record(server string, to mcpclient.Transport) mcpclient.Transport {
-	return &recorded{t, server, to}
+	return &recordingTransport{t, server, to}
 }
 
 // Play returns a transport that plays the recorded messages of a server.
-func (t *Tape) Play(server string) mcpclient.Transport { return &played{t, server} }
+func (t *Tape) Play(server string) mcpclient.Transport { return &playingTransport{t, server} }
 
 // connect counts the connections to a server.
 func (t *Tape) connect(server string) int {
@@ -28,23 +28,23 @@ func (t *Tape) connect(server string) int {
 	return t.connections[server]
 }
 
-type recorded struct {
+type recordingTransport struct {
 	tape   *Tape
 	server string
 	to     mcpclient.Transport
 }
 
 // Dial implements [mcpclient.Transport].
-func (r *recorded) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	conn, err := r.to.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &recording{Conn: conn, tape: r.tape, server: r.server, n: r.tape.connect(r.server), pings: map[string]bool{}}, nil
+	return &recordingConn{Conn: conn, tape: r.tape, server: r.server, n: r.tape.connect(r.server), pings: map[string]bool{}}, nil
 }
 
-// recording is a connection whose messages are recorded, except for pings, which depend on time.
-type recording struct {
+// recordingConn is a connection whose messages are recorded, except for pings, which depend on time.
+type recordingConn struct {
 	mcpclient.Conn
 	tape   *Tape
 	server string
@@ -55,10 +55,10 @@ type recording struct {
 }
 
 // Unwrap lets the client find the connection's optional methods.
-func (c *recording) Unwrap() mcpclient.Conn { return c.Conn }
+func (c *recordingConn) Unwrap() mcpclient.Conn { return c.Conn }
 
 // Send implements [mcpclient.Conn].
-func (c *recording) Send(ctx context.Context, message []byte) error {
+func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 	if method(message) == "ping" {
 		c.mu.Lock()
 		c.pings[id(message)] = true
@@ -70,7 +70,7 @@ func (c *recording) Send(ctx context.Context, message []byte) error {
 }
 
 // Recv implements [mcpclient.Conn].
-func (c *recording) Recv() ([]byte, error) {
+func (c *recordingConn) Recv() ([]byte, error) {
 	message, err := c.Conn.Recv()
 	if err != nil {
 		return nil, err
@@ -85,18 +85,18 @@ func (c *recording) Recv() ([]byte, error) {
 }
 
 // record records a message, sent or received.
-func (c *recording) record(sent bool, message []byte) error {
+func (c *recordingConn) record(sent bool, message []byte) error {
 	return c.tape.Keep(Line{Message: &Message{c.server, c.n, sent, json.RawMessage(message)}})
 }
 
-type played struct {
+type playingTransport struct {
 	tape   *Tape
 	server string
 }
 
 // Dial implements [mcpclient.Transport].
-func (p *played) Dial(context.Context) (mcpclient.Conn, error) {
-	c := &playing{tape: p.tape, server: p.server, n: p.tape.connect(p.server), ids: map[string]json.RawMessage{}}
+func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
+	c := &playingConn{tape: p.tape, server: p.server, n: p.tape.connect(p.server), ids: map[string]json.RawMessage{}}
 	c.more.L = &p.tape.mu
 	for i, l := range p.tape.lines {
 		if m := l.Message; m != nil && m.Server == c.server && m.Connection == c.n {
@@ -106,9 +106,9 @@ func (p *played) Dial(context.Context) (mcpclient.Conn, error) {
 	return c, nil
 }
 
-// playing is a connection to a recorded server. A message of the server is delivered when the
+// playingConn is a connection to a recorded server. A message of the server is delivered when the
 // client has sent everything that it had sent before that message.
-type playing struct {
+type playingConn struct {
 	tape   *Tape // its lock guards the following fields
 	server string
 	n      int
@@ -122,7 +122,7 @@ type playing struct {
 }
 
 // Send implements [mcpclient.Conn].
-func (c *playing) Send(_ context.Context, message []byte) error {
+func (c *playingConn) Send(_ context.Context, message []byte) error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
 	defer c.more.Broadcast()
@@ -153,7 +153,7 @@ func (c *playing) Send(_ context.Context, message []byte) error {
 }
 
 // Recv implements [mcpclient.Conn].
-func (c *playing) Recv() ([]byte, error) {
+func (c *playingConn) Recv() ([]byte, error) {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
 	for {
@@ -182,7 +182,7 @@ func (c *playing) Recv() ([]byte, error) {
 
 // now replaces recorded ids in a message of the server by ids of this connection: the id of a
 // request which it answers, or about which it notifies.
-func (c *playing) now(message json.RawMessage) []byte {
+func (c *playingConn) now(message json.RawMessage) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(message, &m) != nil {
 		return message
@@ -204,14 +204,14 @@ func (c *playing) now(message json.RawMessage) []byte {
 }
 
 // replace replaces a recorded id that is a member of an object.
-func (c *playing) replace(object map[string]any, name string) {
+func (c *playingConn) replace(object map[string]any, name string) {
 	if now, ok := c.ids[fmt.Sprint(object[name])]; ok {
 		object[name] = now
 	}
 }
 
 // Close implements [mcpclient.Conn].
-func (c *playing) Close() error {
+func (c *playingConn) Close() error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
 	c.closed = true

@@ -56,7 +56,7 @@ func (p *player) drive(ctx context.Context) error {
 func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) {
 	life, kill := context.WithCancel(ctx)
 	defer kill()
-	store := &dying{Store: p.store, kill: kill, at: killAt}
+	store := &killingStore{Store: p.store, kill: kill, at: killAt}
 	d := &driver{player: p, store: store}
 	err = errors.Join(d.drive(life), d.close())
 	if store.dead.Load() {
@@ -65,9 +65,9 @@ func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) 
 	return false, err
 }
 
-// dying is a store that kills its agent before a commit, or after it if the number is negative. An
+// killingStore is a store that kills its agent before a commit, or after it if the number is negative. An
 // agent that was killed commits nothing more.
-type dying struct {
+type killingStore struct {
 	record.Store
 	kill    context.CancelFunc
 	at      int // 0: it lives
@@ -76,7 +76,7 @@ type dying struct {
 }
 
 // Append kills the agent before or after the commit of a certain number.
-func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
+func (s *killingStore) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
 	n := int(s.commits.Add(1))
 	if n == s.at {
 		s.die()
@@ -91,7 +91,7 @@ func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records 
 	return err
 }
 
-func (s *dying) die() {
+func (s *killingStore) die() {
 	s.dead.Store(true)
 	s.kill()
 }

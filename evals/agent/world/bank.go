@@ -12,12 +12,12 @@ import (
 
 // accounts is the state of the server bank: balances by owner.
 type accounts struct {
-	place    *place
+	folder   *stateFolder
 	balances map[string]float64
 }
 
 // bank seeds accounts: owners and balances.
-func bank(p *place, s *suite.Server) ([]tool, error) {
+func bank(p *stateFolder, s *suite.Server) ([]tool, error) {
 	a := &accounts{p, map[string]float64{}}
 	for owner, raw := range s.Seed {
 		var balance float64
@@ -64,7 +64,7 @@ func (a *accounts) transfer(c *call) (string, error) {
 	}
 	a.balances[from] -= amount
 	a.balances[to] += amount
-	return fmt.Sprintf("transferred %v", amount), a.place.store(a.balances)
+	return fmt.Sprintf("transferred %v", amount), a.folder.store(a.balances)
 }
 
 func (a *accounts) open(c *call) (string, error) {
@@ -73,7 +73,7 @@ func (a *accounts) open(c *call) (string, error) {
 		return "", fmt.Errorf("%q has an account", owner)
 	}
 	a.balances[owner] = 0
-	return "opened", a.place.store(a.balances)
+	return "opened", a.folder.store(a.balances)
 }
 
 func (a *accounts) close(c *call) (string, error) {
@@ -82,5 +82,5 @@ func (a *accounts) close(c *call) (string, error) {
 		return "", err
 	}
 	delete(a.balances, owner)
-	return "closed", a.place.store(a.balances)
+	return "closed", a.folder.store(a.balances)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// faulty runs the tools of a server, with the faults that the suite specifies, and keeps the ledger.
-type faulty struct {
+// faultyServer runs the tools of a server, with the faults that the suite specifies, and keeps the ledger.
+type faultyServer struct {
 	w      *World
 	label  string
 	faults []suite.Fault
@@ -28,7 +28,7 @@ type faulty struct {
 }
 
 // add offers a tool with a schema.
-func (f *faulty) add(t tool, schema string) {
+func (f *faultyServer) add(t tool, schema string) {
 	f.server.AddTool(&sdk.Tool{
 		Name: t.name, Description: t.about, InputSchema: json.RawMessage(schema),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes},
@@ -39,7 +39,7 @@ func (f *faulty) add(t tool, schema string) {
 
 // call runs a call once per key, if the server honours keys: a repeated call waits for the
 // result of the first.
-func (f *faulty) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (f *faultyServer) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	key, _ := r.Params.GetMeta()[adapter.KeyMeta].(string)
 	if !f.keys || key == "" {
 		res, _, err := f.run(ctx, t, r)
@@ -69,7 +69,7 @@ type keyedCall struct {
 }
 
 // callsWithKey returns the state of the calls with a key.
-func (f *faulty) callsWithKey(key string) *keyedCall {
+func (f *faultyServer) callsWithKey(key string) *keyedCall {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known[key] == nil {
@@ -79,7 +79,7 @@ func (f *faulty) callsWithKey(key string) *keyedCall {
 }
 
 // run runs a tool with its fault. done is false if the tool asks something first.
-func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sdk.CallToolResult, done bool, _ error) {
+func (f *faultyServer) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sdk.CallToolResult, done bool, _ error) {
 	fault := f.fault(t.name, r.Params.InputResponses == nil)
 	switch fault.Kind {
 	case "fail":
@@ -121,7 +121,7 @@ func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sd
 
 // fault returns the fault of this call of a tool; the zero value is none. first is false for the
 // second part of a call, which has the answers to questions.
-func (f *faulty) fault(name string, first bool) suite.Fault {
+func (f *faultyServer) fault(name string, first bool) suite.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if first {
@@ -136,7 +136,7 @@ func (f *faulty) fault(name string, first bool) suite.Fault {
 }
 
 // act runs a tool, and notes the call once it is done.
-func (f *faulty) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
+func (f *faultyServer) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 	if t.ask != nil {
 		res, done, err := t.ask(ctx, r)
 		if done {
@@ -159,7 +159,7 @@ func (f *faulty) act(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.
 }
 
 // note adds a call to the ledger. It has an effect if it ran and its tool writes.
-func (f *faulty) note(t tool, r *sdk.CallToolRequest, ran, failed bool) {
+func (f *faultyServer) note(t tool, r *sdk.CallToolRequest, ran, failed bool) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	f.w.ledger = append(f.w.ledger, Entry{Server: f.label, Tool: t.name, Arguments: r.Params.Arguments, Effect: ran && t.writes, Failed: failed})

@@ -15,7 +15,7 @@ import (
 type directory struct{ root *os.Root }
 
 // files seeds a directory: paths and texts.
-func files(p *place, s *suite.Server) ([]tool, error) {
+func files(p *stateFolder, s *suite.Server) ([]tool, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
 	}

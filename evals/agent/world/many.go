@@ -14,7 +14,7 @@ var (
 )
 
 // many returns look-ups that differ by subject.
-func many(_ *place, s *suite.Server) ([]tool, error) {
+func many(_ *stateFolder, s *suite.Server) ([]tool, error) {
 	all := make([]tool, min(s.Tools, 1000))
 	for i := range all {
 		verb, subject := verbs[i%len(verbs)], subjects[i/len(verbs)%len(subjects)]

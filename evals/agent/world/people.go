@@ -12,7 +12,7 @@ import (
 )
 
 // people asks people and models. It stores each answer in its file.
-func people(p *place, _ *suite.Server) ([]tool, error) {
+func people(p *stateFolder, _ *suite.Server) ([]tool, error) {
 	kept := []string{}
 	keep := func(text string) (*sdk.CallToolResult, bool, error) {
 		p.w.mu.Lock()

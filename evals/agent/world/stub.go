@@ -9,7 +9,7 @@ import (
 )
 
 // stub returns the tools of its seed, which return the results in the seed.
-func stub(_ *place, s *suite.Server) (all []tool, err error) {
+func stub(_ *stateFolder, s *suite.Server) (all []tool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Seed)) {
 		var t struct {
 			Description, Result string

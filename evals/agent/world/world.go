@@ -79,12 +79,12 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no server %q", s.InProcess)
 	}
-	tools, err := build(&place{w: w, dir: filepath.Join(w.dir, label)}, s)
+	tools, err := build(&stateFolder{w: w, dir: filepath.Join(w.dir, label)}, s)
 	if err != nil {
 		return nil, err
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: s.InProcess, Version: "1"}, &sdk.ServerOptions{PageSize: 50})
-	f := &faulty{
+	f := &faultyServer{
 		w: w, label: label, faults: s.Faults, server: server, keys: s.Keys,
 		calls: map[string]int{}, known: map[string]*keyedCall{},
 	}
@@ -96,23 +96,23 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 }
 
 // builders create the servers by name.
-var builders = map[string]func(*place, *suite.Server) ([]tool, error){
+var builders = map[string]func(*stateFolder, *suite.Server) ([]tool, error){
 	"files": files, "people": people, "bank": bank, "many": many, "stub": stub,
 }
 
-// place is where a server keeps its state: below dir, or in dir.json.
-type place struct {
+// stateFolder is where a server keeps its state: below dir, or in dir.json.
+type stateFolder struct {
 	w   *World
 	dir string
 }
 
 // store writes a value as JSON to the server's file. The caller holds the lock of the world, unless no tool runs yet.
-func (p *place) store(v any) error {
+func (f *stateFolder) store(v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(p.dir+".json", data, 0o600)
+	return os.WriteFile(f.dir+".json", data, 0o600)
 }
 
 // tool defines a tool of a server. run holds the lock of the world, unless the tool waits.
