@@ -144,7 +144,7 @@ func TestReservationsAreSettled(t *testing.T) {
 			if got := r.InputTokens + r.OutputTokens; got != tt.used || r.Estimated != tt.estimated {
 				t.Errorf("got %d tokens, estimated %t, want %d, %t", got, r.Estimated, tt.used, tt.estimated)
 			}
-			c := s.governor.total.charges[0]
+			c := s.governor.allServers.charges[0]
 			if c.open || c.reserved != (usage{}) || c.spent.tokens() != tt.used {
 				t.Errorf("got the charge %+v, want %d tokens and nothing reserved", c, tt.used)
 			}
@@ -177,7 +177,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 		})
 		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Tokens: tt.tokens}, Share: 1}})
 		check.Text(t, check.Err(s.CreateMessage(t.Context(), question(t, params))), "", tt.name)
-		if used := s.governor.total.charges[0].spent.tokens(); h.asked() != tt.asked || used != tt.used {
+		if used := s.governor.allServers.charges[0].spent.tokens(); h.asked() != tt.asked || used != tt.used {
 			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.asked(), used, tt.asked, tt.used)
 		}
 	}

@@ -64,7 +64,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 			h := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":{"content":%q},"finish_reason":"stop"}],"usage":%s}`, tt.reply, r.usage)))
 			s := h.sampler(t, nil)
 			answered(t, s, tt.question)
-			if got := s.governor.total.charges[0].spent; got != r.want {
+			if got := s.governor.allServers.charges[0].spent; got != r.want {
 				t.Errorf("%s for a reply of %d bytes: got %+v, want %+v", r.usage, len(tt.reply), got, r.want)
 			}
 		}
@@ -88,7 +88,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 		_, err := s.For("evil").CreateMessage(t.Context(), question(t, long))
 		if errors.Is(err, mcp.ErrRejected) {
 			wantRefusal(t, err, kindBudget)
-			if used := s.governor.total.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
+			if used := s.governor.allServers.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
 				t.Errorf("got %+v for each of %d, want the estimated input and the longest reply", used, lost)
 			}
 			break
@@ -119,7 +119,7 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		if text := got.Content[0].(*mcp.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
 			t.Errorf("got %q, shown %q, stopped for %s, want the text before the stop sequence", text, shown, got.StopReason)
 		}
-		check.Equal(t, usage, s.governor.total.charges[0].spent, want)
+		check.Equal(t, usage, s.governor.allServers.charges[0].spent, want)
 	}
 }
 

@@ -122,27 +122,27 @@ func (l *Limits) serverShare(n int) int { return int(math.Ceil(l.Share * float64
 type governor struct {
 	limits Limits
 
-	mu      sync.Mutex // guards the accounts and their contents
-	total   *account
-	servers map[string]*account
-	calls   map[callKey]*account
+	mu         sync.Mutex // guards the accounts and their contents
+	allServers *account
+	servers    map[string]*account
+	calls      map[callKey]*account
 }
 
 func newGovernor(l Limits) *governor {
 	return &governor{
-		limits: l, total: newAccount("all servers", l.All, l.Window),
+		limits: l, allServers: newAccount("all servers", l.All, l.Window),
 		servers: map[string]*account{}, calls: map[callKey]*account{},
 	}
 }
 
 // ticket is an admitted request.
 type ticket struct {
-	governor *governor
-	charge   *charge
-	accounts []*account // narrowest first
-	nested   bool
-	held     []*account // the accounts in which this request holds a slot
-	bill     bill
+	governor  *governor
+	charge    *charge
+	accounts  []*account // narrowest first
+	nested    bool
+	heldSlots []*account // accounts in which this request holds a slot
+	bill      bill
 }
 
 // admit counts a request and reserves an upper bound of its cost. The caller closes the ticket.
@@ -154,11 +154,11 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
-	if w.charge != (callKey{}) {
-		t.accounts = append(t.accounts, openAccount(g.calls, w.charge, now, g.limits.Window, newAccount("one call", g.limits.Call, 0)))
+	if w.chargeKey != (callKey{}) {
+		t.accounts = append(t.accounts, openAccount(g.calls, w.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.Call, 0)))
 	}
 	server := newAccount("one server", w.budget(&g.limits), g.limits.Window)
-	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, g.limits.Window, server), g.total)
+	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, g.limits.Window, server), g.allServers)
 	for _, a := range t.accounts {
 		if err := a.check(now, t.charge); err != nil {
 			return nil, err
@@ -182,7 +182,7 @@ func (t *ticket) wait(ctx context.Context) error {
 		}
 		select {
 		case a.slots <- struct{}{}:
-			t.held = append(t.held, a)
+			t.heldSlots = append(t.heldSlots, a)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -228,7 +228,7 @@ func (t *ticket) usage() usage {
 
 // close releases the slots and the rest of the reservation.
 func (t *ticket) close() {
-	for _, a := range t.held {
+	for _, a := range t.heldSlots {
 		<-a.slots
 	}
 	t.bill.settle("", usage{})

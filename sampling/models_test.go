@@ -150,7 +150,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 		return nil
 	}}})
 	wantRPC(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
-	if used := s.governor.total.charges[0].spent; h.asked() != 0 || used.tokens() != 0 {
+	if used := s.governor.allServers.charges[0].spent; h.asked() != 0 || used.tokens() != 0 {
 		t.Errorf("asked the model %d times for %+v, want nothing", h.asked(), used)
 	}
 }

@@ -55,14 +55,14 @@ func (l *labelledHandler) CreateMessage(ctx context.Context, params *mcp.CreateM
 
 // who identifies the server and the call of a request.
 type who struct {
-	origin mcp.Origin
-	label  string  // the host's name for the server
-	key    string  // the server in accounts and remembered decisions
-	call   string  // the outermost call of the request
-	charge callKey // key of that call; zero if unknown
-	during bool    // the request belongs to a call
-	depth  int
-	policy Policy
+	origin     mcp.Origin
+	label      string  // the host's name for the server
+	key        string  // the server in accounts and remembered decisions
+	call       string  // the outermost call of the request
+	chargeKey  callKey // key of that call; zero if unknown
+	duringCall bool    // the request belongs to a call
+	depth      int
+	policy     Policy
 }
 
 // callKey identifies a call in the accounts: by the connection and its id of the
@@ -82,19 +82,19 @@ type parentKey struct{}
 func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	w := &who{label: label, depth: 1, policy: s.options.Policy}
 	w.origin, _ = mcp.OriginFrom(ctx)
-	w.during = w.origin.Call != nil
+	w.duringCall = w.origin.Call != nil
 	if s.options.Source != nil {
 		server, call := s.options.Source(ctx)
 		if w.label == "" {
 			w.label = server
 		}
-		w.during = w.during || call != ""
+		w.duringCall = w.duringCall || call != ""
 		if call != "" {
-			w.call, w.charge = call, callKey{session: w.origin.Session, server: w.label, call: call}
+			w.call, w.chargeKey = call, callKey{session: w.origin.Session, server: w.label, call: call}
 		}
 	}
 	if call := w.origin.Call; call != nil && call.ID != 0 {
-		w.charge = callKey{session: w.origin.Session, id: call.ID}
+		w.chargeKey = callKey{session: w.origin.Session, id: call.ID}
 		if w.call == "" {
 			w.call = strconv.FormatInt(call.ID, 10)
 		}
@@ -105,8 +105,8 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	}
 	if parent, ok := ctx.Value(parentKey{}).(*who); ok {
 		w.depth = parent.depth + 1
-		if parent.charge != (callKey{}) {
-			w.call, w.charge = parent.call, parent.charge
+		if parent.chargeKey != (callKey{}) {
+			w.call, w.chargeKey = parent.call, parent.chargeKey
 		}
 	}
 	if p, ok := s.options.Servers[w.label]; ok && w.label != "" {
@@ -118,7 +118,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 }
 
 func (w *who) mode() Mode {
-	if w.during {
+	if w.duringCall {
 		return w.policy.During
 	}
 	return w.policy.Outside
@@ -156,7 +156,7 @@ func (s *Sampler) checkDenied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
 		return newRefusal(kindPolicy, "the host's policy does not allow the request")
-	case w.mode() == modeReview && s.options.Review != nil && s.memory.recall(w.decisionScope(false)) == ModeDeny:
+	case w.mode() == modeReview && s.options.Review != nil && s.decisions.recall(w.decisionScope(false)) == ModeDeny:
 		return notApprovedError(w.decisionScope(false), nil)
 	}
 	return nil
@@ -177,10 +177,12 @@ func (s decisionScope) what() string {
 	return "request"
 }
 
-func (w *who) decisionScope(reply bool) decisionScope { return decisionScope{w.key, !w.during, reply} }
+func (w *who) decisionScope(reply bool) decisionScope {
+	return decisionScope{w.key, !w.duringCall, reply}
+}
 
-// memory holds a reviewer's remembered decisions.
-type memory struct {
+// decisionMemory holds a reviewer's remembered decisions.
+type decisionMemory struct {
 	mu       sync.Mutex
 	decision map[decisionScope]Mode
 }
@@ -189,7 +191,7 @@ type memory struct {
 const maxRemembered = 1000
 
 // recall returns modeReview if there is no decision.
-func (m *memory) recall(s decisionScope) Mode {
+func (m *decisionMemory) recall(s decisionScope) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.decision[s]
@@ -197,7 +199,7 @@ func (m *memory) recall(s decisionScope) Mode {
 
 // remember stores a decision. An approval never replaces a refusal, because it may be
 // older than the refusal.
-func (m *memory) remember(s decisionScope, d Mode) {
+func (m *decisionMemory) remember(s decisionScope, d Mode) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.decision == nil {
@@ -210,7 +212,7 @@ func (m *memory) remember(s decisionScope, d Mode) {
 }
 
 // forget drops the decisions about a server, or about all servers.
-func (m *memory) forget(keys ...string) {
+func (m *decisionMemory) forget(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.decision, func(s decisionScope, _ Mode) bool { return slices.Contains(keys, s.server) })
@@ -219,5 +221,5 @@ func (m *memory) forget(keys ...string) {
 // Forget drops the remembered decisions about a server, so that the reviewer is asked again. server
 // is the host's name for it, or the server's own name if the host has none.
 func (s *Sampler) Forget(server string) {
-	s.memory.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
+	s.decisions.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
 }

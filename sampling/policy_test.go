@@ -204,7 +204,7 @@ func TestRememberedConsent(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	var m memory
+	var m decisionMemory
 	for i := range 2 * maxRemembered {
 		m.remember(decisionScope{server: fmt.Sprint(i)}, ModeDeny)
 	}

@@ -61,7 +61,7 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check.Equal(t, "memories for two connections of servers with one name", len(s.recall.memories), 2)
+	check.Equal(t, "memories for two connections of servers with one name", len(s.memories.memories), 2)
 }
 
 func TestRecallIsBounded(t *testing.T) {

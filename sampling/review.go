@@ -131,7 +131,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	case s.options.Review == nil:
 		return byLimits, nil
 	}
-	switch s.memory.recall(scope) {
+	switch s.decisions.recall(scope) {
 	case ModeDeny:
 		return byMemory, notApprovedError(scope, nil)
 	case ModeAllow:
@@ -149,14 +149,14 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	}
 	if err != nil {
 		if req.Remember {
-			s.memory.remember(scope, ModeDeny)
+			s.decisions.remember(scope, ModeDeny)
 		}
 		return byReviewer, notApprovedError(scope, err)
 	}
 	if req.Remember && req.Server != "" {
-		s.memory.remember(scope, ModeAllow)
+		s.decisions.remember(scope, ModeAllow)
 	}
-	if s.memory.recall(scope) == ModeDeny { // meanwhile, for another request
+	if s.decisions.recall(scope) == ModeDeny { // meanwhile, for another request
 		return byMemory, notApprovedError(scope, nil)
 	}
 	return byReviewer, nil

@@ -323,7 +323,7 @@ func TestInvalidSequences(t *testing.T) {
 		wantCode(t, err, mcp.CodeInvalidParams)
 	}
 	check.Equal(t, "ways tried", len(tried), 15)
-	if h.asked() != 0 || len(s.governor.total.charges) != 0 {
-		t.Errorf("asked the model %d times, %d requests are charged, want 0", h.asked(), len(s.governor.total.charges))
+	if h.asked() != 0 || len(s.governor.allServers.charges) != 0 {
+		t.Errorf("asked the model %d times, %d requests are charged, want 0", h.asked(), len(s.governor.allServers.charges))
 	}
 }

@@ -22,15 +22,15 @@ import (
 // Sampler answers sampling requests. It implements [mcp.SamplingHandler].
 // Several clients may use one Sampler at the same time; they share its limits.
 type Sampler struct {
-	chat     *chat.Client
-	model    string
-	models   []Model
-	options  Options
-	governor *governor
-	memory   memory
-	schemas  schema.Cache
-	recall   hostMemories
-	log      *slog.Logger
+	chat      *chat.Client
+	model     string
+	models    []Model
+	options   Options
+	governor  *governor
+	decisions decisionMemory
+	schemas   schema.Cache
+	memories  hostMemories
+	log       *slog.Logger
 }
 
 // New returns a sampler for a model, which must be in Options.Models if that is set. It does no
@@ -235,7 +235,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		return nil, err
 	}
 	question := chatRequest(r.request, tools, &s.options)
-	question.Memory = s.recall.memory(r.who)
+	question.Memory = s.memories.memory(r.who)
 	result, err := s.completeOnce(ctx, r, question, tools)
 	if badCall(err) && r.ticket.reserve(r.model.ID, s.reservation(r)) == nil {
 		result, err = s.completeOnce(ctx, r, question, tools)

@@ -117,7 +117,7 @@ func TestToolsThatGrow(t *testing.T) {
 			}
 			check.Must(t, err)
 			sent := len(encodedAt(t, h.last(), "tools"))
-			if got := s.governor.total.charges[0].spent.Input; got < int64(sent/5) || got > int64(sent/3) {
+			if got := s.governor.allServers.charges[0].spent.Input; got < int64(sent/5) || got > int64(sent/3) {
 				t.Errorf("got %d tokens for tools of %d bytes, want about a quarter", got, sent)
 			}
 		})

@@ -37,8 +37,8 @@ var handle = regexp.MustCompile(`^r[0-9a-f]{16}$`)
 // Refers reports whether arguments may contain a reference.
 func Refers(arguments string) bool { return strings.Contains(arguments, `"$result"`) }
 
-// filling replaces references by results.
-type filling struct {
+// filler replaces the references in the arguments of one call by results.
+type filler struct {
 	data func(handle string) ([]byte, error)
 	n    int // number of references
 	size int // bytes of their values
@@ -51,17 +51,17 @@ func Fill(arguments []byte, data func(handle string) ([]byte, error)) (shown, se
 	if !jsontext.Value(arguments).IsValid(lenient...) {
 		return nil, nil, errors.New("arguments with a reference have to be one JSON object")
 	}
-	f := &filling{data: data}
+	f := &filler{data: data}
 	return f.value(bytes.TrimSpace(arguments), 0)
 }
 
-// value fills a value, which is valid JSON without space around it. What is nested deeper than
-// maxDepth stays as it is.
-func (f *filling) value(v []byte, depth int) (shown, sent []byte, err error) {
+// value fills a value, which is valid JSON without space around it. Values that are nested deeper
+// than maxDepth stay as they are.
+func (f *filler) value(v []byte, depth int) (shown, sent []byte, err error) {
 	if depth > maxDepth || v[0] != '{' && v[0] != '[' || !bytes.Contains(v, []byte(`"$result"`)) {
 		return v, v, nil
 	}
-	if r := referenceIn(v); r != nil {
+	if r := decodeReference(v); r != nil {
 		return f.resolve(r)
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(v), lenient...)
@@ -94,8 +94,8 @@ func (f *filling) value(v []byte, depth int) (shown, sent []byte, err error) {
 	return append(shown, last), append(sent, last), nil
 }
 
-// referenceIn decodes an object as a reference, nil if it is not one.
-func referenceIn(v []byte) *reference {
+// decodeReference decodes an object as a reference, nil if it is not one.
+func decodeReference(v []byte) *reference {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.DisallowUnknownFields()
 	var r reference
@@ -107,7 +107,7 @@ func referenceIn(v []byte) *reference {
 
 // resolve returns a reference with the description of its value, and the value. It is an error if the
 // reference holds the digest of another value.
-func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
+func (f *filler) resolve(r *reference) (shown, sent []byte, err error) {
 	f.n++
 	if f.n > maxReferences {
 		return nil, nil, fmt.Errorf("the arguments have more than %d references", maxReferences)
@@ -116,12 +116,12 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	stands := reference{Handle: r.Handle, Pointer: r.Pointer}
+	described := reference{Handle: r.Handle, Pointer: r.Pointer}
 	if r.Pointer == nil {
-		stands.Kind, stands.Shape = Describe(data)
+		described.Kind, described.Shape = Describe(data)
 		sent, err = jsontext.AppendQuote(nil, strings.ToValidUTF8(string(data), "\ufffd"))
 	} else if data, err = Value(data, *r.Pointer); err == nil {
-		stands.Kind, stands.Shape = JSON, describeValue(data)
+		described.Kind, described.Shape = JSON, describeValue(data)
 		sent = bytes.Clone(data)
 	}
 	if err != nil {
@@ -132,14 +132,14 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 		return nil, nil, fmt.Errorf("the results in the arguments have more than %d MiB", maxFilled>>20)
 	}
 	sum := sha256.Sum256(data)
-	stands.Size, stands.SHA256 = len(data), hex.EncodeToString(sum[:])
-	if r.SHA256 != "" && r.SHA256 != stands.SHA256 {
-		return nil, nil, fmt.Errorf("the result %q is not the one that the arguments name: its sha256 is %s", r.Handle, stands.SHA256)
+	described.Size, described.SHA256 = len(data), hex.EncodeToString(sum[:])
+	if r.SHA256 != "" && r.SHA256 != described.SHA256 {
+		return nil, nil, fmt.Errorf("the result %q is not the one that the arguments name: its sha256 is %s", r.Handle, described.SHA256)
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(stands); err != nil {
+	if err := e.Encode(described); err != nil {
 		return nil, nil, err
 	}
 	return bytes.TrimSpace(out.Bytes()), sent, nil

@@ -76,7 +76,7 @@ func describeShape(data []byte) string {
 		if err != nil {
 			return ""
 		}
-		key := strconv.QuoteToASCII(short(name.String(), maxName))
+		key := strconv.QuoteToASCII(cut(name.String(), maxName))
 		value := valueShape(d)
 		if all < maxMembers && b.Len()+len(key)+len(value) < maxShape-roomForCount {
 			if shown > 0 {
@@ -93,7 +93,7 @@ func describeShape(data []byte) string {
 }
 
 // valueShape reads the next value and describes it: a list by its length and the kind of its first
-// value. It returns "" for what cannot be read.
+// value. It returns "" for a value that cannot be read.
 func valueShape(d *jsontext.Decoder) string {
 	switch d.PeekKind() {
 	case '"':
@@ -112,7 +112,7 @@ func valueShape(d *jsontext.Decoder) string {
 
 // listShape describes an array by its length and the kind of its elements.
 func listShape(d *jsontext.Decoder) string {
-	_, _ = d.ReadToken() // its begin
+	_, _ = d.ReadToken() // its beginning
 	kind := "values"
 	switch d.PeekKind() {
 	case '{':
@@ -138,8 +138,8 @@ func skipValue(d *jsontext.Decoder, kind string) string {
 	return kind
 }
 
-// short cuts a text to limit bytes.
-func short(text string, limit int) string {
+// cut cuts a text to limit bytes.
+func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

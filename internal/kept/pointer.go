@@ -17,14 +17,14 @@ func Value(data []byte, pointer string) ([]byte, error) {
 		return bytes.TrimSpace(data), nil
 	}
 	if pointer[0] != '/' {
-		return nil, fmt.Errorf("the pointer %q has to begin with /", short(pointer, 100))
+		return nil, fmt.Errorf("the pointer %q has to begin with /", cut(pointer, 100))
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	done := ""
 	for _, token := range strings.Split(pointer[1:], "/") {
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		if err := descend(d, name); err != nil {
-			return nil, fmt.Errorf("there is no %q: at %q %w", short(pointer, 100), short(done, 100), err)
+			return nil, fmt.Errorf("there is no %q: at %q %w", cut(pointer, 100), cut(done, 100), err)
 		}
 		done += "/" + token
 	}
@@ -37,8 +37,8 @@ func Value(data []byte, pointer string) ([]byte, error) {
 
 var errNotJSON = errors.New("the result is not JSON")
 
-// descend reads to the value with that name or index in the next value. The error says what that value
-// is instead.
+// descend reads to the value with that name or index in the next value. The error describes the next
+// value if there is none.
 func descend(d *jsontext.Decoder, name string) error {
 	switch d.PeekKind() {
 	case '{':
@@ -53,7 +53,7 @@ func descend(d *jsontext.Decoder, name string) error {
 				return nil
 			}
 			if len(names) < maxMembers {
-				names = append(names, short(token.String(), maxName))
+				names = append(names, cut(token.String(), maxName))
 			}
 			if d.SkipValue() != nil {
 				return errNotJSON
@@ -79,13 +79,13 @@ func descend(d *jsontext.Decoder, name string) error {
 	return errors.New("is neither an object nor a list")
 }
 
-// pick keeps the named members of an object, or of each object in a list. A name may be a
+// selectFields keeps the named members of an object, or of each object in a list. A name may be a
 // pointer into the object.
-func pick(value []byte, fields []string) ([]byte, error) {
+func selectFields(value []byte, fields []string) ([]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(value), lenient...)
 	switch d.PeekKind() {
 	case '{':
-		return members(value, fields)
+		return selectMembers(value, fields)
 	case '[':
 		_, _ = d.ReadToken()
 		out := []byte{'['}
@@ -99,7 +99,7 @@ func pick(value []byte, fields []string) ([]byte, error) {
 			}
 			picked := []byte(item)
 			if item.Kind() == '{' {
-				if picked, err = members(item, fields); err != nil {
+				if picked, err = selectMembers(item, fields); err != nil {
 					return nil, err
 				}
 			}
@@ -110,8 +110,8 @@ func pick(value []byte, fields []string) ([]byte, error) {
 	return nil, errors.New("fields are of an object or of a list of objects")
 }
 
-// members returns an object with these fields of another one, without those that it does not have.
-func members(object []byte, fields []string) ([]byte, error) {
+// selectMembers returns an object with these fields of another one, without those that it does not have.
+func selectMembers(object []byte, fields []string) ([]byte, error) {
 	out := []byte{'{'}
 	for _, f := range fields {
 		pointer := f
@@ -134,9 +134,9 @@ func members(object []byte, fields []string) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// places returns the pointers of the objects or lists that contain the offsets, which are in
+// pointersAt returns the pointers of the objects or lists that contain the offsets, which are in
 // ascending order, or nothing if the data is not JSON.
-func places(data []byte, offsets []int) []string {
+func pointersAt(data []byte, offsets []int) []string {
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	var found []string
 	for len(found) < len(offsets) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Query says what to read in a result. Pointer and Fields select a part of JSON, to which the
+// Query selects a part of a result. Pointer and Fields select a part of JSON, to which the
 // other fields apply.
 type Query struct {
 	Handle  string   `json:"handle" jsonschema:"The handle that the shortened result names."`
@@ -51,7 +51,7 @@ func Read(data []byte, q Query, most int) (string, error) {
 		}
 		base = q.Pointer
 		if len(q.Fields) > 0 {
-			if part, err = pick(part, q.Fields); err != nil {
+			if part, err = selectFields(part, q.Fields); err != nil {
 				return "", err
 			}
 		}
@@ -142,7 +142,7 @@ func search(text, base string, q Query, limit int) (string, error) {
 		m[0], m[1] = m[0]+start, m[1]+start
 		offsets[i] = m[0]
 	}
-	where := places([]byte(text), offsets[:min(len(offsets), maxPlaces)])
+	where := pointersAt([]byte(text), offsets[:min(len(offsets), maxPlaces)])
 	var b strings.Builder
 	shown := 0
 	for i, m := range found {
@@ -155,7 +155,7 @@ func search(text, base string, q Query, limit int) (string, error) {
 		if shown > 0 && b.Len()+len(entry) > limit {
 			break
 		}
-		b.WriteString(short(entry, limit))
+		b.WriteString(cut(entry, limit))
 		shown++
 	}
 	about := fmt.Sprintf("[%d matches", len(found))
