@@ -28,7 +28,7 @@ const (
 	maxMemorySize  = 4 << 20  // bytes of a memory
 )
 
-// isExtra reports whether JSON can be the extra data of a call: an object within maxRecalledSize.
+// isExtra reports whether JSON can be the extra data of a call: an object within maxHostData.
 func isExtra(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxHostData && raw[0] == '{' && json.Valid(raw)
 }

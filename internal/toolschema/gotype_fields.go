@@ -60,7 +60,7 @@ func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]boo
 		case embedded && tag == "":
 			from := len(out)
 			out = collect(out, inner, depth+1, around)
-			for k := range out[from:] { // fieldsOf compares indexes
+			for k := range out[from:] { // structFields compares indexes
 				out[from+k].Index = append([]int{i}, out[from+k].Index...)
 			}
 			continue
