@@ -71,8 +71,8 @@ func cells() (all []cell) {
 	return all
 }
 
-// cellNamed finds a cell by its name.
-func cellNamed(name string) (cell, error) {
+// findCell finds a cell by its name.
+func findCell(name string) (cell, error) {
 	all := cells()
 	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == name })
 	if i < 0 {

@@ -51,8 +51,8 @@ const (
 	mcpGoName = "mcp-go"
 )
 
-// clientNamed finds a client by its name.
-func clientNamed(name string) (client, error) {
+// findClient finds a client by its name.
+func findClient(name string) (client, error) {
 	i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
 	if i < 0 {
 		return client{}, fmt.Errorf("unknown client %q", name)

@@ -41,11 +41,11 @@ func (l *lab) open(ctx context.Context, cellName, clientName string) (*rig.Subje
 
 // subject returns a client in a cell, without a session.
 func (l *lab) subject(cellName, clientName string) (*subject, error) {
-	at, err := cellNamed(cellName)
+	at, err := findCell(cellName)
 	if err != nil {
 		return nil, err
 	}
-	c, err := clientNamed(clientName)
+	c, err := findClient(clientName)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	if o.Host == "" {
 		o.Host = detected
 	}
-	profile, err := profileNamed(o.Host)
+	profile, err := findProfile(o.Host)
 	if err != nil {
 		return nil, err
 	}

@@ -127,14 +127,14 @@ func (d *draft) checkChoice(r *Request) error {
 	switch {
 	case d.mustCall && len(r.Tools) == 0:
 		return errors.New("a tool call is required, but there are no tools")
-	case choice.Choice == Named && toolNamed(r.Tools, choice.Name) < 0:
+	case choice.Choice == Named && findTool(r.Tools, choice.Name) < 0:
 		return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
 	}
 	return nil
 }
 
-// toolNamed returns the index of a tool, -1 if there is none with this name.
-func toolNamed(tools []Tool, name string) int {
+// findTool returns the index of a tool, -1 if there is none with this name.
+func findTool(tools []Tool, name string) int {
 	return slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 }
 
@@ -222,7 +222,7 @@ func (c *Client) addMaxTokens(d *draft) (changed bool) {
 func (c *Client) encodeTools(d *draft, r *Request) {
 	tools, choice := r.Tools, r.ToolChoice
 	if choice.Choice == Named && !c.profile.NamedChoice { // offer only that tool
-		i := toolNamed(tools, choice.Name)
+		i := findTool(tools, choice.Name)
 		tools, choice = tools[i:i+1], ToolChoice{Choice: Required}
 	}
 	if choice.Choice == None && c.profile.NoneDrops || len(tools) == 0 {

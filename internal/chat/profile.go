@@ -206,8 +206,8 @@ func Hosts() []string {
 	return names
 }
 
-// profileNamed returns the profile of a host.
-func profileNamed(name string) (Profile, error) {
+// findProfile returns the profile of a host.
+func findProfile(name string) (Profile, error) {
 	for _, p := range profiles() {
 		if p.Name == name {
 			return p, nil

@@ -104,7 +104,7 @@ func TestTakesFormats(t *testing.T) {
 
 func TestProfilesAreComplete(t *testing.T) {
 	for _, h := range append(hostNames(), hostName{profile: "lmstudio"}, hostName{profile: "compatible"}) {
-		check.NoError(t, check.Err(profileNamed(h.profile)), h.domain)
+		check.NoError(t, check.Err(findProfile(h.profile)), h.domain)
 	}
 }
 

@@ -66,10 +66,10 @@ func (s *textStream) write(piece string) error {
 // writeWellFormed passes text up to a stop sequence to the caller. Text that may begin a stop
 // sequence waits in the filter.
 func (s *textStream) writeWellFormed(piece string) error {
-	came := len(s.filter.held) + len(piece)
+	total := len(s.filter.held) + len(piece)
 	text, stopped := s.filter.write(piece)
 	if stopped {
-		s.stopped, s.bytesAfterStop = true, came-len(text)
+		s.stopped, s.bytesAfterStop = true, total-len(text)
 	}
 	return s.send(text)
 }
@@ -92,10 +92,10 @@ func (s *textStream) flush() error {
 
 // chatStream assembles an answer from the chunks of Chat Completions.
 type chatStream struct {
-	exchange *exchange
-	draft    *draft
-	side     *sideLines
-	text     textStream
+	exchange  *exchange
+	draft     *draft
+	sideLines *sideLines
+	text      textStream
 
 	answer          answer
 	reasoningPieces wellFormedPieces
@@ -111,21 +111,21 @@ type chatStream struct {
 // assemble reads a stream to its end.
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
 	side := &sideLines{r: x.limitReader(src)}
-	a := &chatStream{
-		exchange: x, draft: d, side: side, text: textStream{deltas: deltas, filter: newStopFilter(d.stops)},
+	s := &chatStream{
+		exchange: x, draft: d, sideLines: side, text: textStream{deltas: deltas, filter: newStopFilter(d.stops)},
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
 	}
 	events := sse.NewReader(side, int(x.maxReply))
-	for !a.done {
+	for !s.done {
 		ev, err := events.Next()
 		if err == nil {
-			err = a.handleEvent(ev)
+			err = s.handleEvent(ev)
 		} else {
-			err = a.handleEnd(err)
+			err = s.handleEnd(err)
 		}
 		switch {
-		case err != nil && a.text.stopped:
-			a.done = true // only the usage is missing
+		case err != nil && s.text.stopped:
+			s.done = true // only the usage is missing
 		case err == errNoStream:
 			x.body = side.lines
 			return x.readWhole(d, deltas, x.decodeReply)
@@ -133,147 +133,147 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 			return nil, err
 		}
 	}
-	x.replyComplete = !a.text.stopped || d.readToEnd
-	return a.finish()
+	x.replyComplete = !s.text.stopped || d.readToEnd
+	return s.finish()
 }
 
 // errNoStream means that the answer came in one piece instead of a stream.
 var errNoStream = errors.New("an answer in one piece")
 
 // handleEnd returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
-func (a *chatStream) handleEnd(err error) error {
+func (s *chatStream) handleEnd(err error) error {
 	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
 	case isTooLarge(err):
-		return a.exchange.tooLarge()
-	case a.answer.finish != "" && (streamEnded || a.exchange.ctx.Err() == nil):
-		a.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
+		return s.exchange.tooLarge()
+	case s.answer.finish != "" && (streamEnded || s.exchange.ctx.Err() == nil):
+		s.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
 		return nil
-	case streamEnded && !a.begun && json.Valid(a.side.lines):
+	case streamEnded && !s.begun && json.Valid(s.sideLines.lines):
 		return errNoStream
-	case a.side.hasError(a.exchange.ctx):
-		return a.exchange.bodyError(a.side.lines)
-	case err == nil && a.begun: // some hosts give no reason to stop
-		a.done = true
+	case s.sideLines.hasError(s.exchange.ctx):
+		return s.exchange.bodyError(s.sideLines.lines)
+	case err == nil && s.begun: // some hosts give no reason to stop
+		s.done = true
 		return nil
 	case err == nil, err == io.EOF:
-		return a.exchange.newError(CodeTruncated, "the stream ended before the model did")
+		return s.exchange.newError(CodeTruncated, "the stream ended before the model did")
 	}
-	return a.exchange.wrapError(CodeTruncated, err)
+	return s.exchange.wrapError(CodeTruncated, err)
 }
 
 // handleEvent handles one event of the stream.
-func (a *chatStream) handleEvent(ev sse.Event) error {
+func (s *chatStream) handleEvent(ev sse.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	switch {
 	case ev.Type == "error":
-		return a.exchange.bodyError(data)
+		return s.exchange.bodyError(data)
 	case string(data) == "[DONE]":
-		return a.handleEnd(nil)
+		return s.handleEnd(nil)
 	case len(data) == 0:
 		return nil
 	}
-	w, err := decode(a.exchange.ctx, data).reply()
+	w, err := decode(s.exchange.ctx, data).reply()
 	if err != nil {
-		return a.exchange.newError(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
+		return s.exchange.newError(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
 	}
 	if hasError(w.error) {
-		return a.exchange.bodyError(data)
+		return s.exchange.bodyError(data)
 	}
-	a.begun = true
-	a.addHead(&w.replyHead)
+	s.begun = true
+	s.addHead(&w.replyHead)
 	if w.choice == nil {
 		return nil // usage, or Azure's verdict on the prompt
 	}
 	if hasError(w.choice.error) {
-		return a.exchange.bodyError(w.choice.error)
+		return s.exchange.bodyError(w.choice.error)
 	}
-	return a.addChoice(w.choice)
+	return s.addChoice(w.choice)
 }
 
 // addHead adds the members that any chunk may have.
-func (a *chatStream) addHead(w *replyHead) {
-	a.answer.id, a.answer.model = cmp.Or(w.id, a.answer.id), cmp.Or(w.model, a.answer.model)
+func (s *chatStream) addHead(w *replyHead) {
+	s.answer.id, s.answer.model = cmp.Or(w.id, s.answer.id), cmp.Or(w.model, s.answer.model)
 	if w.usage != nil {
-		a.answer.usage = w.usage
+		s.answer.usage = w.usage
 	}
 }
 
 // addChoice adds a piece of the answer.
-func (a *chatStream) addChoice(choice *choiceWire) error {
-	m := a.newContent(choice)
-	if a.text.stopped {
-		a.text.bytesAfterStop += m.size()
+func (s *chatStream) addChoice(choice *choiceWire) error {
+	m := s.newContent(choice)
+	if s.text.stopped {
+		s.text.bytesAfterStop += m.size()
 		return nil
 	}
-	a.details.add(m.details)
-	if err := a.addReasoning(a.reasoningPieces.write(m.reasoning)); err != nil {
+	s.details.add(m.details)
+	if err := s.addReasoning(s.reasoningPieces.write(m.reasoning)); err != nil {
 		return err
 	}
-	a.refusal.WriteString(m.refusal)
-	if err := a.text.write(m.content); err != nil || a.text.stopped {
-		a.done = a.text.stopped && !a.draft.readToEnd
+	s.refusal.WriteString(m.refusal)
+	if err := s.text.write(m.content); err != nil || s.text.stopped {
+		s.done = s.text.stopped && !s.draft.readToEnd
 		return err
 	}
 	for i := range m.calls {
-		if err := a.calls.add(&m.calls[i]); err != nil {
-			return a.exchange.newError(CodeMalformed, err.Error())
+		if err := s.calls.add(&m.calls[i]); err != nil {
+			return s.exchange.newError(CodeMalformed, err.Error())
 		}
 	}
 	if choice.finish != "" {
-		a.answer.finish, a.answer.stopSequence = choice.finish, choice.stopReason
+		s.answer.finish, s.answer.stopSequence = choice.finish, choice.stopReason
 	}
 	return nil
 }
 
 // newContent returns the content that a chunk adds to the answer: its delta, or its message if it
 // has no delta. Some hosts repeat the complete message at the end.
-func (a *chatStream) newContent(choice *choiceWire) *messageWire {
+func (s *chatStream) newContent(choice *choiceWire) *messageWire {
 	m := &choice.message
 	switch {
 	case !choice.delta.empty():
-		a.hasDelta = true
+		s.hasDelta = true
 		return &choice.delta
-	case !a.hasDelta || m.empty():
+	case !s.hasDelta || m.empty():
 		return m
 	}
 	rest := &messageWire{}
-	if text, ok := strings.CutPrefix(wellFormed(m.content), a.text.sent.String()); ok {
-		if text, ok = strings.CutPrefix(text, a.text.filter.held); ok {
+	if text, ok := strings.CutPrefix(wellFormed(m.content), s.text.sent.String()); ok {
+		if text, ok = strings.CutPrefix(text, s.text.filter.held); ok {
 			rest.content = text
 		}
 	}
-	if a.refusal.Len() == 0 {
+	if s.refusal.Len() == 0 {
 		rest.refusal = m.refusal
 	}
-	if a.reasoning.Len() == 0 {
+	if s.reasoning.Len() == 0 {
 		rest.reasoning = m.reasoning
 	}
-	if len(a.details.all) == 0 {
+	if len(s.details.all) == 0 {
 		rest.details = m.details
 	}
-	if len(a.calls.calls) == 0 {
+	if len(s.calls.calls) == 0 {
 		rest.calls = m.calls
 	}
 	return rest
 }
 
 // addReasoning adds to the reasoning and passes it to the caller.
-func (a *chatStream) addReasoning(thought string) error {
-	a.reasoning.WriteString(thought)
-	return a.text.deltas.sendReasoning(thought)
+func (s *chatStream) addReasoning(thought string) error {
+	s.reasoning.WriteString(thought)
+	return s.text.deltas.sendReasoning(thought)
 }
 
 // finish completes the answer.
-func (a *chatStream) finish() (*answer, error) {
-	if err := a.text.flush(); err != nil {
+func (s *chatStream) finish() (*answer, error) {
+	if err := s.text.flush(); err != nil {
 		return nil, err
 	}
-	if err := a.addReasoning(a.reasoningPieces.flush()); err != nil {
+	if err := s.addReasoning(s.reasoningPieces.flush()); err != nil {
 		return nil, err
 	}
-	a.answer.text, a.answer.stopped, a.answer.bytesAfterStop = a.text.sent.String(), a.text.stopped, a.text.bytesAfterStop
-	a.answer.reasoning, a.answer.refusal = a.reasoning.String(), wellFormed(a.refusal.String())
-	a.answer.details, a.answer.calls = a.details.list(), a.calls.list()
-	return &a.answer, nil
+	s.answer.text, s.answer.stopped, s.answer.bytesAfterStop = s.text.sent.String(), s.text.stopped, s.text.bytesAfterStop
+	s.answer.reasoning, s.answer.refusal = s.reasoning.String(), wellFormed(s.refusal.String())
+	s.answer.details, s.answer.calls = s.details.list(), s.calls.list()
+	return &s.answer, nil
 }

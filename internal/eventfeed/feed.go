@@ -164,7 +164,7 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, at := f.streamLocked(key), e.Position()
-	fresh := f.freshLocked(s, at)
+	fresh := f.restartIfFirstLocked(s, at)
 	p := positionedEvent{Event{Data: data}, at}
 	if hasRecord(e) && (fresh || s.last.Before(at)) {
 		p.ID = at.String()
@@ -181,7 +181,7 @@ func (f *Feed) Put(key run.Key, i Item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.streamLocked(key)
-	switch fresh := f.freshLocked(s, i.At); {
+	switch fresh := f.restartIfFirstLocked(s, i.At); {
 	case !fresh && !s.last.Before(i.At):
 	case i.Data == nil:
 		s.last = i.At
@@ -190,9 +190,9 @@ func (f *Feed) Put(key run.Key, i Item) {
 	}
 }
 
-// freshLocked reports whether an event is the first since this process began to work on the run. If
-// so, it restarts the stream.
-func (f *Feed) freshLocked(s *stream, at agent.Position) bool {
+// restartIfFirstLocked restarts the stream if an event is the first since this process began to work
+// on the run, and then returns true.
+func (f *Feed) restartIfFirstLocked(s *stream, at agent.Position) bool {
 	fresh := s.left || !s.known
 	if fresh {
 		f.restartLocked(s, at)

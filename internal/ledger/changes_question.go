@@ -59,13 +59,13 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	}
 	s.drop(func(o *run.Question) bool { return o.ID == q.ID })
 	if q.Kind == run.QuestionSignIn && q.Call != "" && c.Reply.Action == run.ActionAccept {
-		c.signedIn(q, s)
+		c.replyToSignIns(q, s)
 	}
 	return nil
 }
 
-// signedIn settles the other calls that wait for the same sign-in and have no reply yet.
-func (c *Replied) signedIn(q *run.Question, s *State) {
+// replyToSignIns hands the reply to the other calls that wait for the same sign-in and have no reply yet.
+func (c *Replied) replyToSignIns(q *run.Question, s *State) {
 	same := func(o *run.Question) bool {
 		return o.Kind == run.QuestionSignIn && o.Call != "" && o.Server == q.Server && o.URL == q.URL
 	}
