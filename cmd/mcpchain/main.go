@@ -99,6 +99,7 @@ func unknown(name string, errs io.Writer) int {
 // serve serves the page, or the service if -api or -temporal is among the flags.
 func serve() *cli.Command {
 	c := web.Command()
+	c.Bool("api", false, "") // for completion: the page itself does not have it
 	page := c.Main
 	c.Main = func(args []string) int {
 		if slices.ContainsFunc(args, isOfService) {

@@ -77,6 +77,7 @@ func TestProgram(t *testing.T) {
 		"commands":             {"complete i", "", 0, "inspect\n", ""},
 		"flags of the default": {"complete -base", "", 0, "-base-url\n", ""},
 		"flags of a command":   {"complete inspect mcp.json -pro", "", 0, "-profile\n-prompt\n", ""},
+		"the service":          {"complete serve -ap", "", 0, "-api\n", ""},
 		"flags of the service": {"complete serve -api -sear", "", 0, "-search-attributes\n", ""},
 		"commands of runs":     {"complete runs pr", "", 0, "prune\n", ""},
 		"files":                {"complete inspect m", "", 0, "", ""},
