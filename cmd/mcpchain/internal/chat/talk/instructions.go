@@ -79,29 +79,33 @@ func quoteLines(text string) string {
 type skillInfo struct{ server, name, about string }
 
 // openSkills returns the skills of servers, nil if there are none, and tells the person. A server whose list cannot be read is
-// left out. The list for /skills is made again.
+// left out. The list for /skills is made again, unless the context ends.
 func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
-	s.skills = nil
 	if s.NoInstructions {
 		return nil, nil
 	}
 	clients := s.openClients()
+	var found []skillInfo
 	note := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
-		s.skills = append(s.skills, skillInfo{server, skill.Name, skill.Description})
+		found = append(found, skillInfo{server, skill.Name, skill.Description})
 		return true
 	}}
 	set, err := skillset.Open(ctx, clients, note)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		for name, client := range clients {
 			if _, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil); err != nil { // this server is why
 				s.Screen.Note(screen.Warn, "left out: the skills of the server %s: %v", name, err)
 				delete(clients, name)
 			}
 		}
-		s.skills = nil
+		found = nil
 		set, err = skillset.Open(ctx, clients, note)
 	}
-	if err != nil || len(s.skills) == 0 {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.skills = found
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	s.Screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(s.skills), "skill"))
