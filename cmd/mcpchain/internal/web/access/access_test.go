@@ -51,9 +51,9 @@ func TestGrantsEnd(t *testing.T) {
 	})
 }
 
-// TestSignOutWhileConnecting has a user sign out while the connection is made with the user's token: it is not used.
-func TestSignOutWhileConnecting(t *testing.T) {
-	asked, goOn := make(chan struct{}), make(chan struct{})
+// slow is an Access to a server that does not answer before goOn is closed. asked is closed when it is asked.
+func slow(t *testing.T) (a *Access, asked, goOn chan struct{}) {
+	asked, goOn = make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	mcp := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,11 +63,18 @@ func TestSignOutWhileConnecting(t *testing.T) {
 		})
 		mcp.ServeHTTP(w, r)
 	}))
-	defer server.Close()
-	a := New(Options{
+	t.Cleanup(server.Close)
+	a = New(Options{
 		Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: server.URL}}}, Store: oauth.MemoryStore(),
 		Changed: func(context.Context, string, string, bool) {},
 	})
+	t.Cleanup(func() { check.NoError(t, a.Close()) })
+	return a, asked, goOn
+}
+
+// TestSignOutWhileConnecting has a user sign out while the connection is made with the user's token: it is not used.
+func TestSignOutWhileConnecting(t *testing.T) {
+	a, asked, goOn := slow(t)
 	var connecting sync.WaitGroup
 	connecting.Go(func() { a.Connect(t.Context(), "Ada") })
 	<-asked
@@ -80,5 +87,19 @@ func TestSignOutWhileConnecting(t *testing.T) {
 	if g.connected() != nil {
 		t.Error("the user is connected")
 	}
-	check.Must(t, a.Close())
+}
+
+// TestStopWhileConnecting has a user stop the turn that connects to a server: that is no failure, and the next turn tries again.
+func TestStopWhileConnecting(t *testing.T) {
+	a, asked, goOn := slow(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var connecting sync.WaitGroup
+	connecting.Go(func() { a.Connect(ctx, "Ada") })
+	<-asked
+	stop()
+	connecting.Wait()
+	check.Equal(t, "state", a.Status("Ada")[0].State, Untried)
+	close(goOn)
+	a.Connect(t.Context(), "Ada")
+	check.Equal(t, "state", a.Status("Ada")[0].State, Ready)
 }

@@ -133,7 +133,8 @@ func (g *grant) disconnect() error {
 	return tools.Close()
 }
 
-// connect connects to the server with the user's token, unless it is connected. The state says what came of it.
+// connect connects to the server with the user's token, unless it is connected. The state says what came of it; it stays as it
+// was if the context ends first.
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()
@@ -141,17 +142,18 @@ func (g *grant) connect(ctx context.Context) {
 		g.set(Ready, nil)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	limited, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	g.mu.Lock()
 	ends := g.ends
 	g.mu.Unlock()
 	servers, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*g.server}})
-	tools, err := adapter.Open(ctx, servers, g.access.opts.Tools)
+	tools, err := adapter.Open(limited, servers, g.access.opts.Tools)
 	_, needed := errors.AsType[*mcp.SignInError](err)
 	switch {
 	case needed:
 		g.set(Needed, nil)
+	case err != nil && ctx.Err() != nil:
 	case err != nil:
 		g.access.opts.Logger.Warn("a server of a user cannot be used", "server", g.server.Name, "error", err)
 		g.set(Failing, err)
