@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -123,33 +124,43 @@ func (e *entry) names(name string) bool {
 	return e.name == name || e.name == "" && strings.HasPrefix(name, e.begin)
 }
 
+// maxOffers bounds the resources, the templates and the prompts of a server that are listed.
+const maxOffers = 10_000
+
+// entriesOf converts what a server lists. After an error, also about more than maxOffers, it returns those so far.
+func entriesOf[T any](all iter.Seq2[*T, error], convert func(*T) entry) (entries []entry, err error) {
+	for offered, err := range all {
+		if err != nil {
+			return entries, err
+		}
+		if len(entries) == maxOffers {
+			return entries, fmt.Errorf("it lists more than %d", maxOffers)
+		}
+		entries = append(entries, convert(offered))
+	}
+	return entries, nil
+}
+
 // resourcesOf lists the resources and templates of a server. After an error it returns those so far.
-func resourcesOf(ctx context.Context, c *mcpclient.Client) (all []entry, err error) {
-	for r, err := range c.Resources(ctx) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, entry{name: r.URI, usage: r.URI, about: cmp.Or(r.Title, r.Description)})
+func resourcesOf(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
+	all, err := entriesOf(c.Resources(ctx), func(r *mcp.Resource) entry {
+		return entry{name: r.URI, usage: r.URI, about: cmp.Or(r.Title, r.Description)}
+	})
+	if err != nil {
+		return all, err
 	}
-	for t, err := range templates.List(ctx, c) {
-		if err != nil {
-			return all, err
-		}
+	more, err := entriesOf(templates.List(ctx, c), func(t *mcp.ResourceTemplate) entry {
 		begin, _, _ := strings.Cut(t.URITemplate, "{")
-		all = append(all, entry{begin: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)})
-	}
-	return all, nil
+		return entry{begin: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
+	})
+	return append(all, more...), err
 }
 
 // promptsOf lists the prompts of a server. After an error it returns those so far.
-func promptsOf(ctx context.Context, c *mcpclient.Client) (all []entry, err error) {
-	for p, err := range c.Prompts(ctx) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, entry{name: p.Name, usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)})
-	}
-	return all, nil
+func promptsOf(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
+	return entriesOf(c.Prompts(ctx), func(p *mcp.Prompt) entry {
+		return entry{name: p.Name, usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)}
+	})
 }
 
 // owner finds the server that lists a name. If several do, perhaps with bad intent, the person has to say which one is
