@@ -89,7 +89,7 @@ func TestSignOutWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestStopWhileConnecting has a user stop the turn that connects to a server: that is no failure, and the next turn tries again.
+// TestStopWhileConnecting has a user stop the turn that connects to a server. The next turn tries again.
 func TestStopWhileConnecting(t *testing.T) {
 	a, asked, goOn := slow(t)
 	ctx, stop := context.WithCancel(t.Context())
