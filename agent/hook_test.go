@@ -143,8 +143,8 @@ func TestModelRetries(t *testing.T) {
 		"not passing": {[]step{func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }}, 0, 1, false},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			model, began := play(tt.steps...), time.Now()
-			_, err := newAgent(t, model.streaming(), &agent.Options{Model: agent.ModelSettings{Retries: tt.retries}}).Run(t.Context(), human("go"))
+			model, began := play(tt.steps...).streaming(), time.Now()
+			_, err := newAgent(t, model, &agent.Options{Model: agent.ModelSettings{Retries: tt.retries}}).Run(t.Context(), human("go"))
 			if waited := time.Since(began); (waited > 0) != (tt.calls > 1) || tt.calls > 2 && waited < 1500*time.Millisecond {
 				t.Errorf("waited %v for %d calls, want longer after each failure", waited, tt.calls)
 			}

@@ -33,11 +33,8 @@ func play(steps ...step) *script { return &script{agenttest.PlayRepeating(steps.
 
 func (s *script) prompts() []prompt { return s.Turns() }
 
-// as is the script with another description.
-func (s *script) as(info model.Info) *script {
-	s.WithInfo(info)
-	return s
-}
+// as is the script with another description, at its first step.
+func (s *script) as(info model.Info) *script { return &script{s.WithInfo(info)} }
 
 // called is the script as a model of that name.
 func (s *script) called(name string) *script { return s.as(model.Info{Name: name, Whole: true}) }
