@@ -129,7 +129,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 
 // ask gets credentials from the person, and keeps them like a registration.
 func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI string, refused error) (*Credentials, error) {
-	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil {
+	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil && (r.Given || f.RegisterAs != "") {
 		return r.credentials(s.issuer()), nil
 	}
 	c, err := f.Ask(ctx, s.issuer(), redirectURI)
@@ -142,7 +142,7 @@ func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI s
 	if c.Key != nil {
 		return nil, fmt.Errorf("client %q: a key cannot be kept in the store: put the client into AuthorizationCode.Clients", c.ID)
 	}
-	r := &registration{ID: c.ID, Secret: c.Secret, Method: c.Method, RedirectURI: redirectURI}
+	r := &registration{ID: c.ID, Secret: c.Secret, Method: c.Method, RedirectURI: redirectURI, Given: true}
 	if err := save(ctx, t.opts.Store, t.registrar.key(s.issuer()), r); err != nil {
 		return nil, err
 	}

@@ -102,6 +102,21 @@ func TestRegistrationRefused(t *testing.T) {
 	}
 }
 
+// TestAskAfterARegistration: a client that was registered before does not replace the one that is given.
+func TestAskAfterARegistration(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = MemoryStore()
+	w.mustCall(w.transport(opts))
+	w.revoke()
+	w.set(func() { clear(w.refreshes) })
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Ask: func(context.Context, string, string) (*Credentials, error) {
+		return &Credentials{ID: "given"}, nil
+	}}
+	w.mustCall(w.transport(opts))
+	check.Equal(t, "client_id", query(t, w.asked[1], "client_id"), "given")
+}
+
 func TestNobodyRegisters(t *testing.T) {
 	w := newWorld(t)
 	w.meta["registration_endpoint"] = nil
