@@ -118,7 +118,7 @@ func (e *Error) Retryable() bool {
 	return e.Status >= 500 && e.Status < 600
 }
 
-// needsMaxTokens reports whether the request needs max_tokens.
+// needsMaxTokens reports whether the request needs max_tokens. Hosts have no code for that, only a text.
 func (e *Error) needsMaxTokens() bool {
 	text := strings.ToLower(e.Message)
 	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) &&

@@ -130,7 +130,7 @@ func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	for n := 0; ; n++ {
 		reused = false
 		res, err := x.http.Do(traced)
-		if err == nil || !reused || n == maxResent || req.Context().Err() != nil || !lostConnection(err) {
+		if err == nil || !reused || n == maxResent || req.Context().Err() != nil || !isConnectionLost(err) {
 			return res, err
 		}
 		if traced.Body, err = req.GetBody(); err != nil {
@@ -139,10 +139,14 @@ func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// lostConnection reports whether an error of net/http or of the system says that the connection ended.
-func lostConnection(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "server closed idle connection")
+// isConnectionLost reports whether an error of net/http or of the system says that the connection ended.
+func isConnectionLost(err error) bool {
+	for _, lost := range []error{io.EOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return strings.Contains(err.Error(), "server closed idle connection") // net/http does not export this error
 }
 
 // readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It
