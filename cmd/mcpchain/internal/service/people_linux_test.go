@@ -132,6 +132,8 @@ func TestManyPeopleAtOneServer(t *testing.T) {
 	p := openPeople(t, users, processes)
 	var waited, open, most int
 	var mu sync.Mutex
+	all := make(chan struct{}) // processes are in use
+	full := sync.OnceFunc(func() { close(all) })
 	var group sync.WaitGroup
 	for i := range users {
 		group.Go(func() {
@@ -140,12 +142,15 @@ func TestManyPeopleAtOneServer(t *testing.T) {
 			if open++; had {
 				waited++
 			}
-			most = max(most, open)
+			if most = max(most, open); open == processes {
+				full()
+			}
+			mu.Unlock()
+			<-all
+			mu.Lock()
+			open-- // before the answer lets another user in
 			mu.Unlock()
 			p.answers(i, id, form, fmt.Sprint("Ada ", i))
-			mu.Lock()
-			open--
-			mu.Unlock()
 		})
 	}
 	group.Wait()
