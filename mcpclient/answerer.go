@@ -36,7 +36,7 @@ type handleFunc func(ctx context.Context, method string, params json.RawMessage,
 
 // handle is the [handleFunc] of both eras. A panic of a handler becomes an error.
 func (a *answerer) handle(ctx context.Context, method string, params json.RawMessage, from mcp.Origin) (result json.RawMessage, err error) {
-	defer caught(a.log, method, errPanicked, &err)
+	defer recoverPanic(a.log, method, errPanicked, &err)
 	var meta struct {
 		Meta json.RawMessage `json:"_meta"`
 	}
@@ -103,7 +103,7 @@ func (a *answerer) throughMiddleware(ctx context.Context, q *Request) (json.RawM
 	method := q.Method // middleware cannot change it
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
-		defer caught(a.log, method, errPanicked, &err) // middleware gets an error
+		defer recoverPanic(a.log, method, errPanicked, &err) // middleware gets an error
 		same := *q
 		same.Method = method
 		got, err = a.answerBy(ctx, &same)

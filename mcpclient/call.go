@@ -74,7 +74,7 @@ type caller struct {
 // call sends a request through a pipeline and decodes the result: see [jsonrpc.DecodeResult]. A
 // result that cannot be decoded is an [mcp.ErrInvalidResult], and does not stay in the cache.
 func (c *caller) call(ctx context.Context, by sender, r *request, result any, opts []CallOption) (err error) {
-	defer func() { err = c.scrubbed(err) }()
+	defer func() { err = c.scrubError(err) }()
 	o, err := c.callOptions(opts)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
 
 // throughNotify sends a notification through Options.Middleware.
 func (c *caller) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
-	defer caught(c.log, method, errMiddlewarePanicked, &err)
+	defer recoverPanic(c.log, method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))
 	if err != nil {
 		return err

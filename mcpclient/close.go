@@ -51,7 +51,7 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 	return c.life.StartHost(func() {
 		<-c.life.Context().Done()
 		err := c.Err()
-		defer caught(c.log, "AfterEnd", errPanicked, &err)
+		defer recoverPanic(c.log, "AfterEnd", errPanicked, &err)
 		fn(err)
 	})
 }

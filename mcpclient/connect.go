@@ -31,7 +31,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		if ctx.Err() != nil {
 			err = c.link.Load().explain(err)
 		}
-		err = c.scrubbed(err)
+		err = c.scrubError(err)
 		c.connector.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -98,7 +98,7 @@ func (c *connector) open(ctx context.Context) error {
 		c.restarts.up = time.Now()
 	}
 	c.ready.Store(true)
-	return c.link.Load().dead()
+	return c.link.Load().endErr()
 }
 
 // reach dials and prepares the connection for use.

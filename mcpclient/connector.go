@@ -38,18 +38,18 @@ type connector struct {
 	async     *lifecycle.SendQueue
 }
 
-// changed removes outdated results from the cache.
-func (c *connector) changed(change mcp.Change) { c.cache.invalidate(change) }
+// invalidate removes outdated results from the cache.
+func (c *connector) invalidate(change mcp.Change) { c.cache.invalidate(change) }
 
-// sessionLost implements [linkClient].
-func (c *connector) sessionLost(err error) bool { return c.sessions.notice(err) }
+// onMessageError implements [linkClient].
+func (c *connector) onMessageError(err error) bool { return c.sessions.renewIfLost(err) }
 
 // maxNotificationBytes bounds the memory of the notifications that wait for
 // [Options.OnNotification].
 const maxNotificationBytes = wire.DefaultMaxMessage
 
-// noticed passes a notification on to subscriptions of the legacy era and to the observer.
-func (c *connector) noticed(n *mcp.Notification) {
+// onNotification passes a notification on to subscriptions of the legacy era and to the observer.
+func (c *connector) onNotification(n *mcp.Notification) {
 	if !c.current().has(listenStreams) {
 		if n.Method == "notifications/elicitation/complete" {
 			c.visits.complete(n.Params)
@@ -64,7 +64,7 @@ func (c *connector) noticed(n *mcp.Notification) {
 }
 
 func (c *connector) newSessions() *sessions {
-	renewals := renewal.New(c.life, func() bool { return c.link.Load().dead() != nil })
+	renewals := renewal.New(c.life, func() bool { return c.link.Load().endErr() != nil })
 	return &sessions{eras{peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c}}
 }
 
@@ -110,8 +110,8 @@ func (c *connector) newRestarts() *restarts {
 		log:      c.log,
 		held:     c.link.Load,
 		reopen:   c.reopen,
-		giveUp:   func(err error) { c.life.Fail(c.scrubbed(err), c.disconnect) },
-		scrub:    c.scrubbed,
+		giveUp:   func(err error) { c.life.Fail(c.scrubError(err), c.disconnect) },
+		scrub:    c.scrubError,
 		queue:    func(tell func()) { c.callbacks.Add(tell, 0) },
 	}
 }
@@ -139,26 +139,26 @@ func (c *connector) reopen(ctx context.Context) (err error) {
 	return c.restore(ctx)
 }
 
-// lost is called by a link whose connection ended by itself. It returns the error of the calls
+// onLinkEnd is called by a link whose connection ended by itself. It returns the error of the calls
 // that wait on it.
-func (c *connector) lost(l *link, err error) error {
+func (c *connector) onLinkEnd(l *link, err error) error {
 	if c.ready.Load() && c.link.Load() == l {
 		if lost := c.restarts.begin(l, err); lost != nil {
 			return lost
 		}
-		c.life.Fail(closedBy(err), c.disconnect)
+		c.life.Fail(closedError(err), c.disconnect)
 	}
-	return closedBy(err)
+	return closedError(err)
 }
 
-// refused returns the error of a message that the connection did not accept because it is
+// onSendError returns the error of a message that the connection did not accept because it is
 // ending, nil while it is not. Answers may still arrive on it.
-func (c *connector) refused(l *link) error {
+func (c *connector) onSendError(l *link) error {
 	conn, ok := wire.As[wire.Ender](l.conn)
 	if !ok {
 		return nil
 	}
-	reason := hungUp(conn.Err())
+	reason := endReason(conn.Err())
 	if reason == nil {
 		return nil
 	}
@@ -167,5 +167,5 @@ func (c *connector) refused(l *link) error {
 			return lost
 		}
 	}
-	return closedBy(reason)
+	return closedError(reason)
 }

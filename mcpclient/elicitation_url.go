@@ -178,7 +178,7 @@ func (v *urlElicitations) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.Elicit
 		p := new(mcp.ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
 		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !inquiry.Visitable(p.URL):
-			v.peer.tolerated("skipped a malformed elicitation in an error", "index", i)
+			v.peer.logViolation("skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == v.limit:
 			v.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid

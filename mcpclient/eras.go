@@ -159,6 +159,6 @@ func (c *connector) adjust(ctx context.Context, before *eraBox) error {
 // client did not see the changes.
 func (c *connector) tellAllChanged() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
-		c.noticed(&mcp.Notification{Method: "notifications/" + list + "/list_changed"})
+		c.onNotification(&mcp.Notification{Method: "notifications/" + list + "/list_changed"})
 	}
 }

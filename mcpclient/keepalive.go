@@ -24,14 +24,14 @@ func (c *connector) keepAlive(ctx context.Context, every time.Duration) {
 			continue
 		}
 		l.kill() // a process that does not answer is not asked to end
-		l.died(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, c.current().pingMethod(), every))
+		l.onEnd(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, c.current().pingMethod(), every))
 	}
 }
 
 // idle is false during calls, which have limits of their own and may occupy the server, and during
 // requests of the server, which waits for an answer.
 func (c *connector) idle(l *link) bool {
-	return !c.sessions.renewals.UnderWay() && l.dead() == nil && !l.busy()
+	return !c.sessions.renewals.UnderWay() && l.endErr() == nil && !l.isBusy()
 }
 
 // responds pings the server, and returns false if it gives no answer in time although nothing else is

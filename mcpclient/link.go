@@ -62,7 +62,7 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 	l.dispatcher = dispatcher{link: l, handle: c.handle, slots: c.slots, retries: c.opts.Limits.Retries}
 	if skipper, ok := wire.As[wire.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
-			l.warnings.tolerated("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))
+			l.warnings.logViolation("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))
 		})
 	}
 	return l
@@ -73,22 +73,24 @@ type linkClient interface {
 	current() era
 	isReady() bool
 
-	// changed removes outdated results from the cache, and noticed passes a notification on to
-	// its observers.
-	changed(change mcp.Change)
-	noticed(n *mcp.Notification)
+	// invalidate removes outdated results from the cache.
+	invalidate(change mcp.Change)
 
-	// lost is called when the connection has ended by itself, refused when it did not accept a
-	// message. Both return the error of a call; refused returns nil if the connection has not
-	// ended.
-	lost(l *link, err error) error
-	refused(l *link) error
+	// onNotification passes a notification on to its observers.
+	onNotification(n *mcp.Notification)
 
-	// sessionLost is called with the error of a message without a caller. It reports whether
+	// onLinkEnd is called when the connection has ended by itself. It returns the error of calls.
+	onLinkEnd(l *link, err error) error
+
+	// onSendError is called when the connection did not accept a message. It returns the error of
+	// a call, nil if the connection has not ended.
+	onSendError(l *link) error
+
+	// onMessageError is called with the error of a message without a caller. It reports whether
 	// the server has forgotten the message's session.
-	sessionLost(err error) bool
+	onMessageError(err error) bool
 
-	scrubbed(err error) error
+	scrubError(err error) error
 }
 
 // source is where a message of the server came from.
@@ -117,14 +119,14 @@ func (l *link) explain(err error) error {
 	return err
 }
 
-// dead returns why the connection ended by itself, nil if it has not.
-func (l *link) dead() error {
+// endErr returns why the connection ended by itself, nil if it has not.
+func (l *link) endErr() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil {
 		return nil
 	}
-	return closedBy(l.err)
+	return closedError(l.err)
 }
 
 // endCalls fails the calls that wait on the connection, and every later one. Messages to the
@@ -154,40 +156,40 @@ func (l *link) read() {
 		}
 		bad, ok := errors.AsType[*transport.MessageError](err)
 		if !ok {
-			l.died(err)
+			l.onEnd(err)
 			return
 		}
-		l.unreadable(bad)
+		l.handleUnreadable(bad)
 	}
 }
 
 // errHungUp is the error of a connection that the server closed.
 var errHungUp = errors.New("the server closed the connection")
 
-// hungUp returns why a connection ended. It replaces the plain end of input by errHungUp.
-func hungUp(err error) error {
+// endReason returns why a connection ended. It replaces the plain end of input by errHungUp.
+func endReason(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errHungUp
 	}
 	return err
 }
 
-// died records that the connection ended by itself, because of err, and fails its calls. The first
+// onEnd records that the connection ended by itself, because of err, and fails its calls. The first
 // error counts.
-func (l *link) died(err error) {
-	err = hungUp(err)
+func (l *link) onEnd(err error) {
+	err = endReason(err)
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err
 		close(l.gone)
 	}
 	l.mu.Unlock()
-	l.calls.Close(l.client.lost(l, err))
+	l.calls.Close(l.client.onLinkEnd(l, err))
 }
 
-// closedBy returns the error of calls on a connection that ended because of err: it matches
+// closedError returns the error of calls on a connection that ended because of err: it matches
 // ErrClosed.
-func closedBy(err error) error {
+func closedError(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return err
 	}
@@ -243,14 +245,15 @@ func (f *inFlight) session(l *link) sessionRef {
 // NOT persist cursors across sessions". Without sessions cursors outlive the connection.
 var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
 
-// busy reports whether calls, except for subscriptions, or requests of the server are in progress.
-func (l *link) busy() bool {
+// isBusy reports whether calls, except for subscriptions, or requests of the server are in
+// progress.
+func (l *link) isBusy() bool {
 	for _, call := range l.calls.Pending() {
 		if call.Value.(*inFlight).listening == nil {
 			return true
 		}
 	}
-	return l.dispatcher.busy()
+	return l.dispatcher.isBusy()
 }
 
 // failCalls fails the calls that wait on the connection, and every later one, and cancels the handling

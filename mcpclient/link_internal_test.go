@@ -90,7 +90,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 		l.err = io.ErrUnexpectedEOF
 		close(l.gone)
 		l.mu.Unlock()
-		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader stops here
+		_ = c.connector.onLinkEnd(l, io.ErrUnexpectedEOF) // the reader stops here
 		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {
 			t.Errorf("got %v, want ErrConnectionLost", err)
 		}

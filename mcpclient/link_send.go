@@ -18,9 +18,9 @@ func (l *link) postNotification(ctx context.Context, method string, params []byt
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
-// hand passes a message to a connection that is not a [wire.Exchanger]. header is ignored unless its
-// messages have headers. number is that of a [wire.Numberer], otherwise 0.
-func (l *link) hand(ctx context.Context, body []byte, header http.Header) (number int64, err error) {
+// send passes a message to a connection that is not a [wire.Exchanger]. header is ignored unless
+// its messages have headers. number is that of a [wire.Numberer], otherwise 0.
+func (l *link) send(ctx context.Context, body []byte, header http.Header) (number int64, err error) {
 	switch {
 	case l.headed != nil:
 		return 0, l.headed.SendWithHeader(ctx, body, ownHeader(header))
@@ -35,9 +35,9 @@ func (l *link) hand(ctx context.Context, body []byte, header http.Header) (numbe
 // says why.
 func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire.Session) error {
 	if l.exchange == nil {
-		_, err := l.hand(ctx, body, header)
+		_, err := l.send(ctx, body, header)
 		if err != nil {
-			return cmp.Or(l.client.refused(l), err)
+			return cmp.Or(l.client.onSendError(l), err)
 		}
 		return nil
 	}
@@ -69,11 +69,11 @@ func (l *link) postAsync(p asyncPost) {
 			return l.post(ctx, p.body, header, p.session)
 		},
 		Failed: func(err error) {
-			if errors.Is(err, wire.ErrSessionOver) || l.client.sessionLost(err) {
+			if errors.Is(err, wire.ErrSessionOver) || l.client.onMessageError(err) {
 				l.log.Debug("message to the server dropped", "message", p.what, "because", err)
 				return
 			}
-			l.warnings.failed(l.life.Context(), "message to the server lost", "message", p.what, "error", err)
+			l.warnings.logFailure(l.life.Context(), "message to the server lost", "message", p.what, "error", err)
 		},
 	})
 }

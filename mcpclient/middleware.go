@@ -123,7 +123,7 @@ func withMiddleware(next sender, c *caller) sender {
 		return next
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
-		defer caught(c.log, r.method, errMiddlewarePanicked, &err)
+		defer recoverPanic(c.log, r.method, errMiddlewarePanicked, &err)
 		c.wire.number(r)
 		q := c.forMiddleware(r, o)
 		given := q.Params
@@ -134,7 +134,7 @@ func withMiddleware(next sender, c *caller) sender {
 			}
 			got, err = next(ctx, sent, o)
 			r.spoken = sent.spoken
-			return got.result, c.scrubbed(err)
+			return got.result, c.scrubError(err)
 		}
 		raw, err := c.sending(ctx, q)
 		if err != nil {
@@ -227,8 +227,8 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 
 var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its stack")
 
-// caught, deferred, converts a panic of the host's code to an error.
-func caught(log *slog.Logger, method string, as error, err *error) {
+// recoverPanic is deferred: it converts a panic of the host's code to an error.
+func recoverPanic(log *slog.Logger, method string, as error, err *error) {
 	if p := recover(); p != nil {
 		log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))
 		*err = as

@@ -79,7 +79,7 @@ func (n *negotiator) recall(ctx context.Context) error {
 	}
 	n.log.Debug("not the legacy server that is remembered, asking again", "because", err)
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
-	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().dead() != nil { // or initialize ended the connection
+	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().endErr() != nil { // or initialize ended the connection
 		n.transport = recipe
 		if again := n.redial(ctx); again != nil {
 			return fmt.Errorf("%w (and before that, %w)", again, err)
@@ -120,7 +120,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 	}
 	n.log.Debug("no modern server, falling back to initialize", "because", probeErr)
 	silent := errors.Is(probeErr, errSilent)
-	redial = redial || n.link.Load().dead() != nil // some servers die of a request before initialize
+	redial = redial || n.link.Load().endErr() != nil // some servers die of a request before initialize
 	if redial {
 		if err := n.replace(ctx, probeErr); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (n *negotiator) adopt(ctx context.Context, e era) error {
 	}
 	server, err := n.handshake(ctx, e)
 	if err != nil {
-		return n.scrubbed(err)
+		return n.scrubError(err)
 	}
 	if e.has(listenStreams) {
 		n.set(e)

@@ -89,7 +89,7 @@ func (r *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallT
 	check, err := outputCheck(v, r.lookup(name).output)
 	if err != nil {
 		l := r.peer.link.Load()
-		l.warnings.tolerated("the result of a tool is not checked", "tool", l.texts.cut(name), "reason", r.peer.scrubbed(err))
+		l.warnings.logViolation("the result of a tool is not checked", "tool", l.texts.cut(name), "reason", r.peer.scrubError(err))
 		return nil, nil
 	}
 	return check, nil

@@ -173,7 +173,7 @@ func onePage[T any](ctx context.Context, c *pageReader, method, key string, curs
 		}
 		return nil, err
 	}
-	tolerate(c, p, method)
+	logPageViolations(c, p, method)
 	return &p.Page, nil
 }
 
@@ -183,12 +183,12 @@ func isLostCursor(err error, cursor *string) bool {
 	return ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams
 }
 
-// tolerate warns about tolerated violations in a page.
-func tolerate[T any](c *pageReader, p *results.Page[T], method string) {
+// logPageViolations warns about tolerated violations in a page.
+func logPageViolations[T any](c *pageReader, p *results.Page[T], method string) {
 	if !p.Found {
-		c.tolerated("a list of the server has no items, not even none", "method", method, "want", p.Key)
+		c.logViolation("a list of the server has no items, not even none", "method", method, "want", p.Key)
 	}
 	if p.Nulls > 0 {
-		c.tolerated("a list of the server has items that are null", "method", method, "nulls", p.Nulls)
+		c.logViolation("a list of the server has items that are null", "method", method, "nulls", p.Nulls)
 	}
 }

@@ -47,9 +47,9 @@ func (p *peer) knownServer() mcp.Server {
 
 func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
 
-// tolerated warns about a harmless violation of the protocol by the current connection.
-func (p *peer) tolerated(breach string, args ...any) {
-	p.link.Load().warnings.tolerated(breach, args...)
+// logViolation warns about a harmless violation of the protocol by the current connection.
+func (p *peer) logViolation(violation string, args ...any) {
+	p.link.Load().warnings.logViolation(violation, args...)
 }
 
 // provides reports whether the server declared a capability of [requirement], or its revision

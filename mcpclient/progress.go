@@ -14,12 +14,12 @@ import (
 // maxProgress bounds a progress notification for [WithProgress] in bytes, because many may wait.
 const maxProgress = 16 << 10
 
-// progressed passes a progress notification to its call, or to the follower of the task that
+// handleProgress passes a progress notification to its call, or to the follower of the task that
 // the call became. The token of a call is its id. Notifications with other tokens are ignored,
 // as the call may have ended.
-func (l *link) progressed(params json.RawMessage) {
+func (l *link) handleProgress(params json.RawMessage) {
 	if len(params) > maxProgress {
-		l.warnings.tolerated("ignored a progress notice that is too large", "bytes", len(params))
+		l.warnings.logViolation("ignored a progress notice that is too large", "bytes", len(params))
 		return
 	}
 	var p struct {

@@ -25,18 +25,18 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 	case errors.Is(err, jsonrpc.ErrBatch):
 		return l.receiveBatch(data, from)
 	case err != nil:
-		return l.garbled(data, err, from)
+		return l.handleMalformed(data, err, from)
 	case m.IsResponse():
-		return l.respond(m, from)
+		return l.handleResponse(m, from)
 	case from.quoted:
-		l.warnings.tolerated("ignored a message among other text: only answers are looked for there", "method", l.texts.cut(m.Method))
+		l.warnings.logViolation("ignored a message among other text: only answers are looked for there", "method", l.texts.cut(m.Method))
 	case m.IsRequest():
-		if id, ok := l.echoed(m, data); ok {
+		if id, ok := l.echoedRequest(m, data); ok {
 			return l.calls.Fail(id, errEcho)
 		}
 		l.dispatcher.serve(m, from)
 	default:
-		l.notified(m, from)
+		l.handleNotification(m, from)
 	}
 	return false
 }
@@ -44,10 +44,10 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 // errEcho is the error of a handshake whose request came back.
 var errEcho = errors.New("the request came back unchanged: the program echoes its input and is not an MCP server (ssh -t allocates a terminal: drop -t)")
 
-// echoed reports whether a request is identical to that of a handshake which awaits its answer.
-// Other requests of a server with the same id are its own. The handshake's request is only
+// echoedRequest reports whether a request is identical to that of a handshake which awaits its
+// answer. Other requests of a server with the same id are its own. The handshake's request is only
 // encoded for comparison if it cannot be longer than the message.
-func (l *link) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
+func (l *link) echoedRequest(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false
 	}
@@ -68,11 +68,11 @@ func (l *link) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {
-		return l.garbled(data, err, from)
+		return l.handleMalformed(data, err, from)
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			l.warnings.tolerated("skipped an entry of a batch that is not a message", "text", l.texts.quote(data))
+			l.warnings.logViolation("skipped an entry of a batch that is not a message", "text", l.texts.quote(data))
 			continue
 		}
 		satisfied = l.receive(data, from) || satisfied
@@ -80,48 +80,48 @@ func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	return satisfied
 }
 
-// respond passes a response to its call.
-func (l *link) respond(m jsonrpc.Message, from source) bool {
+// handleResponse passes a response to its call.
+func (l *link) handleResponse(m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
 		if from.call != nil { // an error without id belongs to the exchange in which it came
 			return l.calls.Resolve(from.call.ID, m.Response())
 		}
-		l.warnings.tolerated("error of the server that belongs to no request", "error", l.texts.quote(m.Error))
+		l.warnings.logViolation("error of the server that belongs to no request", "error", l.texts.quote(m.Error))
 		return false
 	}
 	id, quoted, ok := m.IntID()
 	switch {
 	case from.call != nil && (!ok || id != from.call.ID):
-		l.warnings.tolerated("response with the id of another request", "id", l.texts.quote(m.ID), "want", from.call.ID)
+		l.warnings.logViolation("response with the id of another request", "id", l.texts.quote(m.ID), "want", from.call.ID)
 		return false
 	case !ok || !l.calls.Started(id):
-		l.warnings.tolerated("response to a request that was never sent", "id", l.texts.quote(m.ID))
+		l.warnings.logViolation("response to a request that was never sent", "id", l.texts.quote(m.ID))
 		return false
 	case !l.calls.Resolve(id, m.Response()):
 		l.log.Debug("response without a waiting request", "id", l.texts.quote(m.ID))
 		return false
 	case quoted:
-		l.warnings.tolerated("the server turned the number of an id into a string", "id", l.texts.quote(m.ID))
+		l.warnings.logViolation("the server turned the number of an id into a string", "id", l.texts.quote(m.ID))
 	}
 	return true
 }
 
-// notified passes a notification to its call or subscription, and to the observer.
-func (l *link) notified(m jsonrpc.Message, from source) {
+// handleNotification passes a notification to its call or subscription, and to the observer.
+func (l *link) handleNotification(m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
-		l.progressed(m.Params)
+		l.handleProgress(m.Params)
 	case "notifications/cancelled":
-		l.dispatcher.cancelled(from.session, m.Params)
+		l.dispatcher.handleCancelled(from.session, m.Params)
 	}
 	n := &mcp.Notification{Method: m.Method, Params: m.Params}
 	if change, ok := n.Change(); ok {
-		l.client.changed(change)
+		l.client.invalidate(change)
 	}
 	if l.client.current().has(listenStreams) {
-		l.subscribed(n, from.call)
+		l.notifySubscription(n, from.call)
 	}
-	l.client.noticed(n)
+	l.client.onNotification(n)
 }
 
 // rpcError decodes the error of a response and removes secrets with scrub.
@@ -133,36 +133,36 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	return e
 }
 
-// garbled looks for messages in malformed text, and fails the call to which the rest belongs.
-// Text in the response to a call belongs to that call.
-func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
+// handleMalformed looks for messages in malformed text, and fails the call to which the rest
+// belongs. Text in the response to a call belongs to that call.
+func (l *link) handleMalformed(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.texts.cut(err.Error()), err), l.texts.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
 	}
 	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
 	if len(messages) > 0 {
-		l.warnings.tolerated("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
+		l.warnings.logViolation("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
 	}
 	from.quoted = from.quoted || noisy
 	for _, m := range messages {
 		l.receive(m, from)
 	}
 	if len(rest) > 0 && !from.quoted {
-		l.unreadable(&transport.MessageError{Prefix: rest, Err: err})
+		l.handleUnreadable(&transport.MessageError{Prefix: rest, Err: err})
 	} else if len(messages) == 0 {
-		l.warnings.tolerated("unreadable message from the server", "error", l.texts.scrub(err.Error()))
+		l.warnings.logViolation("unreadable message from the server", "error", l.texts.scrub(err.Error()))
 	}
 	return false
 }
 
-// unreadable fails the call to which a message belongs. If a message that is too large does not
-// name its call, it belongs to the only waiting call, unless that is a probe of the server's
+// handleUnreadable fails the call to which a message belongs. If a message that is too large does
+// not name its call, it belongs to the only waiting call, unless that is a probe of the server's
 // era. Other messages are only logged, as some servers print text.
-func (l *link) unreadable(bad *transport.MessageError) {
-	l.warnings.tolerated("unreadable message from the server", "error", l.texts.scrub(bad.Err.Error()))
+func (l *link) handleUnreadable(bad *transport.MessageError) {
+	l.warnings.logViolation("unreadable message from the server", "error", l.texts.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
-	call, named := l.meant(bad.Prefix, large)
+	call, named := l.answeredCall(bad.Prefix, large)
 	if call == nil && !named && large {
 		call = l.onlyCall()
 		if call != nil && !l.client.isReady() && call.Value.(*inFlight).request.method == "server/discover" {
@@ -174,9 +174,9 @@ func (l *link) unreadable(bad *transport.MessageError) {
 	}
 }
 
-// meant returns the call that a broken message answers, by its id. cut means that the end is
+// answeredCall returns the call that a broken message answers, by its id. cut means that the end is
 // missing. named is false if the message does not name its call.
-func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, named bool) {
+func (l *link) answeredCall(text []byte, cut bool) (call *jsonrpc.Call, named bool) {
 	var asks, answers, several bool
 	protocol := cut // the member jsonrpc may be missing
 	jsonrpc.BrokenMembers(text, func(key, value []byte) {

@@ -39,8 +39,8 @@ func (p *peer) quoteJSON(raw []byte) string {
 	return p.quote(raw)
 }
 
-// scrubbed returns err with a text without secrets.
-func (p *peer) scrubbed(err error) error {
+// scrubError returns err without the secrets of the current connection in its text.
+func (p *peer) scrubError(err error) error {
 	l := p.link.Load()
 	if err == nil || l == nil {
 		return err

@@ -113,7 +113,7 @@ func (s *restarts) begin(l *link, err error) error {
 // restart replaces a connection that has ended.
 func (s *restarts) restart(ctx context.Context) error {
 	old := s.held()
-	reason := old.dead()
+	reason := old.endErr()
 	_ = old.end()
 	if time.Since(s.up) >= restartReset {
 		s.failed = 0

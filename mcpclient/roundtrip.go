@@ -141,12 +141,12 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 	if l.headed != nil {
 		header = e.header(flight.request)
 	}
-	number, err := l.hand(ctx, *body, header)
+	number, err := l.send(ctx, *body, header)
 	if cap(*body) <= keptBody {
 		bodies.Put(body)
 	}
 	if err != nil {
-		return w.unsent(l, flight, err)
+		return w.unsentOutcome(l, flight, err)
 	}
 	answer, err := flight.wait(ctx, o)
 	if err != nil && l.numbered != nil && l.numbered.Unwritten(number) {
@@ -169,12 +169,12 @@ func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight
 		return flight.answered
 	}
 	if o.progress == nil {
-		w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
+		w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
 		answer, err, _ := flight.Response()
 		return true, answer, err
 	}
 	wait := func(late context.Context) { <-late.Done() } // the caller waits for the answer itself
-	if !w.life.Start(func() { w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), wait) }) {
+	if !w.life.Start(func() { w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver), wait) }) {
 		return false, jsonrpc.Response{}, ErrClosed
 	}
 	answer, err := flight.wait(ctx, o)
@@ -205,9 +205,9 @@ func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 // violation of the protocol. It may come shortly after the end of the exchange.
 const strayTime = 100 * time.Millisecond
 
-// posted ends a call whose exchange over HTTP has ended with err, unless it has an answer. wait waits
-// for an answer that arrives in another way.
-func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(late context.Context)) {
+// onExchangeEnd ends a call whose exchange over HTTP has ended with err, unless it has an answer.
+// wait waits for an answer that arrives in another way.
+func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error, wait func(late context.Context)) {
 	switch {
 	case flight.answered:
 		return
@@ -226,11 +226,11 @@ func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(la
 	l.calls.Fail(flight.ID, err)
 }
 
-// unsent returns the outcome of a request that a connection did not accept because of err. The call
-// may have ended meanwhile, with an answer or an error that has more details.
-func (w *roundTripper) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
+// unsentOutcome returns the outcome of a request that a connection did not accept because of err.
+// The call may have ended meanwhile, with an answer or an error that has more details.
+func (w *roundTripper) unsentOutcome(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
 	answer, callErr, ended := flight.Response()
-	if refused := l.client.refused(l); refused != nil && (!ended || callErr != nil) {
+	if refused := l.client.onSendError(l); refused != nil && (!ended || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
 	}
 	if ended {
@@ -249,7 +249,7 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 		flight.stop()
 	}
 	if flight.asked.Load() {
-		l.dispatcher.callEnded(call, gaveUp)
+		l.dispatcher.onCallEnd(call, gaveUp)
 	}
 }
 

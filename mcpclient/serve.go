@@ -37,16 +37,16 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	case from.session != nil && from.session.Over():
 		d.log.Debug("ignored a request of the server: its session has ended", "method", d.texts.cut(m.Method))
 	case len(m.ID) > maxServerID:
-		d.warnings.tolerated("ignored a request of the server: its id is too long", "method", d.texts.cut(m.Method), "bytes", len(m.ID))
+		d.warnings.logViolation("ignored a request of the server: its id is too long", "method", d.texts.cut(m.Method), "bytes", len(m.ID))
 	case !allowed && d.link.exchange != nil:
-		d.warnings.tolerated("ignored a request of the server: its revision has none, and no way to answer them", "method", d.texts.cut(m.Method))
+		d.warnings.logViolation("ignored a request of the server: its revision has none, and no way to answer them", "method", d.texts.cut(m.Method))
 	case m.Method == "ping":
 		if !allowed {
-			d.warnings.tolerated("answered a ping of the server: its revision has none")
+			d.warnings.logViolation("answered a ping of the server: its revision has none")
 		}
 		d.link.postAsync(asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !allowed:
-		d.warnings.tolerated("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
+		d.warnings.logViolation("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
 		d.refuse(m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
 		d.start(m, from)
@@ -112,11 +112,11 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	switch {
 	case err == nil:
 	case refused != nil && refused.Code == mcp.CodeInvalidParams:
-		d.warnings.tolerated("refused a malformed request of the server", "method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
+		d.warnings.logViolation("refused a malformed request of the server", "method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
 	case wireError(err).Code == mcp.CodeInternalError: // the server learns only the code
-		d.warnings.failed(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
+		d.warnings.logFailure(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubError(err))
 	default:
-		d.log.DebugContext(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
+		d.log.DebugContext(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubError(err))
 	}
 	d.sendAnswer(m.Method, r, responseTo(m.ID, result, err))
 }
@@ -138,7 +138,7 @@ func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	defer cancel()
 	switch err := d.reply(ctx, body, r.id.session); {
 	case err == nil || d.life.IsClosed() || errors.Is(err, ErrClosed):
-	case d.client.sessionLost(err):
+	case d.client.onMessageError(err):
 		d.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", d.texts.cut(method))
 		if r.call != nil {
 			d.link.fail(r.call, err)
@@ -146,13 +146,13 @@ func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	case errors.Is(err, wire.ErrSessionOver):
 		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(method), "because", err)
 	default:
-		d.warnings.failed(ctx, "answer to the server lost", "method", d.texts.cut(method), "error", err)
+		d.warnings.logFailure(ctx, "answer to the server lost", "method", d.texts.cut(method), "error", err)
 	}
 }
 
-// givenUp decodes the server's notification that it cancelled a request. It ignores a reason
-// that is not a string. "Invalid cancellation notifications SHOULD be ignored."
-func (d *dispatcher) givenUp(params json.RawMessage) (id json.RawMessage, reason string) {
+// decodeCancelled decodes the server's notification that it cancelled a request. It ignores a
+// reason that is not a string. "Invalid cancellation notifications SHOULD be ignored."
+func (d *dispatcher) decodeCancelled(params json.RawMessage) (id json.RawMessage, reason string) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Reason    json.RawMessage `json:"reason"`
@@ -164,9 +164,9 @@ func (d *dispatcher) givenUp(params json.RawMessage) (id json.RawMessage, reason
 	return p.RequestID, d.texts.cut(reason)
 }
 
-// cancelled ends the handler of a request that the server cancelled.
-func (d *dispatcher) cancelled(s wire.Session, params json.RawMessage) {
-	id, reason := d.givenUp(params)
+// handleCancelled ends the handler of a request that the server cancelled.
+func (d *dispatcher) handleCancelled(s wire.Session, params json.RawMessage) {
+	id, reason := d.decodeCancelled(params)
 	d.mu.Lock()
 	r, ok := d.serving[serverRequestID{s, string(id)}]
 	if ok {
@@ -193,16 +193,16 @@ func (d *dispatcher) abandon(s wire.Session) {
 	}
 }
 
-// busy reports whether requests of the server are being answered.
-func (d *dispatcher) busy() bool {
+// isBusy reports whether requests of the server are being answered.
+func (d *dispatcher) isBusy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.serving) > 0
 }
 
-// callEnded ends what is still being answered for a call. A request that only may belong to the
+// onCallEnd ends what is still being answered for a call. A request that only may belong to the
 // call continues, unless the caller gave up.
-func (d *dispatcher) callEnded(call *jsonrpc.Call, gaveUp bool) {
+func (d *dispatcher) onCallEnd(call *jsonrpc.Call, gaveUp bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.serving {

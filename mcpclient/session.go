@@ -110,11 +110,11 @@ func (s *sessions) notifyAgain(ctx context.Context, err error, renewed int) (aga
 	return true, nil
 }
 
-// notice begins a new session if err, of a message without a caller, says that the server has
+// renewIfLost begins a new session if err, of a message without a caller, says that the server has
 // forgotten its own, and reports whether it says so. A session that was lost right after it
 // began must be reported by a request, because a server that only refuses such messages would
 // get one session after the other.
-func (s *sessions) notice(err error) (lost bool) {
+func (s *sessions) renewIfLost(err error) (lost bool) {
 	id, lost := lostSession(err)
 	if lost && !s.renewals.Recent(renewPause) {
 		s.life.Start(func() {

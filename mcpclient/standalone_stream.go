@@ -98,7 +98,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {
-			s.ended(err)
+			s.onEnd(err)
 		}
 	})
 	if !started {
@@ -113,11 +113,11 @@ func (s *standaloneStream) read(ctx context.Context) {
 	}
 }
 
-// ended is called when the standalone stream has ended for good. The server may have forgotten
+// onEnd is called when the standalone stream has ended for good. The server may have forgotten
 // the session while there were no calls.
-func (s *standaloneStream) ended(err error) {
+func (s *standaloneStream) onEnd(err error) {
 	recent := s.sessions.renewals.Recent(renewPause)
-	if !s.sessions.notice(err) || recent {
+	if !s.sessions.renewIfLost(err) || recent {
 		s.log.Warn("the server's standalone stream ended", "error", err)
 	}
 }

@@ -186,9 +186,9 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 	return response{result: m.Result}, nil
 }
 
-// subscribed passes a notification of a modern server to the subscription that it names. On a
-// stream of its own the name is optional.
-func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
+// notifySubscription passes a notification of a modern server to the subscription that it names. On
+// a stream of its own the name is optional.
+func (l *link) notifySubscription(n *mcp.Notification, from *jsonrpc.Call) {
 	if n.Method == "notifications/cancelled" {
 		l.listenCancelled(n.Params)
 		return
@@ -210,7 +210,7 @@ func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		l.warnings.tolerated("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", l.texts.quote(p.Meta.Subscription))
+		l.warnings.logViolation("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", l.texts.quote(p.Meta.Subscription))
 	case changed:
 		a.change(change)
 	default:
@@ -241,7 +241,7 @@ func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 // listenCancelled ends a subscription after notifications/cancelled, which some servers send
 // instead of an answer, or before it.
 func (l *link) listenCancelled(params json.RawMessage) {
-	id, reason := l.dispatcher.givenUp(params)
+	id, reason := l.dispatcher.decodeCancelled(params)
 	if id == nil {
 		return
 	}

@@ -76,7 +76,7 @@ func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 	}
 	t, err := c.tasks.startTool(ctx, tool, args, ttl, opts)
 	if err != nil {
-		return nil, c.scrubbed(fmt.Errorf("start tool %q: %w", tool.Name, err))
+		return nil, c.scrubError(fmt.Errorf("start tool %q: %w", tool.Name, err))
 	}
 	return t, nil
 }
@@ -330,5 +330,5 @@ func (t *Task) decode(raw json.RawMessage) (*mcp.CallToolResult, error) {
 }
 
 func (t *Task) failure(err error) error {
-	return t.scrubbed(fmt.Errorf("task of tool %q: %w", t.tool, err))
+	return t.scrubError(fmt.Errorf("task of tool %q: %w", t.tool, err))
 }

@@ -54,7 +54,7 @@ func resumable(err error) bool {
 
 // callTask makes a tool call that may become a task, and waits for its end.
 func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
-	defer func() { err = s.scrubbed(err) }()
+	defer func() { err = s.scrubError(err) }()
 	o := s.timeouts.forCall().with(opts)
 	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()

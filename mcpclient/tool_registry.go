@@ -122,7 +122,7 @@ func (r *toolRegistry) learnListed(t *mcp.Tool) bool {
 		return true
 	}
 	l := r.peer.link.Load()
-	l.warnings.tolerated("left a tool out of the list", "tool", l.texts.cut(t.Name), "reason", r.peer.scrubbed(err))
+	l.warnings.logViolation("left a tool out of the list", "tool", l.texts.cut(t.Name), "reason", r.peer.scrubError(err))
 	if r.schemas.OnInvalidTool != nil {
 		r.schemas.OnInvalidTool(t, err)
 	}

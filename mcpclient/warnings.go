@@ -16,23 +16,23 @@ type warnings struct {
 	life *lifecycle.Lifecycle
 	log  *slog.Logger
 
-	mu       sync.Mutex
-	breaches int // of the protocol
-	failures int // to do something for the server
+	mu         sync.Mutex
+	violations int
+	failures   int
 }
 
-// tolerated warns about a harmless violation of the protocol.
-func (w *warnings) tolerated(breach string, args ...any) {
-	w.warn(w.life.Context(), &w.breaches, breach, args)
+// logViolation warns about a harmless violation of the protocol.
+func (w *warnings) logViolation(violation string, args ...any) {
+	w.warn(w.life.Context(), &w.violations, violation, args)
 }
 
-// failed warns about something that could not be done for the server.
-func (w *warnings) failed(ctx context.Context, what string, args ...any) {
-	w.warn(ctx, &w.failures, what, args)
+// logFailure warns that something could not be done for the server.
+func (w *warnings) logFailure(ctx context.Context, message string, args ...any) {
+	w.warn(ctx, &w.failures, message, args)
 }
 
 // warn logs a warning unless there were too many: a server must not fill the log.
-func (w *warnings) warn(ctx context.Context, count *int, what string, args []any) {
+func (w *warnings) warn(ctx context.Context, count *int, message string, args []any) {
 	w.mu.Lock()
 	*count++
 	n := *count
@@ -40,10 +40,10 @@ func (w *warnings) warn(ctx context.Context, count *int, what string, args []any
 	args = append(args, "count", n)
 	switch {
 	case n < maxWarnings:
-		w.log.WarnContext(ctx, what, args...)
+		w.log.WarnContext(ctx, message, args...)
 	case n == maxWarnings:
-		w.log.WarnContext(ctx, what+"; the connection brought many such things: later ones are not logged", args...)
+		w.log.WarnContext(ctx, message+"; the connection brought many such things: later ones are not logged", args...)
 	default:
-		w.log.DebugContext(ctx, what, args...)
+		w.log.DebugContext(ctx, message, args...)
 	}
 }
