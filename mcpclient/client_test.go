@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -420,20 +419,6 @@ func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
 func TestConnectWithoutConnection(t *testing.T) {
 	const want = "nowhere.Dial returned no connection"
 	check.Text(t, check.Err(mcpclient.Connect(t.Context(), nowhere{}, nil)), want)
-}
-
-// The error names the server that does not answer.
-func TestConnectToNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := served(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
-			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the request is not noticed
-			<-r.Context().Done()
-		})
-		ctx := withTimeout(t, time.Second)
-		_, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL() + "?key=hidden", Client: s.Client()}, nil)
-		want := fmt.Sprintf("(%s gave no answer)", s.URL())
-		wantBoth(t, err, context.DeadlineExceeded, want)
-	})
 }
 
 func TestServerIsKeptWhole(t *testing.T) {

@@ -83,8 +83,6 @@ func serveTools() int {
 		case "kill":
 			p, _ := os.FindProcess(os.Getpid())
 			_ = p.Kill()
-		case "stop reading":
-			return testenv.Stay()
 		case "write to stderr":
 			fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
 		}
@@ -153,33 +151,6 @@ func TestProcessDiesInCall(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "late", nil)
 			check(err)
 		})
-	}
-}
-
-// A process that does not read delays neither calls beyond their deadlines nor Close.
-func TestProcessStopsReading(t *testing.T) {
-	c := connectTools(t)
-	go func() { _, _ = c.CallTool(t.Context(), "stop reading", nil) }()
-	args := map[string]string{"a": strings.Repeat("x", 4<<20)}
-	for i := range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		began := time.Now()
-		if _, err := c.CallTool(ctx, "hang", args); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("call %d: got %v, want the deadline", i, err)
-		}
-		if took := time.Since(began); took > testenv.Patience {
-			t.Errorf("call %d took %v with a deadline of 200ms", i, took)
-		}
-		cancel()
-	}
-	pending := make(chan error)
-	go func() {
-		_, err := c.CallTool(t.Context(), "hang", args)
-		pending <- err
-	}()
-	_ = c.Close()
-	if err := <-pending; !errors.Is(err, ErrClosed) {
-		t.Errorf("a call under way: got %v, want %v", err, ErrClosed)
 	}
 }
 

@@ -193,7 +193,8 @@ func TestHugeResponses(t *testing.T) {
 	}
 }
 
-// A server that accepts everything and sends nothing delays a call only until its deadline.
+// A server that accepts everything and sends nothing delays a call only until its deadline, and Connect, whose error
+// names the server.
 func TestBlackHole(t *testing.T) {
 	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
 		var ended atomic.Int32
@@ -216,7 +217,8 @@ func TestBlackHole(t *testing.T) {
 		})
 		ctx = withTimeout(t, time.Second)
 		start = time.Now()
-		check.Is(t, check.Err(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts)), context.DeadlineExceeded, "connect")
+		err := check.Err(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL() + "?key=hidden", Client: all.Client()}, &opts))
+		wantBoth(t, err, context.DeadlineExceeded, "("+all.URL()+" gave no answer)", "connect")
 		within(t, "connecting", start, time.Second)
 	})
 }

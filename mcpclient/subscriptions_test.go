@@ -344,9 +344,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 // There is an end to new sessions if the server forgets each at once.
 func TestSubscribeInSessionsLostAgain(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.mu.Lock()
-		s.known, s.lost = "", 1000
-		s.mu.Unlock()
+		s.set(func() { s.known, s.lost = "", 1000 })
 		s.seen()
 		check.Fails(t, check.Err(c.Subscribe(t.Context(), onResources("file:///a"))), "")
 		got := s.seen()
