@@ -163,13 +163,13 @@ func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (s
 		fmt.Fprintln(t.out(), hosttext.Line(v.Mistake.Error(), maxShown))
 	} else {
 		t.showLinkLocked(fmt.Sprintf("The server %s wants you to sign in at", hosttext.Quote(server)), v.Link)
-		line, err := t.askLocked(ctx, "Open it in your browser? y, n, or s to stop:")
+		key, err := t.chooseLocked(ctx, []string{"y", "n", "s"}, "Open it in your browser? y, n, or s to stop:")
 		switch {
 		case err != nil:
 			return "", err
-		case line == "s":
+		case key == "s":
 			return "", signin.ErrDeclined
-		case line == "y":
+		case key == "y":
 			if err := oauth.OpenBrowser(ctx, v.URL); err != nil {
 				fmt.Fprintln(t.out(), "No browser could be opened: open the page yourself.")
 			}

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. Any answer
-// but yes refuses, and so does a value that does not fit its form. At the end of the input, Reply
+// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. It asks again
+// for an answer that is not offered, and for a value that does not fit its field of a form; an empty
+// line declines a form if the field is required and has no default. At the end of the input, Reply
 // cancels a form, a page and a sign-in, denies a call and a sampling request with that reason, and
 // leaves the question whether a call ran open.
 func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
@@ -25,10 +27,13 @@ func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error
 		return run.Reply{}, fmt.Errorf("a question of the unknown kind %q", q.Kind)
 	}
 	a, err := put(ctx, q)
-	if errors.Is(err, ErrNobody) {
+	switch {
+	case errors.Is(err, ErrNobody):
 		return unasked(q), nil
+	case err != nil:
+		return run.Reply{}, err
 	}
-	return a, err
+	return a, nil
 }
 
 // unasked returns the reply to a question that nobody was asked. It says nothing in the name of a
@@ -43,17 +48,36 @@ func unasked(q *run.Question) run.Reply {
 	return q.Cancel()
 }
 
-// approveLocked asks about a call. Any answer but y and a denies it.
+// words are the answers for which a person may type the first letter.
+var words = map[string]string{"y": "yes", "n": "no", "a": "always", "s": "stop"}
+
+// chooseLocked asks a question until the person types one of the keys of words, or its word.
+func (t *Terminal) chooseLocked(ctx context.Context, keys []string, format string, args ...any) (string, error) {
+	question := fmt.Sprintf(format, args...)
+	for {
+		line, err := t.readLocked(ctx, question, false)
+		if err != nil {
+			return "", err
+		}
+		for _, key := range keys {
+			if strings.EqualFold(line, key) || strings.EqualFold(line, words[key]) {
+				return key, nil
+			}
+		}
+		question = "Please type " + strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1] + ":"
+	}
+}
+
+// approveLocked asks about a call.
 func (t *Terminal) approveLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
-	line, err := t.askLocked(ctx, "Run %s%s with %s? y, n, or a for always with this tool:",
+	key, err := t.chooseLocked(ctx, []string{"y", "n", "a"}, "Run %s%s with %s? y, n, or a for always with this tool:",
 		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+	if key == "n" {
+		return q.Deny("the user said no"), err
+	}
 	a := q.Allow()
-	switch line {
-	case "a":
+	if key == "a" {
 		a.Scope = run.ScopeTool
-	case "y":
-	default:
-		a = q.Deny("the user said no")
 	}
 	return a, err
 }
@@ -69,15 +93,14 @@ func on(server string) string {
 // lendLocked asks whether a server may use the model.
 func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fmt.Fprintf(t.out(), "%s asks the model:\n%s\n", hosttext.Quote(q.Server), hosttext.Indent(hosttext.SamplingRequest(q.Sampling)))
-	line, err := t.askLocked(ctx, "Let it, for at most %d tokens? y or n:", q.Sampling.MaxTokens)
-	if line == "y" {
+	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "Let it, for at most %d tokens? y or n:", q.Sampling.MaxTokens)
+	if key == "y" {
 		return q.Allow(), err
 	}
 	return q.Deny("the user said no"), err
 }
 
-// fillInLocked asks for each field of a form. An empty line means the default; without a default,
-// it declines the form if the field is required.
+// fillInLocked asks for each field of a form.
 func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fields, err := forms.Read(q.Elicit)
 	if err != nil {
@@ -105,19 +128,28 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 	return a, nil
 }
 
-// fieldLocked asks for the value of a field. It is nil for an empty line if the field is optional and
-// has no default.
+// fieldLocked asks for the value of a field until it fits. An empty line means the default, and nil
+// for an optional field without one; for a required field without one it is an error.
 func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error) {
-	line, err := t.askLocked(ctx, "  %s:", label(f))
-	if err != nil {
-		return nil, err
+	for {
+		line, err := t.askLocked(ctx, "  %s:", label(f))
+		if err != nil {
+			return nil, err
+		}
+		value, err := f.Parse(line)
+		if err == nil || line == "" {
+			return value, err
+		}
+		fmt.Fprintf(t.out(), "  %s\n", hosttext.Line(err.Error(), maxShown))
 	}
-	return f.Parse(line)
 }
 
-// label describes a field: its title, its options, and its default.
+// label describes a field: its title, description, options and default.
 func label(f *forms.Field) string {
 	text := hosttext.Quote(f.Title)
+	if f.Description != "" {
+		text += ", " + hosttext.Quote(f.Description)
+	}
 	for i, o := range f.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))
 	}
@@ -147,24 +179,20 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 		return q.Decline(), nil
 	}
 	t.showLinkLocked(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
-	line, err := t.askLocked(ctx, "Say y when you have done it there, or n:")
+	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "Say y when you have done it there, or n:")
 	a := q.Decline()
-	if line == "y" {
+	if key == "y" {
 		a.Action = run.ActionAccept
 	}
 	return a, err
 }
 
-// doubtLocked asks whether a call ran until the person answers yes or no.
+// doubtLocked asks whether a call ran.
 func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
-	for {
-		line, err := t.askLocked(ctx, "It is not known whether %s%s ran with %s. Did it? y or n:",
-			hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
-		switch {
-		case err != nil || line == "y":
-			return q.Ran(), err
-		case line == "n":
-			return q.NotRun(), nil
-		}
+	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "It is not known whether %s%s ran with %s. Did it? y or n:",
+		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+	if key == "n" {
+		return q.NotRun(), err
 	}
+	return q.Ran(), err
 }

@@ -40,8 +40,10 @@ func TestTerminal(t *testing.T) {
 		"it did not run": {doubt, "what\nn\n", run.Reply{Question: "q", Action: run.ActionNotRun}, ""},
 		"nobody knows":   {doubt, "", run.Reply{}, ""},
 		"allowed":        {approval, "y\n", run.Reply{Question: "q", Action: run.ActionAllow}, `Run "run\u3164" on "shop" with {"a":"\udb40\udc41"}?`},
+		"in full":        {native, "Yes\n", run.Reply{Question: "q", Action: run.ActionAllow}, ""},
+		"denied":         {native, "NO\n", run.Reply{Question: "q", Action: run.ActionDeny, Reason: "the user said no"}, ""},
 		"for always":     {native, "a\n", run.Reply{Question: "q", Action: run.ActionAllow, Scope: run.ScopeTool}, `Run "now" with {}?`},
-		"an empty line":  {native, "\n", run.Reply{Question: "q", Action: run.ActionDeny, Reason: "the user said no"}, ""},
+		"asked again":    {native, "\nok\ny\n", run.Reply{Question: "q", Action: run.ActionAllow}, "Please type y, n or a: Please type y, n or a: "},
 		"nobody allows":  {native, "", run.Reply{Question: "q", Action: run.ActionDeny, Reason: ErrNobody.Error()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
