@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -211,7 +212,7 @@ var _ = func(url string, tokenFrom func(context.Context) string) error {
 // docs/sampling.md
 var _ = func(ctx context.Context, transport mcpclient.Transport) error {
 	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
-	sampler, err := sampling.New(host, "gpt-6-luna", nil)
+	sampler, err := sampling.New(host, "gpt-6-luna", &sampling.Options{Logger: slog.Default()})
 	if err != nil {
 		return err
 	}
