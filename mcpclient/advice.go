@@ -10,9 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// refusedToAsk are texts of servers that may not send requests in the modern era: of mcp-go
+// askRefusals are texts of servers that may not send requests in the modern era: of mcp-go
 // 1.2, of go-sdk 1.8, and the client's own refusal, which other servers pass on.
-var refusedToAsk = []string{
+var askRefusals = []string{
 	"server-initiated request",
 	"cannot be sent while serving a request on protocol version",
 	"multi round-trip request",
@@ -22,12 +22,12 @@ var refusedToAsk = []string{
 // noRequests is the refusal of a modern server's request.
 const noRequests = "this revision has no requests of the server"
 
-// failedToAsk reports whether a tool failed because its server may not send requests.
-func (p *peer) failedToAsk(text string) bool {
+// cannotAsk reports whether a tool failed because its server may not send requests.
+func (p *peer) cannotAsk(text string) bool {
 	if p.current().answers() {
 		return false
 	}
-	for _, words := range refusedToAsk {
+	for _, words := range askRefusals {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -35,18 +35,18 @@ func (p *peer) failedToAsk(text string) bool {
 	return false
 }
 
-// advised adds advice to the error of a call: use another revision, so that the tool can ask,
+// addAdvice adds advice to the error of a call: use another revision, so that the tool can ask,
 // or call it as a task. A server that requires a task answers "MissingRequiredClientCapability"
 // (code -32021) and names the extension, or in revision 2025-11-25 "Method not found", which
 // may have other reasons.
-func (p *peer) advised(r *request, o *callOptions, err error) error {
+func (p *peer) addAdvice(r *request, o *callOptions, err error) error {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok {
 		return err
 	}
 	tasks := p.server.Load().Capabilities.Tasks
 	switch {
-	case p.failedToAsk(rpc.Message):
+	case p.cannotAsk(rpc.Message):
 		return &inquiry.AdvisedError{Err: err, Advice: inquiry.CannotAskAdvice}
 	case rpc.Code == mcp.CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil:
 		return &inquiry.AdvisedError{Err: err, Advice: "if the tool has to be a task: " + p.taskAdvice(r, o.task)}

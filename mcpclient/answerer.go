@@ -46,7 +46,7 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 		}
 	}
 	ctx = context.WithValue(ctx, servingKey{a.slots}, true)
-	from.Session, from.Server, from.Meta = a.session, a.peer.knownServer(), meta.Meta
+	from.Session, from.Server, from.Meta = a.session, a.peer.serverInfo(), meta.Meta
 	ctx = mcp.WithOrigin(ctx, from)
 	if a.middleware == nil && a.handlers[method] == nil {
 		return a.answerBy(ctx, &Request{Method: method, Params: params})

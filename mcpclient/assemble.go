@@ -141,7 +141,7 @@ func (c *Client) assembleFeatures() {
 // newPipelines connects the stages. The last one wrapped runs first.
 func (c *Client) newPipelines() (p pipelines) {
 	s := sender(c.wire.roundTrip)
-	s = withRetry(s, c.caller.retries(safe), c.sessions)
+	s = withRetry(s, c.caller.retries(repeatableInCall), c.sessions)
 	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, &c.visits)
 	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)

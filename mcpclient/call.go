@@ -13,21 +13,21 @@ import (
 
 // request is a request before it is encoded for a connection.
 type request struct {
-	method  string
-	target  string       // the tool, prompt or resource that the request names
-	params  []byte       // a JSON object without _meta, or nil
-	answers []byte       // members that answer an input round, each followed by a comma
-	call    mcp.CallInfo // the call that it belongs to; without a Method the request itself, without an ID not known yet
-	task    bool         // the result may be a task, or the request is about one
-	resent  bool         // it was sent again in a new session or on a new connection
-	renamed bool         // it was sent again after the server refused its revision
-	crossed bool         // it was sent again in another era
+	method   string
+	target   string       // the tool, prompt or resource that the request names
+	params   []byte       // a JSON object without _meta, or nil
+	answers  []byte       // members that answer an input round, each followed by a comma
+	call     mcp.CallInfo // the call that it belongs to; without a Method the request itself, without an ID not known yet
+	task     bool         // the result may be a task, or the request is about one
+	resent   bool         // it was sent again in a new session or on a new connection
+	renamed  bool         // it was sent again after the server refused its revision
+	movedEra bool         // it was sent again in another era
 
-	in      era     // the era to use; nil: the current one
-	spoken  *eraBox // the era in which it was sent
+	era     era     // the era to use; nil: the current one
+	sentEra *eraBox // the era in which it was sent
 	refusal int     // HTTP status of the server's error, 0 if it says nothing
 
-	session      *sessionRef // of its cursor; nil without a cursor, or if its page came from the cache
+	session      *sessionRef // the session of its cursor; nil without a cursor, or if its page came from the cache
 	header       http.Header // headers that repeat arguments of a tool call
 	headerValues [2]string   // method and target, as values of headers; "" before they are
 }
@@ -43,7 +43,7 @@ func (r *request) info() mcp.CallInfo {
 // response is the outcome of a request in a stage of the pipeline.
 type response struct {
 	result  json.RawMessage
-	session sessionRef // of the response; zero if it came from the cache
+	session sessionRef // the session of the response; zero if it came from the cache
 	repeats int        // how often the server requested a repetition
 }
 
@@ -89,7 +89,7 @@ func (c *caller) call(ctx context.Context, by sender, r *request, result any, op
 	ctx, bounds := within(ctx, limits)
 	defer bounds.Stop()
 	o.token = o.progress != nil || o.heed || r.method == "tools/call" && bounds.Bounded()
-	c.wire.number(r)
+	c.wire.assignCallID(r)
 	got, err := by(ctx, r, o)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *caller) call(ctx context.Context, by sender, r *request, result any, op
 
 func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	o := c.opts.Timeouts.forCall()
-	o.logLevel = c.levels.wanted()
+	o.logLevel = c.levels.requestedLevel()
 	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
 	if err != nil {
@@ -165,8 +165,8 @@ func (c *caller) throughNotify(ctx context.Context, l *link, method string, para
 }
 
 // retries returns the policy of Options.Limits.Retries for requests that are safe to repeat.
-func (c *caller) retries(safe func(method string, err error) bool) retries {
-	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.Sleep, log: c.log}
+func (c *caller) retries(mayRepeat func(method string, err error) bool) retries {
+	return retries{max: c.opts.Limits.Retries, mayRepeat: mayRepeat, sleep: c.life.Sleep, log: c.log}
 }
 
 // notifyOn sends a notification over a connection, through Options.Middleware.

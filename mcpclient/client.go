@@ -41,7 +41,7 @@ var silent = slog.New(slog.DiscardHandler)
 
 // Server returns what is known about the server. It is zero until Connect has learnt it. What
 // it points to is shared and must not be modified.
-func (c *Client) Server() mcp.Server { return c.knownServer() }
+func (c *Client) Server() mcp.Server { return c.serverInfo() }
 
 // Transport returns the transport in use: that of Connect, or one with HTTP.SSE set to which an
 // [HTTP] fell back.
@@ -103,12 +103,12 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // notify sends a notification, and sends it again in a new session if the server had forgotten the
 // session, or it belongs to another user.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
-	if _, err := c.sessions.settle(ctx); err != nil {
+	if _, err := c.sessions.awaitSession(ctx); err != nil {
 		return err
 	}
 	for renewed := 0; ; renewed++ {
 		err := c.caller.notifyOn(ctx, c.link.Load(), method, params)
-		again, err := c.sessions.notifyAgain(ctx, err, renewed)
+		again, err := c.sessions.resendNotification(ctx, err, renewed)
 		switch {
 		case again:
 		case err != nil && !c.life.IsOpen():
@@ -144,7 +144,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
-	return c.levels.ask(ctx, c.caller.calls, level)
+	return c.levels.setLevel(ctx, c.caller.calls, level)
 }
 
 // SetRoots replaces the roots and notifies a legacy server, unless [Protocol.ExactCapabilities]

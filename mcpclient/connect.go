@@ -25,7 +25,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	ctx, cancel := c.connector.connecting(ctx)
+	ctx, cancel := c.connector.withConnectTimeout(ctx)
 	defer cancel()
 	if err := c.connector.open(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -67,8 +67,8 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	return c, nil
 }
 
-// connecting bounds the context of a Connect, unless it has a deadline.
-func (c *connector) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
+// withConnectTimeout bounds the context of a Connect, unless it has a deadline.
+func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
 	switch t := c.negotiator.transport.(type) {
 	case *Command: // no person has to log in
@@ -79,40 +79,40 @@ func (c *connector) connecting(ctx context.Context) (context.Context, context.Ca
 	if _, bounded := ctx.Deadline(); bounded {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, lateConnect(limit))
+	return context.WithTimeoutCause(ctx, limit, connectTimeoutError(limit))
 }
 
-// lateConnect is the cause of the end of a Connect that took too long.
-type lateConnect time.Duration
+// connectTimeoutError is the cause of the end of a Connect that took too long.
+type connectTimeoutError time.Duration
 
-func (l lateConnect) Error() string {
+func (l connectTimeoutError) Error() string {
 	return fmt.Sprintf("no connection within %v (give the context of Connect a deadline to wait longer)", time.Duration(l))
 }
 
 // open does everything that precedes the first call. With an error the connection stays open.
 func (c *connector) open(ctx context.Context) error {
-	if err := c.reach(ctx); err != nil {
+	if err := c.dialAndNegotiate(ctx); err != nil {
 		return err
 	}
 	if c.restarts != nil {
-		c.restarts.up = time.Now()
+		c.restarts.connectedAt = time.Now()
 	}
 	c.ready.Store(true)
 	return c.link.Load().endErr()
 }
 
-// reach dials and prepares the connection for use.
-func (c *connector) reach(ctx context.Context) error {
+// dialAndNegotiate dials and prepares the connection for use.
+func (c *connector) dialAndNegotiate(ctx context.Context) error {
 	start := time.Now()
 	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
 	if err := c.dial(ctx, c.negotiator.transport); err != nil {
-		return doubtful(err) // some transports send a request when they dial
+		return addURLHint(err) // some transports send a request when they dial
 	}
 	if err := c.negotiator.negotiate(ctx); err != nil {
 		return err
 	}
 	c.standalone.handshake.Store(int64(time.Since(start)))
-	return c.begin(ctx)
+	return c.finishHandshake(ctx)
 }
 
 // dial opens the connection and starts to read from it.
@@ -133,12 +133,12 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// begin does what follows the handshake: it opens the standalone stream if something reads it, and
-// tells a legacy server the log level.
-func (c *connector) begin(ctx context.Context) error {
+// finishHandshake does what follows the handshake: it opens the standalone stream if something
+// reads it, and tells a legacy server the log level.
+func (c *connector) finishHandshake(ctx context.Context) error {
 	e := c.current()
-	if c.observes() {
-		c.standalone.want()
+	if c.observesServer() {
+		c.standalone.setWanted()
 	}
 	if e.has(standaloneStreams) && c.standalone.isWanted() {
 		c.standalone.read(ctx)
@@ -146,14 +146,14 @@ func (c *connector) begin(ctx context.Context) error {
 	if !e.has(sessionLevel) {
 		return nil
 	}
-	level := c.levels.known()
+	level := c.levels.serverLevel()
 	if level == "" {
-		level = c.levels.wanted()
+		level = c.levels.requestedLevel()
 	}
 	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	err := c.levels.ask(ctx, c.direct, level)
+	err := c.levels.setLevel(ctx, c.direct, level)
 	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
@@ -161,7 +161,7 @@ func (c *connector) begin(ctx context.Context) error {
 	return err
 }
 
-// observes reports whether the host wants messages of the server other than responses.
-func (c *connector) observes() bool {
+// observesServer reports whether the host wants messages of the server other than responses.
+func (c *connector) observesServer() bool {
 	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
 }

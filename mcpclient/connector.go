@@ -22,7 +22,7 @@ type connector struct {
 	negotiator  negotiator
 	connections atomic.Int64 // number of connections dialed
 	direct      sender
-	wire        *roundTripper // for pings, which middleware must not delay
+	wire        *roundTripper // sends pings, which middleware must not delay
 
 	sessions      *sessions
 	subscriptions *subscriptions
@@ -34,7 +34,7 @@ type connector struct {
 
 	handle    handleFunc
 	slots     lifecycle.Slots
-	callbacks *lifecycle.CallbackQueue // for OnNotification and Restart.Notify
+	callbacks *lifecycle.CallbackQueue // calls OnNotification and Restart.Notify
 	async     *lifecycle.SendQueue
 }
 
@@ -79,12 +79,12 @@ func (c *connector) beginSession(ctx context.Context) error {
 	case err == nil:
 		c.server.Store(server)
 		c.standalone.handshake.Store(int64(time.Since(start)))
-	case c.opts.Protocol.Revision == "" && disproves(err) && c.negotiator.again(ctx) == nil:
-		return c.adjust(ctx, before)
+	case c.opts.Protocol.Revision == "" && disprovesLegacy(err) && c.negotiator.renegotiate(ctx) == nil:
+		return c.adaptToEra(ctx, before)
 	default:
 		return err
 	}
-	if err := c.begin(ctx); err != nil {
+	if err := c.finishHandshake(ctx); err != nil {
 		return err
 	}
 	return c.restore(ctx)
@@ -108,7 +108,7 @@ func (c *connector) newRestarts() *restarts {
 		Restart:  *c.opts.Restart,
 		renewals: c.sessions.renewals,
 		log:      c.log,
-		held:     c.link.Load,
+		current:  c.link.Load,
 		reopen:   c.reopen,
 		giveUp:   func(err error) { c.life.Fail(c.scrubError(err), c.disconnect) },
 		scrub:    c.scrubError,
@@ -132,7 +132,7 @@ func (c *connector) reopen(ctx context.Context) (err error) {
 			_ = l.end()
 		}
 	}()
-	if err := c.reach(ctx); err != nil {
+	if err := c.dialAndNegotiate(ctx); err != nil {
 		return err
 	}
 	c.subscriptions.endOthers(c.current().has(listenStreams), errOtherEra)

@@ -18,8 +18,8 @@ import (
 // eraPause is the shortest time between two probes of a server over HTTP.
 const eraPause = 5 * time.Second
 
-// errCrossed is the error of a request that has no meaning in another era.
-var errCrossed = errors.New("the request continues what began in the era before: begin again")
+// errEraBound is the error of a request that has no meaning outside the era in which it began.
+var errEraBound = errors.New("the request continues what began in the era before: begin again")
 
 // eras probes a server over HTTP again when a request fails as it would in another era: its
 // operator may have updated it, or rolled it back. "Clients SHOULD cache the result …,
@@ -27,7 +27,7 @@ var errCrossed = errors.New("the request continues what began in the era before:
 type eras struct {
 	*peer
 	renewals *renewal.Group
-	forced   bool // by Options.Protocol.Revision
+	forced   bool // Options.Protocol.Revision is set
 	client   sessionClient
 
 	mu     sync.Mutex
@@ -37,45 +37,45 @@ type eras struct {
 // resend is called for a request that failed with err. It reports whether to send the request
 // again, because the server now speaks another era, and otherwise returns the error of the call.
 func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.spoken == nil || r.crossed || e.forced || e.link.Load().exchange == nil { // without spoken it was not sent
+	if r.sentEra == nil || r.movedEra || e.forced || e.link.Load().exchange == nil { // without sentEra it was not sent
 		return false, err
 	}
-	if r.spoken == e.era.Load() {
-		if e.renewals.Within(ctx) || !doubts(r, err) {
+	if r.sentEra == e.era.Load() {
+		if e.renewals.Within(ctx) || !suggestsOtherEra(r, err) {
 			return false, err
 		}
-		probeErr := e.renewals.Renew(ctx, func() bool { return e.due(r.spoken) }, e.client.askAgain)
+		probeErr := e.renewals.Renew(ctx, func() bool { return e.beginProbe(r.sentEra) }, e.client.renegotiate)
 		if probeErr != nil {
 			return false, fmt.Errorf("%w (and the server did not say what it speaks: %w)", err, probeErr)
 		}
 	}
-	if now := e.era.Load(); r.spoken == now || r.spoken.has(listenStreams) == now.has(listenStreams) {
+	if now := e.era.Load(); r.sentEra == now || r.sentEra.has(listenStreams) == now.has(listenStreams) {
 		return false, err
 	}
-	return e.cross(r, err)
+	return e.moveToEra(r, err)
 }
 
-// due reports whether to probe a server that was addressed in an era: not if the era has changed
-// since, nor within eraPause of the last probe. The probe then counts as begun.
-func (e *eras) due(spoken *eraBox) bool {
+// beginProbe reports whether to probe a server that was addressed in an era: not if the era has
+// changed since, nor within eraPause of the last probe. The probe then counts as begun.
+func (e *eras) beginProbe(sentEra *eraBox) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.era.Load() != spoken || time.Since(e.probed) < eraPause {
+	if e.era.Load() != sentEra || time.Since(e.probed) < eraPause {
 		return false
 	}
 	e.probed = time.Now()
 	return true
 }
 
-// doubts reports whether err, of a request that failed, may come from a server of another era than
-// that in which the request was sent.
-func doubts(r *request, err error) bool {
+// suggestsOtherEra reports whether err, of a request that failed, may come from a server of
+// another era than the request's.
+func suggestsOtherEra(r *request, err error) bool {
 	status, failed := errors.AsType[*transport.HTTPError](err)
-	if failed && !disproves(status) {
+	if failed && !disprovesLegacy(status) {
 		return false
 	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	if !r.spoken.has(listenStreams) {
+	if !r.sentEra.has(listenStreams) {
 		return answered && results.OnlyModern(rpc) || r.refusal == http.StatusBadRequest
 	}
 	if !answered {
@@ -92,26 +92,26 @@ func doubts(r *request, err error) bool {
 	return r.refusal == http.StatusBadRequest && !results.OnlyModern(rpc)
 }
 
-// cross decides what to do with a request that failed with err, as the server now speaks
-// another era.
-func (e *eras) cross(r *request, err error) (again bool, _ error) {
+// moveToEra prepares a request that failed with err for the era that the server now speaks, and
+// reports whether to send it again. If not, it returns the error of the call.
+func (e *eras) moveToEra(r *request, err error) (again bool, _ error) {
 	now := e.current()
 	switch {
 	case r.method == "subscriptions/listen", r.method == "resources/subscribe":
 		return false, errOtherEra
 	case r.session != nil || r.answers != nil || r.task || r.method == "logging/setLevel":
-		return false, fmt.Errorf("%w (the server speaks %s now: %w)", err, now.name(), errCrossed)
-	case !repeatable(r.method) && !r.declined(err):
+		return false, fmt.Errorf("%w (the server speaks %s now: %w)", err, now.name(), errEraBound)
+	case !repeatable(r.method) && !r.hadNoEffect(err):
 		return false, fmt.Errorf("%w (the server speaks %s now; the request was not sent again, as it may have run)", err, now.name())
 	case r.method == "ping" || r.method == "server/discover":
 		r.method = now.pingMethod()
 	}
-	r.crossed, r.headerValues = true, [2]string{}
+	r.movedEra, r.headerValues = true, [2]string{}
 	return true, nil
 }
 
-// declined reports whether err proves that the server did not act on the request.
-func (r *request) declined(err error) bool {
+// hadNoEffect reports whether err proves that the server did not act on the request.
+func (r *request) hadNoEffect(err error) bool {
 	if broken, ok := errors.AsType[*transport.BrokenError](err); ok && broken.Begun {
 		return false
 	}
@@ -125,39 +125,39 @@ func (r *request) declined(err error) bool {
 	return r.refusal != 0 || ok && status.Method == http.MethodPost && !wire.Transient(status.Status)
 }
 
-// askAgain finds out what the server speaks now, and switches the client to it.
-func (c *connector) askAgain(ctx context.Context) error {
+// renegotiate finds out which era the server speaks now, and switches the client to it.
+func (c *connector) renegotiate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	before := c.era.Load()
-	if err := c.negotiator.again(ctx); err != nil {
+	if err := c.negotiator.renegotiate(ctx); err != nil {
 		return err
 	}
-	return c.adjust(ctx, before)
+	return c.adaptToEra(ctx, before)
 }
 
-// adjust adapts the client to the new era of the server.
-func (c *connector) adjust(ctx context.Context, before *eraBox) error {
+// adaptToEra adapts the client to the new era of the server.
+func (c *connector) adaptToEra(ctx context.Context, before *eraBox) error {
 	if c.era.Load() == before {
 		return nil
 	}
 	c.log.Info("the server speaks another revision now", "revision", c.current().name(), "before", before.name())
 	streams := c.current().has(listenStreams)
 	if streams {
-		c.standalone.end()
+		c.standalone.stopReading()
 		c.link.Load().loseSession()
 	}
 	c.subscriptions.endOthers(streams, errOtherEra)
-	if err := c.begin(ctx); err != nil {
+	if err := c.finishHandshake(ctx); err != nil {
 		return err
 	}
-	defer c.tellAllChanged()
+	defer c.announceAllChanged()
 	return c.restore(ctx)
 }
 
-// tellAllChanged tells OnNotification that the server's lists may have changed, since the
+// announceAllChanged tells OnNotification that the server's lists may have changed, since the
 // client did not see the changes.
-func (c *connector) tellAllChanged() {
+func (c *connector) announceAllChanged() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		c.onNotification(&mcp.Notification{Method: "notifications/" + list + "/list_changed"})
 	}

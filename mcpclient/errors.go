@@ -98,8 +98,8 @@ type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }
 
-// begun marks an error of a call whose first request the server has accepted.
-func begun(err error) error {
+// newBegunError returns err as a [*begunError], nil for nil.
+func newBegunError(err error) error {
 	if err == nil {
 		return nil
 	}

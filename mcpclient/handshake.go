@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// handshake learns who the server is. In the legacy era it agrees on a revision, and sets the era.
+// handshake identifies the server. In the legacy era it agrees on a revision, and sets the era.
 func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) {
 	if e, ok := e.(*legacyEra); ok {
 		return n.initialize(ctx, e)
@@ -30,17 +30,17 @@ func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server,
 	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
 	params := append(append(append(b, `,"clientInfo":`...), n.introduction...), '}')
 	l := n.link.Load()
-	got, err := n.send(ctx, &request{method: "initialize", params: params, in: e}, new(callOptions))
-	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedBy(rpc)) > 0 {
-		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
+	got, err := n.send(ctx, &request{method: "initialize", params: params, era: e}, new(callOptions))
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedRevisions(rpc)) > 0 {
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedRevisions(rpc), ", ")))
 	} else if err != nil {
-		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
+		return nil, fmt.Errorf("initialize: %w", l.handshakeError(err))
 	}
 	var g results.Greeting
 	if err := jsonrpc.DecodeResult(got.result, &g); err != nil {
 		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.texts.quote(got.result))
 	}
-	if ours := n.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
+	if ours := n.allowedRevisions(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})
 	}
 	g.Server.Revision = g.Revision
@@ -59,13 +59,13 @@ var (
 	errIncomplete = errors.New("its resultType is not complete")
 )
 
-// discover asks a modern server who it is. The error is a [*RevisionError] with the server's
+// discover identifies a modern server. The error is a [*RevisionError] with the server's
 // revisions if e is not among them.
 func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 	revision := e.name()
-	got, err := n.send(ctx, &request{method: "server/discover", in: e}, new(callOptions))
+	got, err := n.send(ctx, &request{method: "server/discover", era: e}, new(callOptions))
 	if err != nil {
-		return nil, fmt.Errorf("server/discover: %w", n.link.Load().doubted(err))
+		return nil, fmt.Errorf("server/discover: %w", n.link.Load().handshakeError(err))
 	}
 	raw := got.result
 	g := results.Greeting{Modern: true}
@@ -76,33 +76,33 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, n.quoteJSON(g.ResultType))
 	}
 	if !slices.Contains(g.Revisions, revision) {
-		return nil, &RevisionError{Client: n.spokenBy(Revisions()), Server: g.Revisions}
+		return nil, &RevisionError{Client: n.allowedRevisions(Revisions()), Server: g.Revisions}
 	}
 	g.Server.Revision = revision
 	return g.Server, nil
 }
 
-// doubted adds to the error of a handshake over HTTP that there may be no server.
-func (l *link) doubted(err error) error {
+// handshakeError returns the error of a handshake, over HTTP with the hint of [addURLHint].
+func (l *link) handshakeError(err error) error {
 	if l.exchange == nil {
 		return err
 	}
-	return doubtful(err)
+	return addURLHint(err)
 }
 
-// doubtful adds to an error that what answers at the URL may be a web site or another API, if
-// its response suggests that.
-func doubtful(err error) error {
+// addURLHint adds to an error that the URL may be that of a web site or of another API, if the
+// response suggests that.
+func addURLHint(err error) error {
 	status, refused := errors.AsType[*transport.HTTPError](err)
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && nothingThere(status.Status)) && !(answered && rpc.Code == 0) {
+	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && suggestsNoServer(status.Status)) && !(answered && rpc.Code == 0) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
 }
 
-// nothingThere reports whether another kind of server may answer a handshake with this status.
-func nothingThere(status int) bool {
+// suggestsNoServer reports whether another kind of server may answer a handshake with this status.
+func suggestsNoServer(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return true

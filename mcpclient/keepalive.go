@@ -12,34 +12,34 @@ import (
 // shortestKeepAlive is the least Options.Timeouts.KeepAlive.
 const shortestKeepAlive = time.Second
 
-// errMute is the error of a connection whose server does not respond.
-var errMute = errors.New("the server gave no sign of life")
+// errUnresponsive is the error of a connection whose server does not respond.
+var errUnresponsive = errors.New("the server gave no sign of life")
 
 // keepAlive pings the current connection at intervals while it is idle, until ctx ends. The server
 // has as long to answer; otherwise the connection ends.
 func (c *connector) keepAlive(ctx context.Context, every time.Duration) {
 	for backoff.Sleep(ctx, every) == nil {
 		l := c.link.Load()
-		if !c.idle(l) || c.responds(ctx, l, every) {
+		if !c.isIdle(l) || c.isResponding(ctx, l, every) {
 			continue
 		}
 		l.kill() // a process that does not answer is not asked to end
-		l.onEnd(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, c.current().pingMethod(), every))
+		l.onEnd(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errUnresponsive, c.current().pingMethod(), every))
 	}
 }
 
-// idle is false during calls, which have limits of their own and may occupy the server, and during
-// requests of the server, which waits for an answer.
-func (c *connector) idle(l *link) bool {
+// isIdle returns false during calls, which have limits of their own and may occupy the server, and
+// during requests of the server, which waits for an answer.
+func (c *connector) isIdle(l *link) bool {
 	return !c.sessions.renewals.UnderWay() && l.endErr() == nil && !l.isBusy()
 }
 
-// responds pings the server, and returns false if it gives no answer in time although nothing else is
-// in progress. It uses no middleware, which could delay the ping.
-func (c *connector) responds(ctx context.Context, l *link, within time.Duration) bool {
+// isResponding pings the server, and returns false if it gives no answer in time although nothing
+// else is in progress. It uses no middleware, which could delay the ping.
+func (c *connector) isResponding(ctx context.Context, l *link, within time.Duration) bool {
 	ping, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	r := &request{method: c.current().pingMethod()}
 	_, err := c.wire.roundTrip(ping, r, &callOptions{quiet: true})
-	return err == nil || ping.Err() == nil || ctx.Err() != nil || !c.idle(l)
+	return err == nil || ping.Err() == nil || ctx.Err() != nil || !c.isIdle(l)
 }

@@ -16,9 +16,9 @@ import (
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
-	number    int64 // of the connections of a client, starts at 1
+	number    int64 // counts the connections of a client from 1
 	conn      Conn
-	transport Transport       // of conn
+	transport Transport       // which has dialed conn
 	exchange  wire.Exchanger  // conn, if every request has a response channel of its own
 	headed    wire.HeaderConn // conn, if its messages have headers
 	numbered  wire.Numberer   // conn, if it knows what it has not written
@@ -37,8 +37,8 @@ type link struct {
 	dispatcher dispatcher
 
 	mu   sync.Mutex
-	err  error         // why the connection ended by itself
-	gone chan struct{} // closed when it did
+	err  error         // why the connection has ended by itself
+	gone chan struct{} // closed when the connection has ended by itself
 }
 
 // newLink returns the link of a connection that t has dialed.
@@ -51,7 +51,7 @@ func (c *connector) newLink(t Transport, conn Conn) *link {
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,
-		observed:  c.observes() || len(c.opts.Handlers) > 0,
+		observed:  c.observesServer() || len(c.opts.Handlers) > 0,
 		texts:     redactor{conn},
 		warnings:  warnings{life: c.life, log: c.log},
 		gone:      make(chan struct{}),
@@ -95,8 +95,8 @@ type linkClient interface {
 
 // source is where a message of the server came from.
 type source struct {
-	call    *jsonrpc.Call // in whose response it came, or nil
-	session wire.Session  // to which it belongs, or nil
+	call    *jsonrpc.Call // the call in whose response it came, or nil
+	session wire.Session  // the session that it belongs to, or nil
 	quoted  bool          // it was found within other text, such as a log
 }
 

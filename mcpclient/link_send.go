@@ -50,11 +50,11 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire
 
 // asyncPost is a message without a response for which no caller waits.
 type asyncPost struct {
-	session wire.Session // that the message belongs to, or nil
-	what    string       // for the log
+	session wire.Session // the session that it belongs to, or nil
+	what    string       // describes the message in the log
 	body    []byte
 	header  http.Header     // over HTTP; nil for an answer
-	values  context.Context // whose values the sending has; nil for those of Connect
+	values  context.Context // has the values for sending; nil for the values of Connect
 }
 
 // postAsync queues a message.

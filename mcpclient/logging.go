@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// logLevels knows which log messages are wanted.
+// logLevels are the level that the host wants, and the one that a legacy server was told.
 type logLevels struct {
 	*peer
 	call    func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
@@ -19,15 +19,15 @@ type logLevels struct {
 	told  atomic.Pointer[mcp.LogLevel] // told to a legacy server, or nil
 }
 
-// ask sets a valid level.
-func (l *logLevels) ask(ctx context.Context, by sender, level mcp.LogLevel) error {
-	if err := l.set(ctx, by, level); err != nil {
+// setLevel sets a valid level, and names it in the error.
+func (l *logLevels) setLevel(ctx context.Context, by sender, level mcp.LogLevel) error {
+	if err := l.trySet(ctx, by, level); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
 	}
 	return nil
 }
 
-func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) error {
+func (l *logLevels) trySet(ctx context.Context, by sender, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {
 		if level != "" && !l.peer.provides(requirement(method)) {
@@ -40,12 +40,12 @@ func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) erro
 	if told == "" {
 		told = mcp.LogEmergency
 	}
-	if level != "" || l.known() != "" {
+	if level != "" || l.serverLevel() != "" {
 		params := []byte(`{"level":"` + string(told) + `"}`)
 		err := l.call(ctx, by, &request{method: method, params: params}, nil, nil)
 		switch {
-		case errors.Is(err, errCrossed):
-			return l.set(ctx, by, level)
+		case errors.Is(err, errEraBound):
+			return l.trySet(ctx, by, level)
 		case err != nil:
 			return err
 		}
@@ -55,16 +55,16 @@ func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) erro
 	return nil
 }
 
-// known returns the level that a legacy server was told, or "".
-func (l *logLevels) known() mcp.LogLevel {
+// serverLevel returns the level that a legacy server was told, or "".
+func (l *logLevels) serverLevel() mcp.LogLevel {
 	if level := l.told.Load(); level != nil {
 		return *level
 	}
 	return ""
 }
 
-// wanted returns the level that the server is asked for, or "".
-func (l *logLevels) wanted() mcp.LogLevel {
+// requestedLevel returns the level that the server is asked for, or "".
+func (l *logLevels) requestedLevel() mcp.LogLevel {
 	if level := l.level.Load(); level != nil {
 		return *level
 	}

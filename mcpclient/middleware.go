@@ -124,7 +124,7 @@ func withMiddleware(next sender, c *caller) sender {
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		defer recoverPanic(c.log, r.method, errMiddlewarePanicked, &err)
-		c.wire.number(r)
+		c.wire.assignCallID(r)
 		q := c.forMiddleware(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
@@ -133,7 +133,7 @@ func withMiddleware(next sender, c *caller) sender {
 				return nil, err
 			}
 			got, err = next(ctx, sent, o)
-			r.spoken = sent.spoken
+			r.sentEra = sent.sentEra
 			return got.result, c.scrubError(err)
 		}
 		raw, err := c.sending(ctx, q)

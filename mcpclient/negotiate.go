@@ -14,7 +14,7 @@ import (
 // negotiator finds out which revision the server speaks.
 type negotiator struct {
 	*peer
-	transport    Transport // in use
+	transport    Transport // the transport in use
 	protocol     Protocol
 	probeTimeout time.Duration
 	send         sender
@@ -25,16 +25,16 @@ type negotiator struct {
 // firstEra returns the era to begin with: the forced one, the server's last known one, or the
 // modern one.
 func (n *negotiator) firstEra() era {
-	revision := cmp.Or(n.protocol.Revision, n.remembered())
+	revision := cmp.Or(n.protocol.Revision, n.rememberedRevision())
 	if isLegacy(revision) {
 		return &legacyEra{revision: revision}
 	}
 	return n.modern(cmp.Or(revision, modernRevisions[0]))
 }
 
-// remembered returns the server's last known revision, or "". For an entry of another client
-// only the era counts.
-func (n *negotiator) remembered() string {
+// rememberedRevision returns the server's last known revision, or "". For an entry of another
+// client only the era counts.
+func (n *negotiator) rememberedRevision() string {
 	if s := n.server.Load(); s != nil {
 		return s.Revision
 	}
@@ -58,23 +58,23 @@ func (n *negotiator) negotiate(ctx context.Context) error {
 		return err
 	}
 	recipe := n.transport
-	err := n.recall(ctx)
+	err := n.negotiateRemembered(ctx)
 	if err == nil {
 		n.protocol.EraCache.keep(recipe, n.server.Load().Revision)
 	}
 	return err
 }
 
-// recall begins with initialize if the server is remembered as legacy. It probes if that proves
-// wrong or the server is unknown.
-func (n *negotiator) recall(ctx context.Context) error {
+// negotiateRemembered begins with initialize if the server is remembered as legacy. It probes if
+// that proves wrong or the server is unknown.
+func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 	known, ok := n.current().(*legacyEra)
 	if !ok {
 		return n.identify(ctx)
 	}
 	recipe := n.transport
 	err := n.adoptLegacy(ctx, known)
-	if err == nil || !disproves(err) {
+	if err == nil || !disprovesLegacy(err) {
 		return err
 	}
 	n.log.Debug("not the legacy server that is remembered, asking again", "because", err)
@@ -88,9 +88,9 @@ func (n *negotiator) recall(ctx context.Context) error {
 	return n.identify(ctx)
 }
 
-// again finds the era of a server that is in use, and remembers it. After an error nothing has
-// changed.
-func (n *negotiator) again(ctx context.Context) error {
+// renegotiate finds the era of a server that is in use, and remembers it. After an error nothing
+// has changed.
+func (n *negotiator) renegotiate(ctx context.Context) error {
 	era, server := n.era.Load(), n.server.Load()
 	var err error
 	if era.has(listenStreams) {
@@ -127,7 +127,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 		}
 	}
 	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
-	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some of them a moment later
+	if !silent && !redial && n.endedInHandshake(ctx, legacyErr) { // and some of them a moment later
 		legacyErr = n.initializeAgain(ctx, revision, legacyErr)
 	}
 	if legacyErr == nil || !silent && !redial {
@@ -143,7 +143,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 			return nil
 		}
 	}
-	return after(legacyErr, probeErr)
+	return secondError(legacyErr, probeErr)
 }
 
 // errSilent is the error of a probe without an answer in time.
@@ -162,7 +162,7 @@ func (n *negotiator) probe(ctx context.Context, e era) error {
 	if !ok {
 		return err
 	}
-	revision, ok := mutual(modernRevisions[:], named)
+	revision, ok := firstCommon(modernRevisions[:], named)
 	if !ok {
 		return err
 	}
@@ -174,21 +174,21 @@ func (n *negotiator) probe(ctx context.Context, e era) error {
 func (n *negotiator) adopt(ctx context.Context, e era) error {
 	inUse := n.isReady() && n.link.Load().exchange != nil
 	if !inUse {
-		n.set(e)
+		n.setEra(e)
 	}
 	server, err := n.handshake(ctx, e)
 	if err != nil {
 		return n.scrubError(err)
 	}
 	if e.has(listenStreams) {
-		n.set(e)
+		n.setEra(e)
 	}
 	n.server.Store(server)
 	return nil
 }
 
-// set sets the era of the client, unless that has it.
-func (n *negotiator) set(e era) {
+// setEra sets the era of the client, unless it is the current one.
+func (n *negotiator) setEra(e era) {
 	if e != n.current() {
 		n.era.Store(&eraBox{e})
 	}

@@ -20,10 +20,10 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		return "", false, probeErr
 	}
 	if named, ok := namedRevisions(probeErr); ok {
-		if _, modern := mutual(modernRevisions[:], named); modern {
+		if _, modern := firstCommon(modernRevisions[:], named); modern {
 			return "", false, probeErr
 		}
-		if revision, ok := mutual(legacyRevisions[:], named); ok {
+		if revision, ok := firstCommon(legacyRevisions[:], named); ok {
 			return revision, false, nil
 		}
 		if _, said := errors.AsType[*RevisionError](probeErr); said {
@@ -56,9 +56,9 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 	return newest, true, nil
 }
 
-// disproves reports whether err, the answer to initialize, may come from a server that is not
+// disprovesLegacy reports whether err, the answer to initialize, may come from a server that is not
 // legacy. An unreachable server proves nothing.
-func disproves(err error) bool {
+func disprovesLegacy(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return !wire.Transient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 	}
@@ -111,12 +111,12 @@ func (n *negotiator) initializeAgain(ctx context.Context, revision string, befor
 	if err := n.replace(ctx, before); err != nil {
 		return err
 	}
-	return after(n.adoptLegacy(ctx, &legacyEra{revision: revision}), before)
+	return secondError(n.adoptLegacy(ctx, &legacyEra{revision: revision}), before)
 }
 
-// hungUpOn reports whether the server ended the connection during the handshake, on a transport
-// without another form. Restart has attempts of its own, and [ErrConnectionLost] for it.
-func (n *negotiator) hungUpOn(ctx context.Context, err error) bool {
+// endedInHandshake reports whether the server ended the connection during the handshake, on a
+// transport without another form. Restart has attempts of its own, and [ErrConnectionLost] for it.
+func (n *negotiator) endedInHandshake(ctx context.Context, err error) bool {
 	_, tried := errors.AsType[*olderError](err)
 	return errors.Is(err, ErrClosed) && !tried && n.link.Load().exchange == nil && ctx.Err() == nil
 }
@@ -134,9 +134,9 @@ func (n *negotiator) replace(ctx context.Context, before error) error {
 	}
 }
 
-// after returns the error of a second attempt. It includes that of the first, unless the server
-// ended both.
-func after(err, before error) error {
+// secondError returns the error of a second attempt. It includes that of the first, unless the
+// server ended both.
+func secondError(err, before error) error {
 	if err == nil || errors.Is(err, ErrClosed) && errors.Is(before, ErrClosed) {
 		return err
 	}

@@ -32,13 +32,13 @@ type eraBox struct{ era }
 func (p *peer) current() era { return p.era.Load().era }
 
 // eraOf returns the era in which a request was sent, the current one if it was not.
-func (p *peer) eraOf(r *request) era { return cmp.Or(r.spoken, p.era.Load()).era }
+func (p *peer) eraOf(r *request) era { return cmp.Or(r.sentEra, p.era.Load()).era }
 
 // isReady reports whether Connect has succeeded.
 func (p *peer) isReady() bool { return p.ready.Load() }
 
-// knownServer returns what is known about the server, also before the handshake is complete.
-func (p *peer) knownServer() mcp.Server {
+// serverInfo returns the description of the server; before the handshake it is empty.
+func (p *peer) serverInfo() mcp.Server {
 	if s := p.server.Load(); s != nil {
 		return *s
 	}

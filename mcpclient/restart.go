@@ -79,14 +79,14 @@ type restarts struct {
 	Restart  // with defaults
 	renewals *renewal.Group
 	log      *slog.Logger
-	held     func() *link                    // the connection in use
+	current  func() *link                    // the connection in use
 	reopen   func(ctx context.Context) error // opens another
 	giveUp   func(err error)                 // ends the client
 	scrub    func(err error) error
-	queue    func(tell func()) // for Notify
+	queue    func(tell func()) // queues a call of Notify
 
-	up     time.Time // when the last connection was ready
-	failed int       // consecutive attempts
+	connectedAt time.Time // when the last connection was ready
+	attempts    int       // consecutive attempts
 }
 
 // begin begins a restart, unless one is in progress, and returns the error with which calls on
@@ -98,11 +98,11 @@ func (s *restarts) begin(l *link, err error) error {
 	lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
 	if !s.renewals.Start(func(ctx context.Context) error {
 		select {
-		case <-l.gone: // before that it may deliver answers
+		case <-l.gone: // until then it may deliver answers
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		l.failCalls(lost) // before that it ends as if the client closed it
+		l.failCalls(lost) // before end, which fails calls as Close does
 		return s.restart(ctx)
 	}) {
 		return nil
@@ -112,14 +112,14 @@ func (s *restarts) begin(l *link, err error) error {
 
 // restart replaces a connection that has ended.
 func (s *restarts) restart(ctx context.Context) error {
-	old := s.held()
+	old := s.current()
 	reason := old.endErr()
 	_ = old.end()
-	if time.Since(s.up) >= restartReset {
-		s.failed = 0
+	if time.Since(s.connectedAt) >= restartReset {
+		s.attempts = 0
 	}
 	policy := backoff.Policy{First: s.First, Max: max(s.First, longestRestart)}
-	lost := reason // the reason for the first attempt
+	lost := reason // the failure before the first attempt
 	err := backoff.Loop(ctx, policy, func() error {
 		if err := lost; err != nil {
 			lost = nil
@@ -130,38 +130,38 @@ func (s *restarts) restart(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return f.Err
-		case s.failed >= s.Attempts || errors.Is(f.Err, transport.ErrDialedOnce):
-			return s.exhausted(reason, f.Err)
+		case s.attempts >= s.Attempts || errors.Is(f.Err, transport.ErrDialedOnce):
+			return s.fail(reason, f.Err)
 		}
-		f.Wait = policy.Delay(s.failed)
-		s.failed++
-		s.tell(f.Wait, s.scrub(f.Err))
+		f.Wait = policy.Delay(s.attempts)
+		s.attempts++
+		s.report(f.Wait, s.scrub(f.Err))
 		return nil
 	})
 	if err == nil {
-		s.up = time.Now()
-		s.tell(0, nil)
+		s.connectedAt = time.Now()
+		s.report(0, nil)
 	}
 	return err
 }
 
-// exhausted ends the client.
-func (s *restarts) exhausted(reason, last error) error {
+// fail ends the client.
+func (s *restarts) fail(reason, last error) error {
 	err := reason
 	switch {
-	case s.failed == 0:
+	case s.attempts == 0:
 	case last == reason:
-		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, s.failed)
+		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, s.attempts)
 	default:
-		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, s.failed, last)
+		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, s.attempts, last)
 	}
 	s.giveUp(err)
 	return err
 }
 
-// tell reports to Notify, or to the log, that an attempt follows after a wait or has succeeded.
-func (s *restarts) tell(wait time.Duration, because error) {
-	attempt := s.failed
+// report reports to Notify, or to the log, that an attempt follows after a wait or has succeeded.
+func (s *restarts) report(wait time.Duration, because error) {
+	attempt := s.attempts
 	switch {
 	case s.Notify != nil:
 		s.queue(func() { s.Notify(attempt, because) })

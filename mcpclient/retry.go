@@ -19,9 +19,9 @@ const maxRetryWait = 30 * time.Second
 
 // resender resends requests at once, after a lost session or connection.
 type resender interface {
-	// settle waits while a new session or connection begins. It returns the era to use, nil for
-	// the one at the time of sending.
-	settle(ctx context.Context) (*eraBox, error)
+	// awaitSession waits while a new session or connection begins. It returns the era to use, nil
+	// for the one at the time of sending.
+	awaitSession(ctx context.Context) (*eraBox, error)
 
 	// resend decides about a request that failed with err after so many immediate resends:
 	// whether to resend it, or the error of the call.
@@ -31,7 +31,7 @@ type resender interface {
 // noSessions is the resender for requests of a renewal.
 type noSessions struct{}
 
-func (noSessions) settle(context.Context) (*eraBox, error) { return nil, nil }
+func (noSessions) awaitSession(context.Context) (*eraBox, error) { return nil, nil }
 
 func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool, error) {
 	return false, err
@@ -39,10 +39,10 @@ func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool,
 
 // retries is the policy for resends after temporary failures.
 type retries struct {
-	max   int
-	safe  func(method string, err error) bool // reports whether the request may be repeated
-	sleep func(ctx context.Context, d time.Duration) error
-	log   *slog.Logger
+	max       int
+	mayRepeat func(method string, err error) bool // reports whether to repeat a request after err
+	sleep     func(ctx context.Context, d time.Duration) error
+	log       *slog.Logger
 }
 
 // withRetry resends a request if that is safe: if the server had forgotten the session, and up
@@ -52,7 +52,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 		policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 		resends := 0
 		err = backoff.Loop(ctx, policy, func() (err error) {
-			if r.spoken, err = sessions.settle(ctx); err == nil {
+			if r.sentEra, err = sessions.awaitSession(ctx); err == nil {
 				got, err = next(ctx, r, o)
 			}
 			return err
@@ -64,7 +64,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 				return nil
 			}
 			f.Err = err
-			return p.again(ctx, r, f)
+			return p.schedule(ctx, r, f)
 		})
 		if over, ok := err.(*backoff.Interrupted); ok {
 			err = fmt.Errorf("%w, before the request was sent again: %w", over.Err, over.Last)
@@ -73,13 +73,13 @@ func withRetry(next sender, p retries, sessions resender) sender {
 	}
 }
 
-// again returns nil if a failed request may be resent, after the wait that it sets, and otherwise the
-// error of the call.
-func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) error {
-	if f.Count >= p.max || !p.safe(r.method, f.Err) {
+// schedule returns nil if a failed request may be resent, after the wait that it sets, and
+// otherwise the error of the call.
+func (p *retries) schedule(ctx context.Context, r *request, f *backoff.Failure) error {
+	if f.Count >= p.max || !p.mayRepeat(r.method, f.Err) {
 		return f.Err
 	}
-	wait, ok := passing(ctx, f.Err, f.Count)
+	wait, ok := retryWait(ctx, f.Err, f.Count)
 	if !ok {
 		return f.Err
 	}
@@ -88,18 +88,18 @@ func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) err
 	return nil
 }
 
-// passing returns the wait after a temporary failure. failed is the number of earlier failures. ok is
-// false for a permanent failure, and if the wait is longer than maxRetryWait or reaches the deadline
-// of ctx.
-func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
-	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
+// retryWait returns the wait after a temporary failure. failures is the number of earlier ones. ok
+// is false for a permanent failure, and if the wait is longer than maxRetryWait or reaches the
+// deadline of ctx.
+func retryWait(ctx context.Context, err error, failures int) (wait time.Duration, ok bool) {
+	wait = backoff.Policy{Max: maxRetryWait}.Delay(failures)
 	later := wait
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	switch {
 	case ok && wire.Transient(status.Status) && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 		later = max(wait, backoff.Spread(status.RetryAfter))
-	case ok || !lost(err):
+	case ok || !isLostAnswer(err):
 		return 0, false
 	}
 	if wait > maxRetryWait {
@@ -112,8 +112,8 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 	return later, true
 }
 
-// lost reports whether an answer over HTTP was lost or never began.
-func lost(err error) bool {
+// isLostAnswer reports whether an answer over HTTP was lost or never began.
+func isLostAnswer(err error) bool {
 	_, broken := errors.AsType[*transport.BrokenError](err)
 	return broken
 }
@@ -130,20 +130,20 @@ func repeatable(method string) bool {
 	return false
 }
 
-// safe reports whether a request of a call may be resent.
-func safe(method string, _ error) bool { return repeatable(method) }
+// repeatableInCall reports whether a request of a call may be resent.
+func repeatableInCall(method string, _ error) bool { return repeatable(method) }
 
 // repeatableInHandshake reports whether a renewal's request may be resent.
 func repeatableInHandshake(method string, err error) bool {
 	switch method {
 	case "initialize", "server/discover":
-		return busy(err)
+		return asksToWait(err)
 	}
 	return repeatable(method)
 }
 
-// busy reports whether a status asks to try again later.
-func busy(err error) bool {
+// asksToWait reports whether a status asks to try again later.
+func asksToWait(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {
 		return false

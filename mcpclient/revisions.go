@@ -21,16 +21,17 @@ func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:],
 // of [Protocol.Revision].
 func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
-// spokenBy returns the revisions that the client may speak: the forced one, or all of an era.
-func (n *negotiator) spokenBy(era []string) []string {
+// allowedRevisions returns the revisions that the client may speak: the forced one, or all of an
+// era.
+func (n *negotiator) allowedRevisions(era []string) []string {
 	if forced := n.protocol.Revision; forced != "" {
 		return []string{forced}
 	}
 	return era
 }
 
-// mutual returns the client's first revision that the server has, too.
-func mutual(ours, theirs []string) (string, bool) {
+// firstCommon returns the client's first revision that the server has, too.
+func firstCommon(ours, theirs []string) (string, bool) {
 	for _, r := range ours {
 		if slices.Contains(theirs, r) {
 			return r, true
@@ -49,21 +50,21 @@ func namedRevisions(err error) ([]string, bool) {
 	if !errors.As(err, &rpc) || rpc.Code != mcp.CodeUnsupportedRevision {
 		return nil, false
 	}
-	named := supportedBy(rpc)
+	named := supportedRevisions(rpc)
 	return named, len(named) > 0
 }
 
-// refusedForNothing reports whether err refuses the current revision but lists it, as one of
+// isSpuriousRefusal reports whether err refuses the current revision but lists it, as one of
 // several instances may do during an update.
-func (p *peer) refusedForNothing(err error) bool {
+func (p *peer) isSpuriousRefusal(err error) bool {
 	named, refused := namedRevisions(err)
 	revision := p.current().name()
 	return refused && isModern(revision) && slices.Contains(named, revision)
 }
 
-// supportedBy returns the revisions in the data of an error with any code, because servers use
-// several codes for such data.
-func supportedBy(e *mcp.RPCError) []string {
+// supportedRevisions returns the revisions in the data of an error with any code, because servers
+// use several codes for such data.
+func supportedRevisions(e *mcp.RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`
 	}

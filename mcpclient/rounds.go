@@ -29,11 +29,11 @@ func withRounds(next sender, limit int, g *gatherer) sender {
 			got, err := next(ctx, r, o)
 			if err != nil {
 				if rounds.deferrals > 0 || rounds.asked > o.rounds {
-					err = begun(err)
+					err = newBegunError(err)
 				}
 				return response{}, err
 			}
-			round, err := r.spoken.inputRequired(r, got.result, quote)
+			round, err := r.sentEra.inputRequired(r, got.result, quote)
 			if err != nil || round == nil {
 				got.repeats = rounds.asked + rounds.deferrals
 				return got, err

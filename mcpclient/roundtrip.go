@@ -21,12 +21,12 @@ import (
 // inFlight is a request that awaits its response.
 type inFlight struct {
 	jsonrpc.Call
-	ctx      context.Context // the caller's, and that of exchanges over HTTP
-	stop     func()          // ends exchanges over HTTP; nil if the server cannot ask in between
-	request  *request
-	sent     *wire.Message // over HTTP, otherwise nil
-	answered bool          // by the exchange over HTTP
-	asked    atomic.Bool   // the server has sent a request that may belong to the call
+	ctx          context.Context // the context of the caller and of exchanges over HTTP
+	stop         func()          // ends exchanges over HTTP; nil if the server cannot ask in between
+	request      *request
+	sent         *wire.Message // over HTTP, otherwise nil
+	answered     bool          // its exchange over HTTP has delivered the answer
+	mayHaveAsked atomic.Bool   // the server has sent a request that may belong to the call
 
 	listening *listening // only of subscriptions/listen
 }
@@ -44,11 +44,11 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	if ctx.Err() != nil {
 		return response{}, ended(ctx)
 	}
-	w.number(r)
-	l, e := w.peer.link.Load(), r.in
+	w.assignCallID(r)
+	l, e := w.peer.link.Load(), r.era
 	if e == nil {
-		r.spoken, r.refusal = cmp.Or(r.spoken, w.peer.era.Load()), 0
-		e = r.spoken.era
+		r.sentEra, r.refusal = cmp.Or(r.sentEra, w.peer.era.Load()), 0
+		e = r.sentEra.era
 	}
 	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {
 		return response{}, errLostCursor
@@ -83,8 +83,8 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
 
-// number gives a request the id of a call, unless it has one.
-func (w *roundTripper) number(r *request) {
+// assignCallID gives a request the id of a call, unless it has one.
+func (w *roundTripper) assignCallID(r *request) {
 	if r.call.ID == 0 {
 		r.call.ID = w.calls.Add(1)
 	}
@@ -123,11 +123,11 @@ func (l *link) fail(call *jsonrpc.Call, err error) {
 	}
 }
 
-// bodies are buffers for messages, which connections do not keep.
+// bodies are buffers for messages. Connections do not keep them.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// keptBody bounds a buffer that is reused, in bytes.
-const keptBody = 16 << 10
+// maxPooledBody is the capacity in bytes above which a buffer is not reused.
+const maxPooledBody = 16 << 10
 
 // exchange passes a request to the connection and waits for the response. sent means that the
 // server may have received it.
@@ -142,7 +142,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 		header = e.header(flight.request)
 	}
 	number, err := l.send(ctx, *body, header)
-	if cap(*body) <= keptBody {
+	if cap(*body) <= maxPooledBody {
 		bodies.Put(body)
 	}
 	if err != nil {
@@ -248,7 +248,7 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	if flight.stop != nil {
 		flight.stop()
 	}
-	if flight.asked.Load() {
+	if flight.mayHaveAsked.Load() {
 		l.dispatcher.onCallEnd(call, gaveUp)
 	}
 }

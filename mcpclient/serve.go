@@ -91,7 +91,7 @@ func (d *dispatcher) register(r *serverRequest) bool {
 	}
 	d.serving[r.id] = r
 	if r.call != nil {
-		r.call.Value.(*inFlight).asked.Store(true)
+		r.call.Value.(*inFlight).mayHaveAsked.Store(true)
 	}
 	return true
 }
@@ -218,7 +218,7 @@ func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) err
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return d.link.post(ctx, body, d.client.current().header(nil), s)
 	}, func(f *backoff.Failure) error {
-		wait, ok := passing(ctx, f.Err, f.Count)
+		wait, ok := retryWait(ctx, f.Err, f.Count)
 		if f.Count >= d.retries || !ok {
 			return f.Err
 		}

@@ -60,7 +60,7 @@ func newLife(t *testing.T) *lifecycle.Lifecycle {
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {
-			ctx, cancel := (&connector{opts: new(Options), negotiator: negotiator{transport: transport}}).connecting(t.Context())
+			ctx, cancel := (&connector{opts: new(Options), negotiator: negotiator{transport: transport}}).withConnectTimeout(t.Context())
 			defer cancel()
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) != want {
 				t.Errorf("%T: got %v, want %v", transport, time.Until(end), want)

@@ -123,6 +123,6 @@ func (s *sharedValues) Value(key any) any {
 
 // equal reports whether a and b are equal. Values that cannot be compared differ.
 func equal(a, b any) (same bool) {
-	defer func() { _ = recover() }() // of a comparison of such values
+	defer func() { _ = recover() }() // a comparison of such values panics
 	return a == b
 }

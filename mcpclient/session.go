@@ -36,12 +36,12 @@ type sessionClient interface {
 	// previous one.
 	beginSession(ctx context.Context) error
 
-	// askAgain finds out what the server speaks now, and switches the client to it.
-	askAgain(ctx context.Context) error
+	// renegotiate finds out which era the server speaks now, and switches the client to it.
+	renegotiate(ctx context.Context) error
 }
 
-// lostSession returns the session that the server no longer knows.
-func lostSession(err error) (id string, ok bool) {
+// lostSessionID returns the session that the server no longer knows.
+func lostSessionID(err error) (id string, ok bool) {
 	lost, ok := errors.AsType[wire.LostSessionError](err)
 	if !ok || lost.LostSession() == "" {
 		return "", false
@@ -49,9 +49,9 @@ func lostSession(err error) (id string, ok bool) {
 	return lost.LostSession(), true
 }
 
-// settle waits while a session or connection begins, regardless of the outcome. It returns the
-// era to use, which is not one that a handshake still tries.
-func (s *sessions) settle(ctx context.Context) (*eraBox, error) {
+// awaitSession waits while a session or connection begins, regardless of the outcome. It returns
+// the era to use, which is not one that a handshake still tries.
+func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	for {
 		if err := s.renewals.Settle(ctx); err != nil {
 			return nil, err
@@ -68,16 +68,16 @@ func (s *sessions) settle(ctx context.Context) (*eraBox, error) {
 // It reports whether to send the request again.
 func (s *sessions) resend(ctx context.Context, r *request, err error, resends int) (again bool, _ error) {
 	if errors.Is(err, ErrConnectionLost) {
-		return s.reconnected(ctx, r, err)
+		return s.awaitReconnect(ctx, r, err)
 	}
 	if _, other := errors.AsType[*wire.OwnerError](err); other {
-		return s.otherOwner(ctx, err, resends)
+		return s.beginIfOtherOwner(ctx, err, resends)
 	}
-	if !r.renamed && s.refusedForNothing(err) {
+	if !r.renamed && s.isSpuriousRefusal(err) {
 		r.renamed = true // only once: a server that keeps refusing what it lists is broken
 		return true, nil
 	}
-	id, lost := lostSession(err)
+	id, lost := lostSessionID(err)
 	if !lost {
 		return s.eras.resend(ctx, r, err)
 	}
@@ -94,13 +94,13 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	return true, nil
 }
 
-// notifyAgain is called for a notification that failed with err after so many new sessions. It
-// reports whether to send it again, which is harmless if the server gets it twice.
-func (s *sessions) notifyAgain(ctx context.Context, err error, renewed int) (again bool, _ error) {
-	id, lost := lostSession(err)
+// resendNotification is called for a notification that failed with err after so many new sessions.
+// It reports whether to send it again, which is harmless if the server gets it twice.
+func (s *sessions) resendNotification(ctx context.Context, err error, renewed int) (again bool, _ error) {
+	id, lost := lostSessionID(err)
 	switch {
 	case !lost:
-		return s.otherOwner(ctx, err, renewed)
+		return s.beginIfOtherOwner(ctx, err, renewed)
 	case renewed > 0:
 		return false, fmt.Errorf("%w: %w", ErrSessionLost, err)
 	}
@@ -115,7 +115,7 @@ func (s *sessions) notifyAgain(ctx context.Context, err error, renewed int) (aga
 // began must be reported by a request, because a server that only refuses such messages would
 // get one session after the other.
 func (s *sessions) renewIfLost(err error) (lost bool) {
-	id, lost := lostSession(err)
+	id, lost := lostSessionID(err)
 	if lost && !s.renewals.Recent(renewPause) {
 		s.life.Start(func() {
 			if err := s.renewSession(s.life.Context(), id); err != nil && !s.life.IsClosed() {
@@ -126,9 +126,9 @@ func (s *sessions) renewIfLost(err error) (lost bool) {
 	return lost
 }
 
-// reconnected waits for the next connection after a request has failed with err, and reports
+// awaitReconnect waits for the next connection after a request has failed with err, and reports
 // whether to send it again. Requests of a renewal itself do not wait.
-func (s *sessions) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
+func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (again bool, _ error) {
 	_, unsent := errors.AsType[*unsentError](err)
 	if s.renewals.Within(ctx) || !unsent && (!repeatable(r.method) || r.resent) {
 		return false, err
@@ -156,9 +156,9 @@ func (s *sessions) renewSession(ctx context.Context, id string) error {
 	})
 }
 
-// otherOwner begins a session for the user of a message that failed with err, if it was not
+// beginIfOtherOwner begins a session for the user of a message that failed with err, if it was not
 // sent because the session belongs to another user. It reports whether to send the message.
-func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
+func (s *sessions) beginIfOtherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
 	other, ok := errors.AsType[*wire.OwnerError](err)
 	if !ok || renewed >= maxOwners {
 		return false, err

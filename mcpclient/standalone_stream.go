@@ -31,8 +31,8 @@ type standaloneStream struct {
 	stop   context.CancelFunc // ends the reading; nil before it begins
 }
 
-// want keeps the stream open from now on. It reports whether it was wanted before.
-func (s *standaloneStream) want() (before bool) {
+// setWanted keeps the stream open from now on. It reports whether it was wanted before.
+func (s *standaloneStream) setWanted() (before bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, s.wanted = s.wanted, true
@@ -45,9 +45,9 @@ func (s *standaloneStream) isWanted() bool {
 	return s.wanted
 }
 
-// begin returns a context for reading the stream of a session, and ends the reading of an
+// beginReading returns a context for reading the stream of a session, and ends the reading of an
 // earlier one.
-func (s *standaloneStream) begin(parent context.Context) (context.Context, context.CancelFunc) {
+func (s *standaloneStream) beginReading(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,8 @@ func (s *standaloneStream) begin(parent context.Context) (context.Context, conte
 	return ctx, cancel
 }
 
-// end ends the reading.
-func (s *standaloneStream) end() {
+// stopReading ends the reading.
+func (s *standaloneStream) stopReading() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stop != nil {
@@ -69,7 +69,7 @@ func (s *standaloneStream) end() {
 
 // open opens the stream, unless it has been opened before or the era has none.
 func (s *standaloneStream) open(ctx context.Context) {
-	if s.peer.current().has(standaloneStreams) && !s.want() {
+	if s.peer.current().has(standaloneStreams) && !s.setWanted() {
 		s.read(ctx)
 	}
 }
@@ -82,7 +82,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 		return
 	}
 	settled := make(chan struct{})
-	reading, end := s.begin(s.life.Context())
+	reading, end := s.beginReading(s.life.Context())
 	started := s.life.Start(func() {
 		defer end()
 		settle := sync.OnceFunc(func() { close(settled) })

@@ -85,7 +85,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	o.logLevel = "" // a subscription has neither
 	bounded, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
 	defer bounds.Stop()
-	era, err := c.sessions.settle(bounded)
+	era, err := c.sessions.awaitSession(bounded)
 	if err != nil {
 		return nil, err
 	}

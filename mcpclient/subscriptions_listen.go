@@ -58,11 +58,11 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
 	err := backoff.Loop(s.ctx, relisten, func() error {
 		var err error
-		if asked.spoken, err = l.sessions.settle(s.ctx); err != nil {
+		if asked.sentEra, err = l.sessions.awaitSession(s.ctx); err != nil {
 			return err
 		}
 		began = time.Now()
-		return l.listenOnce(s, o, asked.spoken)
+		return l.listenOnce(s, o, asked.sentEra)
 	}, func(f *backoff.Failure) error {
 		switch temporary := broken(f.Err); {
 		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.agreed():
@@ -143,7 +143,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, in *eraBox) 
 		defer silent.Stop()
 		options.listening.heard = func() { silent.Reset(limit) }
 	}
-	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, in: in.era}
+	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, era: in.era}
 	if _, err := l.listen(ctx, r, &options); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
 // listen sends a subscriptions/listen and returns its result when the server has ended the
 // subscription. It is the last stage of its pipeline.
 func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
-	l, e := w.peer.link.Load(), r.in
+	l, e := w.peer.link.Load(), r.era
 	flight, err := l.start(ctx, e, r, o)
 	if err != nil {
 		return response{}, err

@@ -56,7 +56,7 @@ func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions
 	r := &request{method: "resources/subscribe"} // counts how often that happens
 	for resends := 0; ; resends++ {
 		var err error
-		if r.spoken, err = sessions.settle(ctx); err != nil {
+		if r.sentEra, err = sessions.awaitSession(ctx); err != nil {
 			return err
 		}
 		err = l.watchInTurn(ctx, uris, o)
@@ -108,7 +108,7 @@ func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callO
 func unwatched(err error) bool {
 	_, refused := errors.AsType[*mcp.RPCError](err)
 	_, unsent := errors.AsType[*unsentError](err)
-	_, forgot := lostSession(err)
+	_, forgot := lostSessionID(err)
 	return refused || unsent || forgot || errors.Is(err, ErrConnectionLost)
 }
 

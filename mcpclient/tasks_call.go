@@ -77,7 +77,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	if err != nil && !detached(ctx) && !resumable(err) {
 		w.giveUp(ctx)
 	}
-	return result, begun(err)
+	return result, newBegunError(err)
 }
 
 // tell reports a task that has started, unless the server has answered without one.

@@ -53,12 +53,12 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		result, err = c.tasks.callTask(ctx, r, opts)
 	} else {
 		result = &mcp.CallToolResult{Tool: r.target}
-		err = c.advised(r, &o, c.caller.call(ctx, c.caller.calls, r, result, opts))
+		err = c.addAdvice(r, &o, c.caller.call(ctx, c.caller.calls, r, result, opts))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if result.IsError && c.failedToAsk(result.Text()) {
+	if result.IsError && c.cannotAsk(result.Text()) {
 		result.Advice = inquiry.CannotAskAdvice
 	}
 	if check != nil {
