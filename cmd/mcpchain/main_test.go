@@ -97,9 +97,7 @@ func TestHelp(t *testing.T) {
 	var out strings.Builder
 	check.Equal(t, "", run([]string{"help"}, &out, &out), 0)
 	for _, name := range names() {
-		if !strings.Contains(out.String(), "\n  "+name+" ") {
-			t.Errorf("the help lacks %s", name)
-		}
+		check.Contains(t, "the help", out.String(), "\n  "+name+" ")
 	}
 	for line := range strings.Lines(out.String()) {
 		if len(line) > 140 {
@@ -124,9 +122,7 @@ func TestOneSetOfFlags(t *testing.T) {
 		var help strings.Builder
 		c.Help(&help)
 		for _, want := range []string{"\nUsage:\n  mcpchain ", "\nExit status:\n  0 "} {
-			if !strings.Contains(help.String(), want) {
-				t.Errorf("the help of %s lacks %q:\n%s", c.Name, want, &help)
-			}
+			check.Contains(t, "the help of "+c.Name, help.String(), want)
 		}
 	}
 	for _, name := range []string{"model", "config", "store", "users", "listen", "log", "connect-timeout"} {

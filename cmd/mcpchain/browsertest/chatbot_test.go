@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -52,9 +51,7 @@ func (c *chatter) TakeMessage(_ context.Context, server, text string) error {
 // hears waits until a view wants something, and decides.
 func (c *chatter) hears(what string, yes bool) {
 	c.t.Helper()
-	if got := received(c.t, c.wants); !strings.Contains(got, what) {
-		c.t.Errorf("the view wants %q, want %q", got, what)
-	}
+	check.Contains(c.t, "what the view wants", received(c.t, c.wants), what)
 	c.says <- yes
 }
 

@@ -3,7 +3,6 @@ package browsertest_test
 import (
 	"context"
 	"net/url"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -138,9 +137,7 @@ func TestMoreAccess(t *testing.T) {
 	ada.click(".card.approval button", "Allow")
 	ada.see(".card.sign_in", "The call of add_note waits")
 	back := ada.signInAt(server, "ada")
-	if scope := eval[string](ada, "new URL(document.querySelector('.card a.button').href).searchParams.get('scope')"); !strings.Contains(scope, "notes:write") {
-		t.Errorf("got the scope %q, want notes:write in it", scope)
-	}
+	check.Contains(t, "the scope", eval[string](ada, "new URL(document.querySelector('.card a.button').href).searchParams.get('scope')"), "notes:write")
 	ada.visit(back, "You are signed in to notes")
 	ada.see(".reply .prose", "add_note by the account ada.")
 }

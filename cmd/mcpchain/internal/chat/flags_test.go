@@ -123,9 +123,7 @@ func TestHelp(t *testing.T) {
 	var help strings.Builder
 	check.Is(t, check.Err(parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help)), flag.ErrHelp)
 	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout time", "-idle-timeout without an answer", "Exit status", "/tools "} {
-		if !strings.Contains(help.String(), want) {
-			t.Errorf("the help lacks %q:\n%s", want, &help)
-		}
+		check.Contains(t, "the help", help.String(), want)
 	}
 }
 

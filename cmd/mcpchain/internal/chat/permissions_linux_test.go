@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // allowed starts a program on a terminal, has it ask about a call, and allows the tool always.
@@ -54,9 +56,7 @@ func TestPermissionsOfAFolder(t *testing.T) {
 	other.Dir = t.TempDir()
 	o := finish(t, other, "/permissions\nWhat is 3 plus 4?\n")
 	o.check(t, o.stdout, 1, "denied mine: tool call add")
-	if where := " of mine (" + cmd.Path + " in " + cmd.Dir + ")"; !strings.Contains(strings.ReplaceAll(o.stdout, "\n", ""), where) {
-		t.Errorf("got %s, want %q in it", o.stdout, where)
-	}
+	check.Contains(t, "", strings.ReplaceAll(o.stdout, "\n", ""), " of mine ("+cmd.Path+" in "+cmd.Dir+")")
 	o = finish(t, again(t, cmd), "/permissions forget all\n/permissions forget\nWhat is 3 plus 4?\n")
 	o.check(t, o.stdout, 1, "forgotten: 1 decision", "error: usage: /permissions, or", "denied mine: tool call add")
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -193,9 +194,7 @@ func TestMarkdown(t *testing.T) {
 	m := openScreen(t, answering(t, text)...)
 	m.ask("Show me", "No escapes")
 	m.golden("markdown")
-	if !strings.Contains(string(m.whole), "\t\tfmt.Println(") {
-		t.Error("the tabs of the code did not reach the terminal")
-	}
+	check.Contains(t, "the code with its tabs", string(m.whole), "\t\tfmt.Println(")
 	m.leave()
 }
 

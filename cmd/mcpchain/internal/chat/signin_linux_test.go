@@ -118,9 +118,7 @@ func TestLogin(t *testing.T) {
 	m.await("you are signed in to notes: 2 tools")
 	m.ask("hello", "I am a demo model")
 	for _, want := range []string{"Keep notes short.", `"name":"list_notes"`, `"name":"add_note"`} {
-		if got := s.asked(); !strings.Contains(got, want) {
-			t.Errorf("the model was asked %s\nwant %q in it", got, want)
-		}
+		check.Contains(t, "the questions to the model", s.asked(), want)
 	}
 	m.ask("/logout notes", "you are signed out of notes")
 	m.enter("you ›\n", "What is your name?\r")

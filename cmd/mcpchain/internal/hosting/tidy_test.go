@@ -3,7 +3,6 @@ package hosting
 import (
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,9 +36,7 @@ func TestTidy(t *testing.T) {
 	check.Must(t, check.Err(db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3*time.Hour).Nanoseconds())))
 	log := &told{lines: make(chan string, 10)}
 	stop := Tidy(db.Runs, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
-	if line := <-log.lines; !strings.Contains(line, `"runs were deleted" runs=1`) {
-		t.Errorf("got the log %s", line)
-	}
+	check.Contains(t, "the log", <-log.lines, `"runs were deleted" runs=1`)
 	stop()
 	check.Is(t, check.Err(db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"})), record.ErrNotFound)
 	if _, err := db.Runs.Load(t.Context(), run.Key{Tenant: "Ada", ID: "new"}); err != nil {

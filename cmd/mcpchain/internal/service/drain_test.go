@@ -38,9 +38,7 @@ func TestGrace(t *testing.T) {
 				`level=WARN msg="the model is a demo`, `msg="a server can be used" server=demo`, `msg="the service drives runs" due=0 waiting=0`,
 				`msg="the service stops, and its runs go on later" runs=1 "calls under way"=1`, tt.says,
 			} {
-				if !strings.Contains(log, want) {
-					t.Errorf("got the log %s\nwant it with %s", log, want)
-				}
+				check.Contains(t, "the log", log, want)
 			}
 			if strings.Contains(log, "cannot go on") || strings.Contains(log, tt.other) {
 				t.Errorf("got the log %s\nwant no warning of an ordinary stop", log)

@@ -189,7 +189,5 @@ func TestWarningOfDemoUsers(t *testing.T) {
 	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-config", file)
 	check.NoError(t, process.end(t, syscall.SIGTERM))
 	want := `level=WARN msg="the users are a demo: everybody knows their tokens" tokens="[demo-ada demo-bob]" "they may call the servers of"=` + file
-	if log := process.log.String(); !strings.Contains(log, want) {
-		t.Errorf("got the log %s\nwant it with %s", log, want)
-	}
+	check.Contains(t, "the log", process.log.String(), want)
 }

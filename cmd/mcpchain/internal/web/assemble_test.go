@@ -122,9 +122,7 @@ func TestFileWithMistakes(t *testing.T) {
 		t.Errorf("got %s, want nothing of other servers, and no place of this machine", shown)
 	}
 	for _, want := range []string{"server=typo", "server=odd", "server=gone", "server does not have\" server=good tool=ad"} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("got the log %s\nwant %s", log, want)
-		}
+		check.Contains(t, "the log", log.String(), want)
 	}
 }
 

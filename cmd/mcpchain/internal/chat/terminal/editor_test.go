@@ -21,9 +21,7 @@ func TestEditorThatDoesNotStart(t *testing.T) {
 	if cmd == nil {
 		t.Fatal("nothing is printed")
 	}
-	if got := fmt.Sprint(cmd()); !strings.Contains(got, "nothing was written: executable file not found; $EDITOR names the editor") {
-		t.Errorf("printed %q", got)
-	}
+	check.Contains(t, "what was printed", fmt.Sprint(cmd()), "nothing was written: executable file not found; $EDITOR names the editor")
 }
 
 // Replacing the text closes the list of completions for the old text.

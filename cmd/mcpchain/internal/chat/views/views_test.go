@@ -243,9 +243,7 @@ func TestView(t *testing.T) {
 		t.Errorf("got the context %v", context)
 	}
 	check.Same(t, "input", p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}}))
-	if got := fmt.Sprint(p.notified("ui/notifications/tool-result")); !strings.Contains(got, "text:shown") {
-		t.Errorf("got the result %s", got)
-	}
+	check.Contains(t, "the result", fmt.Sprint(p.notified("ui/notifications/tool-result")), "text:shown")
 	check.Contains(t, "", fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)), "pinned by Ada")
 	if got := p.ask("tools/call", `{"name":"secret","arguments":{}}`); got["error"] == nil {
 		t.Errorf("got %v, want no tool that is for models alone", got)

@@ -100,9 +100,7 @@ func TestUsersAreApart(t *testing.T) {
 			t.Errorf("%s reads the list: got %d %s", user, status, list)
 		}
 	}
-	if list := string(w.watch(t, "Ada", "", "").until(t, "list")[0].Data); !strings.Contains(list, id) {
-		t.Errorf("got the list %s, want %s in it", list, id)
-	}
+	check.Contains(t, "the list", string(w.watch(t, "Ada", "", "").until(t, "list")[0].Data), id)
 }
 
 func TestRate(t *testing.T) {

@@ -256,9 +256,7 @@ func TestStreams(t *testing.T) {
 	v.stream.end()
 	<-v.stream.over
 	v.stream = w.watch("Ada", "w")
-	if e := v.stream.next(t); !strings.Contains(string(e.data), v.opened.Life) {
-		t.Errorf("got %s %s, want the same life", e.kind, e.data)
-	}
+	check.Contains(t, "the same life", string(v.stream.next(t).data), v.opened.Life)
 	if e := v.stream.next(t); e.n != 11 {
 		t.Errorf("got message %d first, want the one that was not seen", e.n)
 	}
