@@ -5,22 +5,25 @@ import (
 	"encoding/json"
 )
 
-// maxNested is how deep the values of indented JSON may lie in each other.
-const maxNested = 32
+// Bounds of the indentation that Indent adds to a text, in bytes.
+const (
+	smallIndentation = 4 << 10 // for every text
+	indentationShare = 4       // times the length of the text
+)
 
-// Indent returns JSON indented for a person. ok is false for a text that is not JSON, or so deep that
-// it would be mostly indentation.
+// Indent returns JSON indented for a person. ok is false for a text that is not JSON, or that would be
+// mostly indentation.
 func Indent(text string) (indented string, ok bool) {
 	var b bytes.Buffer
-	if isNested(text) || json.Indent(&b, []byte(text), "", "  ") != nil {
+	if indentation(text) > max(smallIndentation, indentationShare*len(text)) || json.Indent(&b, []byte(text), "", "  ") != nil {
 		return "", false
 	}
 	return b.String(), true
 }
 
-// isNested reports whether the values of a JSON text lie in each other deeper than maxNested.
-func isNested(text string) bool {
-	depth, deepest, quoted := 0, 0, false
+// indentation returns how many bytes of indentation a JSON text would get.
+func indentation(text string) int {
+	total, depth, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case quoted && c == '\\':
@@ -30,10 +33,13 @@ func isNested(text string) bool {
 		case quoted:
 		case c == '[' || c == '{':
 			depth++
-			deepest = max(deepest, depth)
+			total += 2 * depth
 		case c == ']' || c == '}':
-			depth--
+			depth = max(0, depth-1)
+			total += 2 * depth
+		case c == ',':
+			total += 2 * depth
 		}
 	}
-	return deepest > maxNested
+	return total
 }

@@ -10,8 +10,9 @@ import (
 func TestIndent(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":[1]}`: "{\n  \"a\": [\n    1\n  ]\n}",
-		`"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["`:        `"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["`,
-		strings.Repeat("[", 33) + strings.Repeat("]", 33): "",
+		`"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["`:                                             `"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["`,
+		strings.Repeat("[", 100) + strings.Repeat("]", 100):                                    "", // 20 KB of indentation
+		strings.Repeat("[", 20) + strings.Repeat("1,", 10_000) + "1" + strings.Repeat("]", 20): "", // 400 KB
 		`{"a":`: "",
 	} {
 		got, ok := Indent(text)
