@@ -24,7 +24,7 @@ const noRequests = "this revision has no requests of the server"
 
 // cannotAsk reports whether a tool failed because its server may not send requests.
 func (p *peer) cannotAsk(text string) bool {
-	if p.current().answers() {
+	if p.current().hasServerRequests() {
 		return false
 	}
 	for _, words := range askRefusals {
@@ -63,7 +63,7 @@ func (p *peer) taskAdvice(r *request, given *mcp.Tool) string {
 	if tool == nil {
 		tool = &mcp.Tool{Name: r.target, Execution: []byte(`{"taskSupport":"required"}`)}
 	}
-	if why := p.taskable(tool); why != nil {
+	if why := p.checkTask(tool); why != nil {
 		return why.Error()
 	}
 	return "call it WithTask or by StartTask"

@@ -42,7 +42,7 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	}
 	if len(params) > 0 {
 		if err := json.Unmarshal(params, &meta); err != nil {
-			return nil, refuse(mcp.CodeInvalidParams, "params: %v", err)
+			return nil, newRefusal(mcp.CodeInvalidParams, "params: %v", err)
 		}
 	}
 	ctx = context.WithValue(ctx, servingKey{a.slots}, true)
@@ -69,7 +69,7 @@ func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, e
 		if err != nil {
 			return nil, err
 		}
-		return madeResult("handler of "+strconv.Quote(method), result)
+		return checkResult("handler of "+strconv.Quote(method), result)
 	}
 	switch method {
 	case "sampling/createMessage":
@@ -79,7 +79,7 @@ func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, e
 	case rootsMethod:
 		return a.listRoots()
 	}
-	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
+	return nil, newRefusal(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
 // forHost converts a server's request for handlers and middleware.
@@ -92,7 +92,7 @@ func (a *answerer) forHost(method string, params, meta json.RawMessage, call *mc
 	if len(meta) > 0 && meta[0] == '{' { // other values are in Origin.Meta only
 		var err error
 		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
-			return nil, refuse(mcp.CodeInvalidParams, "_meta: %v", err)
+			return nil, newRefusal(mcp.CodeInvalidParams, "_meta: %v", err)
 		}
 	}
 	return q, nil
@@ -126,8 +126,8 @@ func checkRoot(r mcp.Root) error {
 
 const rootsMethod = "roots/list"
 
-// keepRoots stores a copy of the roots, which is never nil.
-func (a *answerer) keepRoots(roots []mcp.Root) {
+// storeRoots stores a copy of the roots, which is never nil.
+func (a *answerer) storeRoots(roots []mcp.Root) {
 	kept := append([]mcp.Root{}, roots...)
 	a.roots.Store(&kept)
 }
@@ -135,7 +135,7 @@ func (a *answerer) keepRoots(roots []mcp.Root) {
 // listRoots answers a request for the roots.
 func (a *answerer) listRoots() (json.RawMessage, error) {
 	if !a.peer.offers.roots {
-		return nil, uninstalled("roots are not available", "Options.Roots")
+		return nil, uninstalledError("roots are not available", "Options.Roots")
 	}
 	roots := *a.roots.Load()
 	return jsonrpc.Marshal(struct {

@@ -11,7 +11,7 @@ import (
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.life = lifecycle.New(ctx, lifecycle.Options{
 		Closed:     ErrClosed,
-		Ended:      ended,
+		Ended:      contextError,
 		Middleware: c.caller.sending != nil,
 		Timeout:    c.opts.Timeouts.Close,
 		Log:        c.log,
@@ -80,7 +80,7 @@ func (c *Client) assembleConnector() {
 	c.standalone = standaloneStream{
 		peer:     &c.peer,
 		sessions: c.sessions,
-		stale:    func() { c.subscriptions.spread(mcp.Change{Kind: mcp.Stale}) },
+		stale:    func() { c.subscriptions.publish(mcp.Change{Kind: mcp.Stale}) },
 	}
 }
 
@@ -127,14 +127,14 @@ func (c *Client) assembleFeatures() {
 		timeouts: &opts.Timeouts,
 	}
 	c.subscriptions = &subscriptions{
-		life:       c.life,
-		log:        c.log,
-		sessions:   c.sessions,
-		send:       by.direct,
-		listen:     by.listen,
-		silence:    c.streamSilence(opts.Timeouts.SubscriptionIdle),
-		agreed:     c.cache.clear,
-		maxChanges: opts.Limits.Notifications,
+		life:           c.life,
+		log:            c.log,
+		sessions:       c.sessions,
+		send:           by.direct,
+		listen:         by.listen,
+		silence:        c.streamSilence(opts.Timeouts.SubscriptionIdle),
+		onAcknowledged: c.cache.clear,
+		maxChanges:     opts.Limits.Notifications,
 	}
 }
 

@@ -22,7 +22,7 @@ func WithoutCache() CallOption {
 	return func(o *callOptions) { o.noCache = true }
 }
 
-// cache keeps results for as long as their server allows. It belongs to one client, so that
+// cache stores results for as long as their server allows. It belongs to one client, so that
 // private results are not shared. The zero value is ready.
 type cache struct {
 	mu      sync.Mutex
@@ -88,8 +88,8 @@ func (p *peer) cacheOwner(ctx context.Context) (owner string, known bool) {
 	return owner, err == nil
 }
 
-// belongsToLocked removes the results of other users.
-func (k *cache) belongsToLocked(owner string) {
+// setOwnerLocked removes the results of other users.
+func (k *cache) setOwnerLocked(owner string) {
 	if k.owner == owner {
 		return
 	}
@@ -105,7 +105,7 @@ func (k *cache) belongsToLocked(owner string) {
 func (k *cache) get(r *request, owner string) (result json.RawMessage, generation int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.belongsToLocked(owner)
+	k.setOwnerLocked(owner)
 	key := cacheKey{r.method, string(r.params)}
 	e := k.entries[key]
 	switch {
@@ -153,7 +153,7 @@ func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 	}
 	k.uses++
 	e.used = k.uses
-	e.result = bytes.Clone(result) // without the surrounding message
+	e.result = bytes.Clone(result) // so that the surrounding message is freed
 	k.entries[key] = e
 	k.bytes += e.size
 }

@@ -13,15 +13,15 @@ import (
 
 // request is a request before it is encoded for a connection.
 type request struct {
-	method   string
-	target   string       // the tool, prompt or resource that the request names
-	params   []byte       // a JSON object without _meta, or nil
-	answers  []byte       // members that answer an input round, each followed by a comma
-	call     mcp.CallInfo // the call that it belongs to; without a Method the request itself, without an ID not known yet
-	task     bool         // the result may be a task, or the request is about one
-	resent   bool         // it was sent again in a new session or on a new connection
-	renamed  bool         // it was sent again after the server refused its revision
-	movedEra bool         // it was sent again in another era
+	method          string
+	target          string       // the tool, prompt or resource that the request names
+	params          []byte       // a JSON object without _meta, or nil
+	answers         []byte       // members that answer an input round, each followed by a comma
+	call            mcp.CallInfo // the call that it belongs to; without a Method the request itself, without an ID not known yet
+	task            bool         // the result may be a task, or the request is about one
+	resent          bool         // it was sent again in a new session or on a new connection
+	revisionRetried bool         // it was sent again after the server refused its revision
+	movedEra        bool         // it was sent again in another era
 
 	era     era     // the era to use; nil: the current one
 	sentEra *eraBox // the era in which it was sent
@@ -83,19 +83,19 @@ func (c *caller) call(ctx context.Context, by sender, r *request, result any, op
 		return &CapabilityError{Capability: need}
 	}
 	limits := o.limitsOrDefault()
-	if o.lasts {
+	if o.noDefaultLimits {
 		limits = o.limits()
 	}
 	ctx, bounds := within(ctx, limits)
 	defer bounds.Stop()
-	o.token = o.progress != nil || o.heed || r.method == "tools/call" && bounds.Bounded()
+	o.token = o.progress != nil || o.countsProgress || r.method == "tools/call" && bounds.Bounded()
 	c.wire.assignCallID(r)
 	got, err := by(ctx, r, o)
 	if err != nil {
 		return err
 	}
-	if o.cameIn != nil && got.session.connection != 0 {
-		*o.cameIn = got.session
+	if o.responseSession != nil && got.session.connection != 0 {
+		*o.responseSession = got.session
 	}
 	if err := jsonrpc.DecodeResult(got.result, result); err != nil {
 		c.cache.forget(r)
@@ -127,7 +127,7 @@ func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
 		Method:     r.method,
 		Name:       r.target,
 		Call:       r.call.ID,
-		Params:     r.whole(),
+		Params:     r.paramsWithAnswers(),
 		Meta:       map[string]json.RawMessage{},
 		invocation: new(invocation),
 	}

@@ -11,30 +11,30 @@ import (
 type CallOption func(*callOptions)
 
 type callOptions struct {
-	progress func(mcp.Progress)
-	meta     map[string]json.RawMessage
-	maxNotes int // waiting progress notifications
-	idle     limit
-	whole    limit
-	token    bool // ask for progress
-	heed     bool // progress counts even outside of the response
-	logLevel mcp.LogLevel
-	noCache  bool
-	manual   bool                        // the caller answers input rounds
-	rounds   int                         // input rounds before the call
-	lasts    bool                        // it lasts as long as a task: defaults do not bound it
-	quiet    bool                        // the server is not notified of cancellation
-	check    func(context.Context) error // decides on each request, or nil
+	progress        func(mcp.Progress)
+	meta            map[string]json.RawMessage
+	maxNotes        int // waiting progress notifications
+	idle            limit
+	whole           limit
+	token           bool // ask for progress notifications
+	countsProgress  bool // progress counts even outside of the response
+	logLevel        mcp.LogLevel
+	noCache         bool
+	manual          bool                        // the caller answers input rounds
+	rounds          int                         // input rounds before the call
+	noDefaultLimits bool                        // it lasts as long as a task: defaults do not bound it
+	noCancelNotice  bool                        // the server is not notified of cancellation
+	check           func(context.Context) error // decides on each request, or nil
 
-	described   *mcp.Tool                 // whose output schema is checked
+	outputTool  *mcp.Tool                 // the tool whose output schema is checked
 	validator   Validator                 // nil: the validator of Options
-	task        *mcp.Tool                 // that may become a task
+	task        *mcp.Tool                 // the tool that may run as a task
 	taskStarted func(mcp.TaskState) error // gets the task, or nil
 
-	follower  *follower   // follows the task that the call becomes, or nil
-	listening *listening  // only of subscriptions/listen
-	sentAs    *int64      // receives the id of the message; nil without Options.Middleware
-	cameIn    *sessionRef // receives the session of the response, or nil
+	follower        *follower   // follows the task that the call becomes, or nil
+	listening       *listening  // only of subscriptions/listen
+	messageID       *int64      // receives the id of the message; nil without Options.Middleware
+	responseSession *sessionRef // receives the session of the response, or nil
 }
 
 // with returns o with the options applied, without checks. Only a changed copy takes an allocation.

@@ -26,8 +26,8 @@ type offers struct {
 	exact json.RawMessage // declared instead, or nil
 }
 
-// installed returns what the installed handlers support.
-func (o *Options) installed() offers {
+// handlerOffers returns the capabilities of the installed handlers.
+func (o *Options) handlerOffers() offers {
 	out := offers{roots: o.givesRoots(), tasks: true}
 	if o.Sampling != nil {
 		c := inquiry.SamplingCapabilityOf(o.Sampling)
@@ -48,7 +48,8 @@ func (f *offers) check() error {
 	return nil
 }
 
-// declared has the parts of Options.Protocol.Capabilities that handlers answer, and the extensions.
+// declared holds the parts of Options.Protocol.Capabilities that handlers answer, and the
+// extensions.
 type declared struct {
 	Sampling *struct {
 		Tools   *struct{} `json:"tools"`
@@ -69,7 +70,7 @@ type declared struct {
 // Options.Protocol.Capabilities, or with ExactCapabilities only the latter. The error says where
 // they and the handlers disagree.
 func (o *Options) offers() (offers, error) {
-	out := o.installed()
+	out := o.handlerOffers()
 	if o.Protocol.Capabilities == nil {
 		return out, out.check()
 	}
@@ -85,7 +86,7 @@ func (o *Options) offers() (offers, error) {
 	if o.Protocol.ExactCapabilities {
 		out.exact = given
 	} else {
-		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, metakey.Tasks))
+		all = mergeMissing(given, out.appendTo(nil, `{"listChanged":true}`, metakey.Tasks))
 		out.base = given
 	}
 	var d declared
@@ -94,9 +95,9 @@ func (o *Options) offers() (offers, error) {
 	}
 	if !o.Protocol.AllowUndeclared {
 		err = errors.Join(
-			agree("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
-			agree("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
-			agree("roots", d.Roots != nil, "Options.Roots", o.givesRoots()),
+			checkAgreement("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
+			checkAgreement("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
+			checkAgreement("roots", d.Roots != nil, "Options.Roots", o.givesRoots()),
 		)
 	}
 	for name := range d.Extensions {
@@ -127,9 +128,9 @@ func checkExtension(name string) error {
 	return nil
 }
 
-// agree returns an error for a declared capability without a handler, and for a handler without
-// its capability.
-func agree(capability string, declared bool, handler string, installed bool) error {
+// checkAgreement returns an error for a declared capability without a handler, and for a handler
+// without its capability.
+func checkAgreement(capability string, declared bool, handler string, installed bool) error {
 	switch {
 	case declared && !installed:
 		return fmt.Errorf("Options.Protocol.Capabilities declares %s, and %s is nil: install it, or set Options.Protocol.AllowUndeclared", capability, handler)
@@ -148,7 +149,7 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.base != nil {
 		derived := *f
 		derived.base = nil
-		return append(b, merged(f.base, derived.appendTo(nil, roots, extensions...))...)
+		return append(b, mergeMissing(f.base, derived.appendTo(nil, roots, extensions...))...)
 	}
 	b = append(b, '{')
 	if s := f.sampling; s != nil {
@@ -170,9 +171,9 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	return jsonrpc.CloseObject(b)
 }
 
-// merged returns object with the members of more that it lacks, at every depth. A member that is null
-// counts as lacking.
-func merged(object, more []byte) []byte {
+// mergeMissing returns object with the members of more that it lacks, at every depth. A member that
+// is null counts as lacking.
+func mergeMissing(object, more []byte) []byte {
 	add := map[string][]byte{}
 	var names []string
 	_ = jsonrpc.Members(more, func(key, value []byte) { // written by the client
@@ -184,7 +185,7 @@ func merged(object, more []byte) []byte {
 		name := string(key)
 		switch extra, both := add[name]; {
 		case both && value[0] == '{' && extra[0] == '{':
-			value = merged(value, extra)
+			value = mergeMissing(value, extra)
 		case both && string(value) == "null":
 			value = extra
 		}

@@ -56,7 +56,7 @@ func (c *Client) Transport() Transport {
 // server on a shared connection, such as stdio, does not.
 func (c *Client) SeparatesCalls() bool {
 	l := c.link.Load()
-	return !c.current().answers() || l != nil && l.exchange != nil
+	return !c.current().hasServerRequests() || l != nil && l.exchange != nil
 }
 
 // Ping returns nil if the server responds: to ping in the legacy era, to server/discover in the
@@ -162,8 +162,8 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 			return fmt.Errorf("set roots: %w", err)
 		}
 	}
-	c.answerer.keepRoots(roots)
-	if !c.current().answers() || c.offers.quietRoots {
+	c.answerer.storeRoots(roots)
+	if !c.current().hasServerRequests() || c.offers.quietRoots {
 		return nil
 	}
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)

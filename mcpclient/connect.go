@@ -61,7 +61,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	c.caller.sending = sending
 	c.answerer.middleware = answering
 	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
-		c.answerer.keepRoots(opts.Roots)
+		c.answerer.storeRoots(opts.Roots)
 	}
 	c.assemble(ctx, t)
 	return c, nil

@@ -54,7 +54,7 @@ func (c *connector) onNotification(n *mcp.Notification) {
 		if n.Method == "notifications/elicitation/complete" {
 			c.visits.complete(n.Params)
 		} else if change, ok := n.Change(); ok && n.Method != modernTaskNotice {
-			c.subscriptions.spread(change)
+			c.subscriptions.publish(change)
 		}
 	}
 	if observe := c.opts.OnNotification; observe != nil {

@@ -30,7 +30,7 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	case *mcp.GetPromptResult:
 		method, what = "prompts/get", "prompt"
 	}
-	r, opts, err := continued(round, method, answers, opts)
+	r, opts, err := newContinuation(round, method, answers, opts)
 	if err != nil {
 		return nil, fmt.Errorf("continue %s: %w", what, err)
 	}
@@ -71,8 +71,8 @@ func AnswerInput(ctx context.Context, c *Client, round *mcp.InputRequired, key s
 	return answers[key], nil
 }
 
-// continued returns the request that continues a round with the answers.
-func continued(r *mcp.InputRequired, method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
+// newContinuation returns the request that continues a round with the answers.
+func newContinuation(r *mcp.InputRequired, method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
 	if r == nil {
 		return nil, nil, errors.New("no round (nil)")
 	}
@@ -85,7 +85,7 @@ func continued(r *mcp.InputRequired, method string, answers map[string]any, opts
 	}
 	next.answers = nil
 	meta = append(meta, func(o *callOptions) { o.rounds = r.Rounds })
-	given, err := answersTo(r, answers)
+	given, err := encodeAnswers(r, answers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,8 +106,8 @@ func continued(r *mcp.InputRequired, method string, answers map[string]any, opts
 	return next, append(meta, opts...), nil
 }
 
-// answersTo returns the answers to all questions of a round, given ones and those of handlers.
-func answersTo(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
+// encodeAnswers returns the answers to all questions of a round, given ones and those of handlers.
+func encodeAnswers(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
 	for key := range answers {
 		if _, ok := r.Requests[key]; !ok {
 			return nil, fmt.Errorf("answer %q: nothing is asked under this key", key)

@@ -19,10 +19,10 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	if params.Mode == mcp.ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && a.peer.current().has(urlElicitationErrors) {
+	if a.reportsCompletion(params) {
 		ctx = context.WithValue(ctx, doneKey{}, a.visits.expect(params.ElicitationID))
 	}
-	fits, err := a.formCheck(params)
+	checkAnswer, err := a.newAnswerCheck(params)
 	if err != nil {
 		return nil, err
 	}
@@ -37,23 +37,30 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	if complete.Action == mcp.ElicitAccept {
-		if err := fits(complete.Content); err != nil {
+	if checkAnswer != nil && complete.Action == mcp.ElicitAccept {
+		if err := checkAnswer(complete.Content); err != nil {
 			return nil, err
 		}
 	}
 	return jsonrpc.Marshal(complete)
 }
 
+// reportsCompletion reports whether the server may notify the client that the person has finished
+// at the URL. Only revision 2025-11-25 has that notification.
+func (a *answerer) reportsCompletion(p *mcp.ElicitParams) bool {
+	hasID := p.ElicitationID != "" && len(p.ElicitationID) <= maxElicitID
+	return p.Mode == mcp.ElicitURL && hasID && a.peer.current().has(urlElicitationErrors)
+}
+
 // elicitParams decodes and checks an elicitation request.
 func (a *answerer) elicitParams(raw json.RawMessage) (*mcp.ElicitParams, error) {
 	offered := a.peer.offers.elicitation
 	if offered == nil {
-		return nil, uninstalled("elicitation is not available", "Options.Elicitation")
+		return nil, uninstalledError("elicitation is not available", "Options.Elicitation")
 	}
 	params := new(mcp.ElicitParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: %s", excerpt.Cut(err.Error()))
+		return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: %s", excerpt.Cut(err.Error()))
 	}
 	if params.Mode == "" {
 		params.Mode = mcp.ElicitForm // "clients MUST treat missing mode as form"
@@ -61,48 +68,49 @@ func (a *answerer) elicitParams(raw json.RawMessage) (*mcp.ElicitParams, error) 
 	switch {
 	case params.Mode == mcp.ElicitForm && offered.Form:
 		if _, err := forms.Read(params); err != nil {
-			return nil, refuse(mcp.CodeInvalidParams, "elicitation: %v", err)
+			return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: %v", err)
 		}
 	case params.Mode == mcp.ElicitURL && offered.URL:
 		if !inquiry.Visitable(params.URL) {
 			a.log.Warn("refused to send a person to a URL that is not a plain web address")
-			return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…, without user info and invisible characters")
+			return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…, without user info and invisible characters")
 		}
 	default:
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
+		return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
 	}
 	return params, nil
 }
 
-// misfit is the error of an answer that the host's validator refuses. Its text is written for
-// the person.
-type misfit struct{ err error }
+// invalidAnswerError is the error of an answer that the host's validator refuses. Error is for the
+// person who answers; the server gets RPCError.
+type invalidAnswerError struct{ err error }
 
-func (e *misfit) Error() string { return "elicitation answer: " + e.err.Error() }
+func (e *invalidAnswerError) Error() string { return "elicitation answer: " + e.err.Error() }
 
-func (e *misfit) Unwrap() error { return e.err }
+func (e *invalidAnswerError) Unwrap() error { return e.err }
 
 // RPCError returns the error for the server.
-func (e *misfit) RPCError() *mcp.RPCError {
+func (e *invalidAnswerError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
 }
 
-// formCheck returns the host's validator for the answers to a form.
-func (a *answerer) formCheck(params *mcp.ElicitParams) (func(map[string]any) error, error) {
+// newAnswerCheck compiles the schema of a form for the host's validator. The returned function
+// checks the content of an answer; it is nil if there is nothing to check.
+func (a *answerer) newAnswerCheck(params *mcp.ElicitParams) (func(map[string]any) error, error) {
 	if a.validator == nil || params.Mode != mcp.ElicitForm {
-		return func(map[string]any) error { return nil }, nil
+		return nil, nil
 	}
 	check, err := a.validator.Compile(params.RequestedSchema)
 	if err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: requested schema: %s", excerpt.Cut(err.Error()))
+		return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: requested schema: %s", excerpt.Cut(err.Error()))
 	}
 	return func(content map[string]any) error {
 		raw, err := jsonrpc.Marshal(content)
 		if err == nil {
 			err = check(raw)
 		}
-		if _, bad := errors.AsType[*SchemaViolation](err); bad {
-			return &misfit{err}
+		if _, invalid := errors.AsType[*SchemaViolation](err); invalid {
+			return &invalidAnswerError{err}
 		}
 		if err != nil {
 			return fmt.Errorf("elicitation answer: %w", err)

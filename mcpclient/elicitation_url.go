@@ -68,7 +68,7 @@ type urlElicitations struct {
 	*peer
 	gather func(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error)
 	limit  int           // URLs in one error
-	wait   time.Duration // for the completion of a visit
+	wait   time.Duration // bounds the wait for the completion of visits
 
 	mu   sync.Mutex
 	done map[string]chan struct{}
@@ -118,7 +118,7 @@ func (v *urlElicitations) complete(params json.RawMessage) {
 func withURLVisits(next sender, v *urlElicitations) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		got, err := next(ctx, r, o)
-		needed := v.needsVisits(err)
+		needed := v.visitsError(err)
 		if needed == nil {
 			return got, err
 		}
@@ -126,7 +126,7 @@ func withURLVisits(next sender, v *urlElicitations) sender {
 			return response{}, err
 		}
 		got, err = next(ctx, r, o)
-		if needed := v.needsVisits(err); needed != nil {
+		if needed := v.visitsError(err); needed != nil {
 			needed.Action = mcp.ElicitAccept
 			return response{}, needed
 		}
@@ -134,13 +134,13 @@ func withURLVisits(next sender, v *urlElicitations) sender {
 	}
 }
 
-// needsVisits returns the error of a call for which a person must visit URLs, nil for other errors.
-func (v *urlElicitations) needsVisits(err error) *URLElicitationError {
+// visitsError returns the error of a call for which a person must visit URLs, nil for other errors.
+func (v *urlElicitations) visitsError(err error) *URLElicitationError {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !v.peer.current().has(urlElicitationErrors) {
 		return nil
 	}
-	return &URLElicitationError{Elicitations: v.elicitationsOf(rpc), rpc: rpc}
+	return &URLElicitationError{Elicitations: v.validElicitations(rpc), rpc: rpc}
 }
 
 // visitAll asks a person to visit the URLs. It returns nil if the person accepted all of them,
@@ -164,9 +164,9 @@ func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLE
 	return v.awaitVisits(ctx, waits)
 }
 
-// elicitationsOf decodes the elicitations of an error -32042. It skips malformed ones and those
+// validElicitations decodes the elicitations of an error -32042. It skips malformed ones and those
 // beyond [Limits.ServerRequests].
-func (v *urlElicitations) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
+func (v *urlElicitations) validElicitations(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
@@ -219,7 +219,7 @@ func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct
 		case <-late.C:
 			return nil
 		case <-ctx.Done():
-			return ended(ctx)
+			return contextError(ctx)
 		case <-v.life.Closing():
 			return v.life.Cause()
 		}

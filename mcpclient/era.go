@@ -21,36 +21,36 @@ type era interface {
 	// encode appends the message of a request. Without entries of _meta that the caller set it
 	// takes about room bytes.
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
-	room(r *request) int
+	sizeHint(r *request) int
 
 	// header returns the HTTP header of a request or notification, or with nil that of other
 	// exchanges. It is shared: do not modify it.
 	header(r *request) http.Header
 
-	// inputRequired decodes what the server needs before it can return a result; it returns nil
-	// for a result. quote quotes the server's text in errors.
+	// inputRequired decodes the input that the server needs before it can return a result; it
+	// returns nil for a result. quote quotes the server's text in errors.
 	inputRequired(r *request, result json.RawMessage, quote func([]byte) string) (*inputRound, error)
 
-	// cancels reports whether the server is notified of a cancelled request.
-	cancels(r *request, overHTTP bool) bool
+	// hasCancelNotice reports whether the server is notified of a cancelled request.
+	hasCancelNotice(r *request, overHTTP bool) bool
 
-	// taskable returns an error if a tool cannot be called as a task, according to what both
+	// checkTask returns an error if a tool cannot be called as a task, according to what both
 	// sides declare. With undeclared, what the server does not declare counts as declared.
-	taskable(tool *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error
+	checkTask(tool *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error
 
 	// taskRequest returns r as a request whose result may be a task.
 	taskRequest(r *request, ttl time.Duration) *request
 
-	// created decodes a result that is a task.
-	created(result json.RawMessage) (state mcp.TaskState, isTask bool, err error)
+	// decodeCreated decodes a result that is a task.
+	decodeCreated(result json.RawMessage) (state mcp.TaskState, isTask bool, err error)
 
-	// polled decodes the result of tasks/get.
-	polled(result json.RawMessage) (polledTask, error)
+	// decodePolled decodes the result of tasks/get.
+	decodePolled(result json.RawMessage) (polledTask, error)
 
 	pingMethod() string
-	mirrors() bool       // over HTTP, headers repeat arguments of tool calls
-	answers() bool       // the server sends requests
-	severalBlocks() bool // a sampling result may have several blocks
+	mirrorsParams() bool       // over HTTP, headers repeat arguments of tool calls
+	hasServerRequests() bool   // the server sends requests
+	allowsSeveralBlocks() bool // a sampling result may have several blocks
 	has(feature) bool
 }
 

@@ -52,7 +52,7 @@ func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	return append(b, '}')
 }
 
-func (e *legacyEra) room(r *request) int {
+func (e *legacyEra) sizeHint(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.answers)
 }
 
@@ -67,18 +67,20 @@ func (e *legacyEra) inputRequired(*request, json.RawMessage, func([]byte) string
 	return nil, nil
 }
 
-// cancels is true on every transport: "disconnection SHOULD NOT be interpreted as the client
-// cancelling its request". "For task-augmented requests, requestors MUST use tasks/cancel
+// hasCancelNotice returns true on every transport: "disconnection SHOULD NOT be interpreted as the
+// client cancelling its request". "For task-augmented requests, requestors MUST use tasks/cancel
 // instead of notifications/cancelled."
-func (e *legacyEra) cancels(r *request, _ bool) bool { return !r.task || r.method != "tools/call" }
+func (e *legacyEra) hasCancelNotice(r *request, _ bool) bool {
+	return !r.task || r.method != "tools/call"
+}
 
 func (e *legacyEra) pingMethod() string { return "ping" }
 
-func (e *legacyEra) mirrors() bool { return false }
+func (e *legacyEra) mirrorsParams() bool { return false }
 
-func (e *legacyEra) answers() bool { return true }
+func (e *legacyEra) hasServerRequests() bool { return true }
 
-func (e *legacyEra) severalBlocks() bool { return e.revision >= mcp.Revision20251125 }
+func (e *legacyEra) allowsSeveralBlocks() bool { return e.revision >= mcp.Revision20251125 }
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
@@ -94,9 +96,9 @@ func (e *legacyEra) has(f feature) bool {
 	return false
 }
 
-// taskable refuses tasks that the client must not request: "clients MUST NOT attempt to use
+// checkTask refuses tasks that the client must not request: "clients MUST NOT attempt to use
 // task augmentation" unless the server declares it and the tool allows it.
-func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
+func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	tasks := server.Tasks
 	if !e.has(coreTasks) || !undeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
 		return &CapabilityError{Capability: "tasks"}
@@ -123,7 +125,7 @@ func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	return r
 }
 
-func (e *legacyEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
+func (e *legacyEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	var result struct {
 		Task *mcp.TaskState `json:"task"`
 	}
@@ -136,7 +138,7 @@ func (e *legacyEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	return *result.Task, true, nil
 }
 
-func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
+func (e *legacyEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
 	if err := json.Unmarshal(raw, &task.state); err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
@@ -146,9 +148,9 @@ func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 
 const relatedTask = metakey.Prefix + "related-task"
 
-// aboutTask adds the task of a server's request to the answer, as "all requests, responses and
-// notifications related to a task MUST" do.
-func aboutTask(answer, question json.RawMessage) json.RawMessage {
+// withRelatedTask adds the task of a server's request to the answer, as "all requests, responses
+// and notifications related to a task MUST" do.
+func withRelatedTask(answer, question json.RawMessage) json.RawMessage {
 	task := jsonrpc.Lookup(question, "_meta", relatedTask)
 	var a struct {
 		Meta map[string]json.RawMessage `json:"_meta"`

@@ -59,7 +59,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	return append(jsonrpc.CloseObject(appendMeta(b, id, o)), "}}"...)
 }
 
-func (e modernEra) room(r *request) int {
+func (e modernEra) sizeHint(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.answers) + len(e.meta) + len(e.taskCapabilities)
 }
 
@@ -134,17 +134,17 @@ func (i *inputRound) check(method string) error {
 	return nil
 }
 
-// cancels reports whether to notify the server: over HTTP the end of the exchange cancels the
-// request.
-func (e modernEra) cancels(_ *request, overHTTP bool) bool { return !overHTTP }
+// hasCancelNotice reports whether to notify the server: over HTTP the end of the exchange cancels
+// the request.
+func (e modernEra) hasCancelNotice(_ *request, overHTTP bool) bool { return !overHTTP }
 
 func (e modernEra) pingMethod() string { return "server/discover" }
 
-func (e modernEra) mirrors() bool { return true }
+func (e modernEra) mirrorsParams() bool { return true }
 
-func (e modernEra) answers() bool { return false }
+func (e modernEra) hasServerRequests() bool { return false }
 
-func (e modernEra) severalBlocks() bool { return true }
+func (e modernEra) allowsSeveralBlocks() bool { return true }
 
 func (e modernEra) has(f feature) bool {
 	switch f {
@@ -154,7 +154,7 @@ func (e modernEra) has(f feature) bool {
 	return false
 }
 
-func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
+func (e modernEra) checkTask(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	if !ours.tasks && !undeclared {
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + metakey.Tasks)
 	}
@@ -170,7 +170,7 @@ func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabil
 
 func (e modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
 
-func (e modernEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
+func (e modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
@@ -180,11 +180,11 @@ func (e modernEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	if result.ResultType != "task" {
 		return mcp.TaskState{}, false, nil
 	}
-	task, err := e.polled(raw)
+	task, err := e.decodePolled(raw)
 	return task.state, true, err
 }
 
-func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
+func (e modernEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
 	err := json.Unmarshal(raw, &task)
 	if err == nil {

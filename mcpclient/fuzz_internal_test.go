@@ -148,8 +148,8 @@ func FuzzTaskState(f *testing.F) {
 	f.Add([]byte(`{"task":{"taskId":"a","status":"working","ttl":null,"pollInterval":0.5}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, e := range []era{&legacyEra{}, modernEra{}} {
-			created, isTask, createErr := e.created(raw)
-			polled, pollErr := e.polled(raw)
+			created, isTask, createErr := e.decodeCreated(raw)
+			polled, pollErr := e.decodePolled(raw)
 			for _, state := range []struct {
 				mcp.TaskState
 				ok  bool

@@ -17,7 +17,7 @@ import (
 // gatherer lets handlers answer the questions of input rounds.
 type gatherer struct {
 	*peer
-	slots  lifecycle.Slots // for handlers, including those of the server's requests
+	slots  lifecycle.Slots // shared with the handlers of the server's requests
 	handle handleFunc
 	limit  int // concurrent questions
 }
@@ -53,16 +53,16 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 			case errors.Is(r.err, mcp.ErrAnswerLater):
 				later = mcp.ErrAnswerLater
 			case ctx.Err() != nil:
-				return nil, ended(ctx)
+				return nil, contextError(ctx)
 			case !g.life.IsOpen():
 				return nil, g.life.Cause()
 			default:
-				return nil, abandoned(questions[r.key].Method, r.err)
+				return nil, unansweredError(questions[r.key].Method, r.err)
 			}
 		case <-g.life.Closing():
 			return nil, g.life.Cause()
 		case <-ctx.Done():
-			return nil, ended(ctx)
+			return nil, contextError(ctx)
 		}
 	}
 	return answers, later
@@ -80,7 +80,7 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 		if ctx.Err() == nil {
 			return g.life.Cause()
 		}
-		return ended(ctx)
+		return contextError(ctx)
 	}
 	leave := func() {
 		if !nested {
@@ -99,26 +99,26 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 	return nil
 }
 
-// abandoned returns the error of a call whose question has no answer: "no error encoding
+// unansweredError returns the error of a call whose question has no answer: "no error encoding
 // exists". It hides the handler's error, which is not the outcome of the call: another
 // connection that is closed, a deadline of its own. Only a rejection is recognizable.
-func abandoned(method string, err error) error {
+func unansweredError(method string, err error) error {
 	question := cmp.Or(excerpt.Cut(method), "a question")
 	var r *refusal
 	switch {
 	case errors.As(err, &r):
 		return fmt.Errorf("%w: %s of the server: %s%s", mcp.ErrInvalidResult, question, r.Message, r.hint)
 	case errors.Is(err, mcp.ErrRejected):
-		return fmt.Errorf("%s of the server: %w", question, &rejected{err})
+		return fmt.Errorf("%s of the server: %w", question, &rejectedError{err})
 	}
 	return fmt.Errorf("%s of the server: %v", question, err)
 }
 
-// rejected is the error of a handler that rejected the question.
-type rejected struct{ err error }
+// rejectedError is the error of a handler that rejected the question.
+type rejectedError struct{ err error }
 
-func (r *rejected) Error() string        { return r.err.Error() }
-func (r *rejected) Is(target error) bool { return target == mcp.ErrRejected }
+func (r *rejectedError) Error() string        { return r.err.Error() }
+func (r *rejectedError) Is(target error) bool { return target == mcp.ErrRejected }
 
 // questions decodes inputRequests, nil for none. It checks their number first.
 func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {

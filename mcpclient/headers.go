@@ -41,13 +41,13 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 		if r.method != "tools/call" {
 			return next(ctx, r, o)
 		}
-		if tools.mirrors() {
+		if tools.mirrorsParams() {
 			if err := r.mirror(tools.lookup(r.target).headers); err != nil {
 				return response{}, err
 			}
 		}
 		got, err := next(ctx, r, o)
-		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch || !tools.mirrors() {
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch || !tools.mirrorsParams() {
 			return got, err
 		}
 		params, worse := tools.relearn(ctx, r.target)
@@ -61,10 +61,10 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 	}
 }
 
-// mirrors reports whether headers repeat arguments of tool calls.
-func (p *peer) mirrors() bool {
+// mirrorsParams reports whether headers repeat arguments of tool calls.
+func (p *peer) mirrorsParams() bool {
 	l := p.link.Load()
-	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
+	return (l.exchange != nil || l.headed != nil) && p.current().mirrorsParams()
 }
 
 // relearn lists the tools up to this one, and returns its headers.

@@ -40,6 +40,6 @@ func (c *connector) isResponding(ctx context.Context, l *link, within time.Durat
 	ping, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	r := &request{method: c.current().pingMethod()}
-	_, err := c.wire.roundTrip(ping, r, &callOptions{quiet: true})
+	_, err := c.wire.roundTrip(ping, r, &callOptions{noCancelNotice: true})
 	return err == nil || ping.Err() == nil || ctx.Err() != nil || !c.isIdle(l)
 }

@@ -178,12 +178,12 @@ func TestFollowersMove(t *testing.T) {
 	l, f := new(link), new(follower)
 	l.followers.follow(f, 1)
 	l.followers.follow(f, 2)
-	if l.followers.of(1) != nil || l.followers.of(2) != f {
+	if l.followers.find(1) != nil || l.followers.find(2) != f {
 		t.Errorf("got the followers %v, want one of 2", l.followers.byID)
 	}
 	next := new(link)
 	next.followers.follow(f, 1)
-	if f.leave(); len(l.followers.byID) != 0 || len(next.followers.byID) != 0 {
+	if f.unfollow(); len(l.followers.byID) != 0 || len(next.followers.byID) != 0 {
 		t.Errorf("got the followers %v and %v, want none", l.followers.byID, next.followers.byID)
 	}
 }
@@ -255,18 +255,18 @@ func TestSubscriptionFilter(t *testing.T) {
 		"tasks":           {mcp.ServerCapabilities{Tasks: new(mcp.TaskCapability)}, mcp.SubscriptionFilter{Tasks: []string{"t"}}, kinds[4:]},
 		"extension tasks": {mcp.ServerCapabilities{Extensions: map[string]json.RawMessage{metakey.Tasks: nil}}, mcp.SubscriptionFilter{Tasks: []string{"t"}}, kinds[4:]},
 	} {
-		got := announced(&test.declared, all)
+		got := announcedPart(&test.declared, all)
 		var takes []mcp.ChangeKind
 		for _, kind := range kinds {
-			if asksFor(&got, kind) {
+			if includesKind(&got, kind) {
 				takes = append(takes, kind)
 			}
 		}
-		if diff := cmp.Diff(test.want, got) + cmp.Diff(test.takes, takes); diff != "" || asksNothing(&got) != (takes == nil) {
-			t.Errorf("%s: got empty %t and +, want -:\n%s", name, asksNothing(&got), diff)
+		if diff := cmp.Diff(test.want, got) + cmp.Diff(test.takes, takes); diff != "" || isEmptyFilter(&got) != (takes == nil) {
+			t.Errorf("%s: got empty %t and +, want -:\n%s", name, isEmptyFilter(&got), diff)
 		}
 	}
-	if got := distinct(all); len(got.Resources) != 2 || !names(&got, mcp.Change{Kind: mcp.ResourceUpdated, URI: "a"}) || names(&got, mcp.Change{Kind: mcp.TaskUpdated, Task: "a"}) {
+	if got := distinct(all); len(got.Resources) != 2 || !includesSubject(&got, mcp.Change{Kind: mcp.ResourceUpdated, URI: "a"}) || includesSubject(&got, mcp.Change{Kind: mcp.TaskUpdated, Task: "a"}) {
 		t.Errorf("got %+v, want each resource once", got)
 	}
 }

@@ -43,7 +43,7 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire
 	}
 	err := l.exchange.Post(ctx, &wire.Message{Body: body, Header: header, In: s})
 	if err != nil && ctx.Err() != nil {
-		return ended(ctx)
+		return contextError(ctx)
 	}
 	return err
 }

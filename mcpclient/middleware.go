@@ -128,7 +128,7 @@ func withMiddleware(next sender, c *caller) sender {
 		q := c.forMiddleware(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-			sent, o, err := q.changed(r, o, given) // copies, because middleware may send them more than once
+			sent, o, err := q.applyTo(r, o, given) // copies, because middleware may send them more than once
 			if err != nil {
 				return nil, err
 			}
@@ -145,10 +145,10 @@ func withMiddleware(next sender, c *caller) sender {
 	}
 }
 
-// changed returns the request with the changes of middleware. given are the original params.
-func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
+// applyTo returns the request with the changes of middleware. given are the original params.
+func (q *Request) applyTo(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
 	changed, options := *r, *o
-	options.sentAs = &q.invocation.id
+	options.messageID = &q.invocation.id
 	var err error
 	if options.meta, err = checkMeta("middleware", q.Meta); err != nil {
 		return nil, nil, err
@@ -175,11 +175,11 @@ func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > 0 && sameBytes(raw, got) {
 		return raw, nil
 	}
-	return madeResult("middleware", raw)
+	return checkResult("middleware", raw)
 }
 
-// madeResult checks a result from the host's code.
-func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
+// checkResult checks a result from the host's code.
+func checkResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	made, err := jsonrpc.EncodeParams(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", mcp.ErrInvalidResult, by, err)
@@ -195,8 +195,8 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// whole returns the params of a request with the answers to an input round.
-func (r *request) whole() json.RawMessage {
+// paramsWithAnswers returns the params of a request with the answers to an input round.
+func (r *request) paramsWithAnswers() json.RawMessage {
 	if len(r.answers) == 0 {
 		return r.params
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// fallback decides what follows a failed probe: the legacy revision to try, and whether that
-// needs a new connection; or the failure.
+// fallback decides how to continue after a failed probe: with the legacy revision to try, on a new
+// connection if redial is true; or with the failure.
 func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
 	newest := legacyRevisions[0]
 	if ctx.Err() != nil {
@@ -158,6 +158,6 @@ func (n *negotiator) redial(ctx context.Context) error {
 	case <-gone:
 		return n.dial(ctx, n.transport)
 	case <-ctx.Done():
-		return fmt.Errorf("the former connection is still ending: %w", ended(ctx))
+		return fmt.Errorf("the former connection is still ending: %w", contextError(ctx))
 	}
 }

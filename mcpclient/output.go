@@ -76,15 +76,15 @@ var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, su
 // result is an error. v may be nil for the Validator of [Schemas]. An unusable schema fails the
 // call before it is sent. Other methods ignore the option.
 func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
-	return func(o *callOptions) { o.described, o.validator = tool, v }
+	return func(o *callOptions) { o.outputTool, o.validator = tool, v }
 }
 
 // resultCheck returns the check of a tool's result, by the definition that the caller gave or
 // that the client knows; nil for no check.
 func (r *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
 	v := r.schemas.Validator
-	if o.described != nil {
-		return outputCheck(cmp.Or(o.validator, v), o.described)
+	if o.outputTool != nil {
+		return outputCheck(cmp.Or(o.validator, v), o.outputTool)
 	}
 	check, err := outputCheck(v, r.lookup(name).output)
 	if err != nil {

@@ -40,7 +40,7 @@ func list[T any](ctx context.Context, c *pageReader, method, key string, opts []
 			case err != nil:
 				w.fail(fmt.Errorf("%s: page %d: %w", method, w.page, err))
 				return
-			case !w.take(p) || p.NextCursor == nil || !w.advance(*p.NextCursor):
+			case !w.yieldPage(p) || p.NextCursor == nil || !w.advance(*p.NextCursor):
 				return
 			}
 		}
@@ -56,8 +56,8 @@ type pageWalk[T any] struct {
 	yield  func(*T, error) bool
 
 	page    int                        // number of the next page, from 1
-	cursor  *string                    // of the next page
-	session sessionRef                 // of the cursor; zero while all pages came from the cache
+	cursor  *string                    // cursor of the next page
+	session sessionRef                 // session of the cursor; zero while all pages came from the cache
 	held    []*T                       // items of pages from the cache
 	seen    map[[sha256.Size]byte]bool // hashes of the cursors, which some servers make large
 	again   bool                       // the walk has started over
@@ -78,13 +78,13 @@ func (w *pageWalk[T]) startOver(err error) bool {
 	return true
 }
 
-// take yields the items of a page, or holds them back. It returns false if the loop has ended.
-func (w *pageWalk[T]) take(p *mcp.Page[T]) bool {
+// yieldPage yields the items of a page, or holds them back. It returns false if the loop has ended.
+func (w *pageWalk[T]) yieldPage(p *mcp.Page[T]) bool {
 	if w.fromCache() && p.NextCursor != nil {
 		w.held = append(w.held, p.Items...)
 		return true
 	}
-	if !w.give(w.held) || !w.give(p.Items) {
+	if !w.yieldItems(w.held) || !w.yieldItems(p.Items) {
 		return false
 	}
 	w.held = nil
@@ -110,12 +110,12 @@ func (w *pageWalk[T]) advance(cursor string) bool {
 
 // fail yields what was held back, and then an error.
 func (w *pageWalk[T]) fail(err error) {
-	if w.give(w.held) {
+	if w.yieldItems(w.held) {
 		w.yield(nil, err)
 	}
 }
 
-func (w *pageWalk[T]) give(items []*T) bool {
+func (w *pageWalk[T]) yieldItems(items []*T) bool {
 	for _, item := range items {
 		if !w.yield(item, nil) {
 			return false
@@ -165,7 +165,7 @@ func onePage[T any](ctx context.Context, c *pageReader, method, key string, curs
 		}
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
-	opts = append(slices.Clip(opts), func(o *callOptions) { o.cameIn = session })
+	opts = append(slices.Clip(opts), func(o *callOptions) { o.responseSession = session })
 	p := &results.Page[T]{Key: key}
 	if err := c.read(ctx, r, p, opts); err != nil {
 		if isLostCursor(err, cursor) {

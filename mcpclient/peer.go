@@ -65,9 +65,9 @@ func (p *peer) provides(capability string) bool {
 	return declares(&p.server.Load().Capabilities, capability)
 }
 
-// taskable returns an error if a tool cannot be called as a task.
-func (p *peer) taskable(tool *mcp.Tool) error {
-	return p.current().taskable(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
+// checkTask returns an error if a tool cannot be called as a task.
+func (p *peer) checkTask(tool *mcp.Tool) error {
+	return p.current().checkTask(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
 }
 
 // rpcError decodes the error of a response, without the secrets of the current connection.

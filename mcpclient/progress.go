@@ -36,7 +36,7 @@ func (l *link) handleProgress(params json.RawMessage) {
 	if call, ok := l.calls.Find(id); ok {
 		bound.From(call.Value.(*inFlight).ctx).Heard()
 		call.Note(bytes.Clone(params)) // without the rest of the message
-	} else if f := l.followers.of(id); f != nil {
+	} else if f := l.followers.find(id); f != nil {
 		bound.From(f.ctx).Heard()
 		f.Note(bytes.Clone(params))
 	}
@@ -56,9 +56,9 @@ type follower struct {
 	jsonrpc.Call // waits for the end of the task
 	calls        jsonrpc.Calls
 
-	ctx context.Context // of the call
+	ctx context.Context // the context of the call
 
-	stop func() // removes f from the followers of a connection; nil before the call is sent
+	stop func() // removes it from the followers of a connection; nil before the call is sent
 }
 
 // newFollower returns a follower for a call with this context. It keeps up to maxNotes
@@ -76,12 +76,12 @@ func (s *taskStarter) newFollower(ctx context.Context, told bool) *follower {
 // followers follow the calls of a connection that became tasks.
 type followers struct {
 	mu   sync.Mutex
-	byID map[int64]*follower // by id of the call; nil before the first
+	byID map[int64]*follower // keys are ids of calls; nil before the first
 }
 
 // follow makes f follow the call with this id, and no earlier one.
 func (all *followers) follow(f *follower, id int64) {
-	f.leave()
+	f.unfollow()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.byID == nil {
@@ -95,14 +95,14 @@ func (all *followers) follow(f *follower, id int64) {
 	}
 }
 
-func (f *follower) leave() {
+func (f *follower) unfollow() {
 	if f.stop != nil {
 		f.stop()
 	}
 }
 
-// of returns the follower of a call after its response, or nil.
-func (all *followers) of(token int64) *follower {
+// find returns the follower of a call after its response, or nil.
+func (all *followers) find(token int64) *follower {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.byID[token]

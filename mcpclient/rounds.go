@@ -54,7 +54,7 @@ type inputRound struct {
 // inputRounds are the rounds of one call.
 type inputRounds struct {
 	*gatherer
-	limit     int       // of asked
+	limit     int       // bounds asked
 	asked     int       // rounds with questions
 	manual    bool      // the caller answers
 	deferrals int       // rounds without questions
@@ -75,7 +75,7 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 	case err != nil:
 		return nil, err
 	case s.manual:
-		return nil, s.required(r, round, questions, nil)
+		return nil, s.inputRequired(r, round, questions, nil)
 	case len(questions) == 0:
 		if err := s.wait(ctx); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 	if questions != nil {
 		answers, err := s.gather(ctx, questions, r.info())
 		if errors.Is(err, mcp.ErrAnswerLater) {
-			return nil, s.required(r, round, questions, answers)
+			return nil, s.inputRequired(r, round, questions, answers)
 		}
 		if err != nil {
 			return nil, err
@@ -108,8 +108,8 @@ func tooManyRounds(who string, limit int) error {
 	return fmt.Errorf("%w: the %s asked for input more than %d times (Options.Limits.Rounds)", ErrTooManyRounds, who, limit)
 }
 
-// required returns the round for the caller to answer.
-func (s *inputRounds) required(r *request, round *inputRound, questions map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
+// inputRequired returns the round for the caller to answer.
+func (s *inputRounds) inputRequired(r *request, round *inputRound, questions map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
 	return &mcp.InputRequired{
 		Method:   r.method,
 		Params:   r.params,

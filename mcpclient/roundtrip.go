@@ -42,7 +42,7 @@ type roundTripper struct {
 // roundTrip sends a request once and returns its response. It is the last stage of a pipeline.
 func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
 	if ctx.Err() != nil {
-		return response{}, ended(ctx)
+		return response{}, contextError(ctx)
 	}
 	w.assignCallID(r)
 	l, e := w.peer.link.Load(), r.era
@@ -68,10 +68,10 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	case err != nil && ctx.Err() == nil:
 		return response{}, err
 	case err != nil:
-		if sent && !o.quiet && w.peer.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
+		if sent && !o.noCancelNotice && w.peer.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
 			l.tellCancelled(e, flight, context.Cause(ctx).Error())
 		}
-		return response{}, ended(ctx)
+		return response{}, contextError(ctx)
 	}
 	bound.From(ctx).Heard()
 	if answer.Error != nil {
@@ -96,7 +96,7 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
 		flight.sent = new(wire.Message)
-		if l.observed && givesCause(r) && e.answers() {
+		if l.observed && mayCauseQuestions(r) && e.hasServerRequests() {
 			flight.ctx, flight.stop = context.WithCancel(ctx)
 		}
 	}
@@ -106,8 +106,8 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 		maxNotes = o.maxNotes
 	}
 	err := l.calls.Start(&flight.Call, maxNotes)
-	if o.sentAs != nil {
-		*o.sentAs = flight.ID
+	if o.messageID != nil {
+		*o.messageID = flight.ID
 	}
 	if o.follower != nil && err == nil {
 		l.followers.follow(o.follower, flight.ID)
@@ -161,7 +161,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
 	m := l.message(e, flight, o)
 	m.Handshake = !w.peer.isReady()
-	if o.heed || o.progress != nil {
+	if o.countsProgress || o.progress != nil {
 		w.standalone.open(ctx)
 	}
 	deliver := func(data []byte) bool {
@@ -189,11 +189,11 @@ func (f *inFlight) wait(ctx context.Context, o *callOptions) (jsonrpc.Response, 
 // message returns a request as it is sent over HTTP.
 func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	m, r := flight.sent, flight.request
-	m.Body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
+	m.Body = e.encode(make([]byte, 0, e.sizeHint(r)), flight.ID, r, o)
 	m.Header = e.header(r)
 	m.Opens, m.Repeatable = r.method == "initialize", repeatable(r.method)
 	if o.listening != nil {
-		m.Heard = o.listening.heard
+		m.Heard = o.listening.onMessage
 	}
 	if r.session != nil {
 		m.In = r.session.session
@@ -256,7 +256,7 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 // tellCancelled queues notifications/cancelled for a request, if its era has that.
 func (l *link) tellCancelled(e era, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
-	if !e.cancels(flight.request, l.exchange != nil) {
+	if !e.hasCancelNotice(flight.request, l.exchange != nil) {
 		return
 	}
 	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))

@@ -17,26 +17,26 @@ import (
 // createMessage answers a sampling request.
 func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if a.peer.offers.sampling == nil {
-		return nil, uninstalled("sampling is not available", "Options.Sampling")
+		return nil, uninstalledError("sampling is not available", "Options.Sampling")
 	}
 	if err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "sampling request: %v", err)
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
 	params := new(mcp.CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "sampling request: %s", excerpt.Cut(err.Error()))
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %s", excerpt.Cut(err.Error()))
 	}
 	if slices.Contains(params.Tools, nil) {
-		return nil, refuse(mcp.CodeInvalidParams, "sampling request: a tool is null")
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: a tool is null")
 	}
 	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !a.peer.offers.sampling.Tools {
-		return nil, refuse(mcp.CodeInvalidParams, "sampling request: tools were not declared by the client")
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: tools were not declared by the client")
 	}
 	if params.MaxTokens < 0 {
-		return nil, refuse(mcp.CodeInvalidParams, "sampling request: maxTokens is negative")
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: maxTokens is negative")
 	}
 	if err := inquiry.CheckMessages(params.Messages); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "sampling request: %v", err)
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
 	result, err := a.sampling.CreateMessage(ctx, params)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 		return nil, errors.New("the sampling handler returned neither a result nor an error")
 	}
 	e := a.peer.current()
-	if e.severalBlocks() {
+	if e.allowsSeveralBlocks() {
 		return jsonrpc.Marshal(result)
 	}
 	single, err := singleBlock(result, e.has(audioContent))

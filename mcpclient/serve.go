@@ -19,12 +19,12 @@ const (
 	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
-// dispatcher lets handlers answer the requests of a server.
+// dispatcher starts the handlers of the requests of a server, and sends their answers.
 type dispatcher struct {
 	*link
 	handle  handleFunc
-	slots   lifecycle.Slots // of requests that are being answered
-	retries int             // of an answer
+	slots   lifecycle.Slots // one for each request that is being answered
+	retries int             // bounds how often an answer is sent again
 
 	mu      sync.Mutex
 	serving map[serverRequestID]*serverRequest // requests that are being answered; nil before the first
@@ -32,7 +32,7 @@ type dispatcher struct {
 
 // serve answers a server's request, on a goroutine of its own if that needs a handler.
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
-	allowed := d.client.current().answers()
+	allowed := d.client.current().hasServerRequests()
 	switch {
 	case from.session != nil && from.session.Over():
 		d.log.Debug("ignored a request of the server: its session has ended", "method", d.texts.cut(m.Method))
@@ -47,7 +47,7 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 		d.link.postAsync(asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !allowed:
 		d.warnings.logViolation("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
-		d.refuse(m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
+		d.refuse(m, from, newRefusal(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
 		d.start(m, from)
 	}
@@ -62,7 +62,7 @@ func (d *dispatcher) refuse(m jsonrpc.Message, from source, err error) {
 // are running or one answers a request with the same id.
 func (d *dispatcher) start(m jsonrpc.Message, from source) {
 	if !d.slots.TryAcquire() {
-		d.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(d.slots)))
+		d.refuse(m, from, newRefusal(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(d.slots)))
 		return
 	}
 	ctx, r := d.newServerRequest(d.life.Context(), from.call)
@@ -70,7 +70,7 @@ func (d *dispatcher) start(m jsonrpc.Message, from source) {
 	if !d.register(r) {
 		r.cancel()
 		d.slots.Release()
-		d.refuse(m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
+		d.refuse(m, from, newRefusal(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
 	if !d.life.StartHost(func() { d.answer(ctx, m, r) }) {
@@ -101,11 +101,11 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	defer d.slots.Release()
 	result, err := d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
 	if err == nil {
-		result = aboutTask(result, m.Params)
+		result = withRelatedTask(result, m.Params)
 	}
-	silent := d.unregister(r)
+	unwanted := d.unregister(r)
 	r.cancel()
-	if silent || d.life.IsClosed() {
+	if unwanted || d.life.IsClosed() {
 		return
 	}
 	refused, _ := errors.AsType[*refusal](err)
@@ -122,13 +122,13 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 }
 
 // unregister removes an answered request. It reports whether the server wants no answer.
-func (d *dispatcher) unregister(r *serverRequest) (silent bool) {
+func (d *dispatcher) unregister(r *serverRequest) (unwanted bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.serving[r.id] == r {
 		delete(d.serving, r.id)
 	}
-	return r.silent
+	return r.unwanted
 }
 
 // sendAnswer sends the answer to a request, and logs a failure. If the server has forgotten the
@@ -170,7 +170,7 @@ func (d *dispatcher) handleCancelled(s wire.Session, params json.RawMessage) {
 	d.mu.Lock()
 	r, ok := d.serving[serverRequestID{s, string(id)}]
 	if ok {
-		r.silent = true
+		r.unwanted = true
 		r.cancel()
 		delete(d.serving, r.id)
 	}
@@ -186,7 +186,7 @@ func (d *dispatcher) abandon(s wire.Session) {
 	defer d.mu.Unlock()
 	for id, r := range d.serving {
 		if s == nil || id.session == s {
-			r.silent = true
+			r.unwanted = true
 			r.cancel()
 			delete(d.serving, id)
 		}

@@ -12,18 +12,18 @@ import (
 // refusal is an answer that did not come from a handler: the request was not allowed.
 type refusal struct {
 	*mcp.RPCError
-	hint string // for the host, behind the message; "" for none
+	hint string // advice for the host, behind the message; "" for none
 }
 
 func (r *refusal) Error() string { return r.RPCError.Error() + r.hint }
 func (r *refusal) Unwrap() error { return r.RPCError }
 
-func refuse(code int, format string, args ...any) error {
+func newRefusal(code int, format string, args ...any) error {
 	return &refusal{&mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}, ""}
 }
 
-// uninstalled refuses a request for which the host has no handler.
-func uninstalled(message, option string) error {
+// uninstalledError refuses a request for which the host has no handler.
+func uninstalledError(message, option string) error {
 	return &refusal{&mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
 }
 

@@ -31,7 +31,7 @@ func TestMisfitIsNotTold(t *testing.T) {
 func TestAbandonedTellsRejectionOnly(t *testing.T) {
 	met := fmt.Errorf("look up: %w: %w: %w", ErrClosed, context.DeadlineExceeded, &mcp.RPCError{Code: 1})
 	for _, err := range []error{met, fmt.Errorf("%w: %w", mcp.ErrRejected, met)} {
-		got := abandoned("sampling/createMessage", err)
+		got := unansweredError("sampling/createMessage", err)
 		var rpc *mcp.RPCError
 		if errors.Is(got, ErrClosed) || errors.Is(got, context.DeadlineExceeded) || errors.As(got, &rpc) {
 			t.Errorf("got %v, which is what the handler met", got)
@@ -52,7 +52,7 @@ func TestNullToolIsRefused(t *testing.T) {
 
 // newLife returns a lifecycle with a timeout of a second.
 func newLife(t *testing.T) *lifecycle.Lifecycle {
-	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: ended, Timeout: time.Second, Log: silent})
+	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: contextError, Timeout: time.Second, Log: silent})
 }
 
 // The first answers of a process have less time than those of a server where a person may have

@@ -11,11 +11,11 @@ import (
 
 // serverRequest is a server's request that is being answered.
 type serverRequest struct {
-	id      serverRequestID
-	call    *jsonrpc.Call // to which it belongs, if known
-	certain bool          // it came in the response to that call
-	cancel  context.CancelFunc
-	silent  bool // the server cancelled it and wants no answer
+	id       serverRequestID
+	call     *jsonrpc.Call // the call that it belongs to, if known
+	certain  bool          // it came in the response to that call
+	cancel   context.CancelFunc
+	unwanted bool // the server cancelled it and wants no answer
 }
 
 // serverRequestID is the id of a server's request, which is unique in its session.
@@ -34,7 +34,7 @@ func (d *dispatcher) newServerRequest(life context.Context, from *jsonrpc.Call) 
 	if from != nil {
 		parent = from.Value.(*inFlight).ctx
 	} else {
-		calls := d.askable()
+		calls := d.possibleCalls()
 		if len(calls) == 1 {
 			r.call = calls[0]
 		}
@@ -42,18 +42,18 @@ func (d *dispatcher) newServerRequest(life context.Context, from *jsonrpc.Call) 
 	}
 	ctx, cancel := context.WithCancel(parent)
 	stop := context.AfterFunc(life, cancel)
-	resume := d.hold(r.call)
+	resume := d.holdIdleTimers(r.call)
 	r.cancel = func() { stop(); cancel(); resume() }
 	return ctx, r
 }
 
-// askable returns the calls to which a server's request may belong: those that give a server
+// possibleCalls returns the calls to which a server's request may belong: those that give a server
 // reason to ask, or all if none does.
-func (d *dispatcher) askable() []*jsonrpc.Call {
+func (d *dispatcher) possibleCalls() []*jsonrpc.Call {
 	all := d.calls.Pending()
 	var some []*jsonrpc.Call
 	for _, call := range all {
-		if givesCause(call.Value.(*inFlight).request) {
+		if mayCauseQuestions(call.Value.(*inFlight).request) {
 			some = append(some, call)
 		}
 	}
@@ -63,9 +63,9 @@ func (d *dispatcher) askable() []*jsonrpc.Call {
 	return some
 }
 
-// givesCause reports whether a request may lead the server to ask something. A request about a
-// task belongs to the call that became the task.
-func givesCause(r *request) bool {
+// mayCauseQuestions reports whether a request may lead the server to ask something. A request about
+// a task belongs to the call that became the task.
+func mayCauseQuestions(r *request) bool {
 	switch r.method {
 	case "initialize", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
 		"resources/subscribe", "resources/unsubscribe", "logging/setLevel", "tasks/list":
@@ -74,9 +74,9 @@ func givesCause(r *request) bool {
 	return true
 }
 
-// hold stops the idle timer of a call while its server waits for the client, and those of all
-// calls if it is unknown which one asks.
-func (d *dispatcher) hold(call *jsonrpc.Call) (resume func()) {
+// holdIdleTimers stops the idle timer of a call while its server waits for the client, and those of
+// all calls if it is unknown which one asks.
+func (d *dispatcher) holdIdleTimers(call *jsonrpc.Call) (resume func()) {
 	calls := []*jsonrpc.Call{call}
 	if call == nil {
 		calls = d.calls.Pending()

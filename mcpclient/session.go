@@ -73,8 +73,8 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if _, other := errors.AsType[*wire.OwnerError](err); other {
 		return s.beginIfOtherOwner(ctx, err, resends)
 	}
-	if !r.renamed && s.isSpuriousRefusal(err) {
-		r.renamed = true // only once: a server that keeps refusing what it lists is broken
+	if !r.revisionRetried && s.isSpuriousRefusal(err) {
+		r.revisionRetried = true // only once: a server that keeps refusing what it lists is broken
 		return true, nil
 	}
 	id, lost := lostSessionID(err)

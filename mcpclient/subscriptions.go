@@ -27,10 +27,10 @@ const (
 
 // Subscription reports changes on the server until it is closed.
 type Subscription struct {
-	all    *subscriptions // of the client
-	asked  mcp.SubscriptionFilter
-	stream bool   // it has a stream of its own, in the modern era
-	leave  func() // tells the server after Close, or nil
+	all     *subscriptions // the subscriptions of the client
+	asked   mcp.SubscriptionFilter
+	stream  bool   // it has a stream of its own, in the modern era
+	unwatch func() // tells the server after Close, or nil
 
 	// ctx ends when the subscription or the client is closed. It has the values of the context
 	// with which it was made.
@@ -73,14 +73,14 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 }
 
 func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts []CallOption) (*Subscription, error) {
-	if asksNothing(&filter) {
+	if isEmptyFilter(&filter) {
 		return nil, errors.New("the filter asks for nothing")
 	}
 	o, err := c.caller.callOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
+	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), acknowledgeTimeout)
 	o.progress = nil
 	o.logLevel = "" // a subscription has neither
 	bounded, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
@@ -89,11 +89,11 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	if err != nil {
 		return nil, err
 	}
-	asked := announced(&c.server.Load().Capabilities, filter)
+	asked := announcedPart(&c.server.Load().Capabilities, filter)
 	if c.opts.Protocol.AllowUndeclared {
 		asked = distinct(filter)
 	}
-	if asksNothing(&asked) {
+	if isEmptyFilter(&asked) {
 		return nil, errNoNotices
 	}
 	s := c.subscriptions.add(context.WithoutCancel(ctx), asked, era.has(listenStreams))
@@ -132,7 +132,7 @@ func (s *Subscription) Filter() mcp.SubscriptionFilter {
 func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error] {
 	return func(yield func(mcp.Change, error) bool) {
 		for {
-			change, ok, over := s.take()
+			change, ok, over := s.dequeue()
 			switch {
 			case ok:
 				if !yield(change, nil) {
@@ -149,7 +149,7 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error]
 			case <-s.wake:
 			case <-s.over:
 			case <-ctx.Done():
-				yield(mcp.Change{}, ended(ctx))
+				yield(mcp.Change{}, contextError(ctx))
 				return
 			}
 		}
@@ -163,16 +163,16 @@ func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 // Next returns the oldest change without waiting. If there is none, and none can arrive, the
 // error is the last error of [Subscription.Changes], nil after Close.
 func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
-	change, ok, over := s.take()
+	change, ok, over := s.dequeue()
 	if over {
 		err = s.err
 	}
 	return change, ok, err
 }
 
-// take returns the oldest change. over means that there is none and none can arrive; err is final
-// then.
-func (s *Subscription) take() (change mcp.Change, ok, over bool) {
+// dequeue returns the oldest change. over means that there is none and none can arrive; err is
+// final then.
+func (s *Subscription) dequeue() (change mcp.Change, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
@@ -199,7 +199,7 @@ func (s *Subscription) push(change mcp.Change) {
 	default:
 		s.queue = append(s.queue, change)
 	}
-	s.signal()
+	s.wakeReader()
 }
 
 func (s *Subscription) isOver() bool {
@@ -211,8 +211,8 @@ func (s *Subscription) isOver() bool {
 	}
 }
 
-// agree records what the server agreed to, and reports whether it had agreed before.
-func (s *Subscription) agree(f mcp.SubscriptionFilter) (again bool) {
+// setGranted records the filter that the server agreed to. again means that it had agreed before.
+func (s *Subscription) setGranted(f mcp.SubscriptionFilter) (again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	again = s.granted != nil
@@ -236,11 +236,11 @@ func (s *Subscription) end(err error) {
 		s.queue = nil
 	}
 	close(s.over)
-	s.signal()
+	s.wakeReader()
 }
 
-// signal puts a token into wake.
-func (s *Subscription) signal() {
+// wakeReader puts a token into wake.
+func (s *Subscription) wakeReader() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -252,8 +252,8 @@ func (s *Subscription) signal() {
 func (s *Subscription) Close() error {
 	s.end(nil)
 	s.cancel()
-	if s.leave != nil {
-		s.leave()
+	if s.unwatch != nil {
+		s.unwatch()
 	}
 	return nil
 }

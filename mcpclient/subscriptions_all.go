@@ -14,14 +14,14 @@ import (
 
 // subscriptions are a client's open subscriptions.
 type subscriptions struct {
-	life       *lifecycle.Lifecycle
-	log        *slog.Logger
-	sessions   resender             // requests wait for it
-	send       sender               // for resources/subscribe and resources/unsubscribe
-	listen     sender               // for subscriptions/listen
-	silence    func() time.Duration // bounds the silence of a stream; 0 or less: no limit
-	agreed     func()               // called when a server has agreed to report changes
-	maxChanges int                  // waiting changes of one subscription
+	life           *lifecycle.Lifecycle
+	log            *slog.Logger
+	sessions       resender             // requests wait for it
+	send           sender               // sends resources/subscribe and resources/unsubscribe
+	listen         sender               // sends subscriptions/listen
+	silence        func() time.Duration // bounds the silence of a stream; 0 or less: no limit
+	onAcknowledged func()               // called when a server has agreed to report changes
+	maxChanges     int                  // waiting changes of one subscription
 
 	mu   sync.Mutex
 	all  []*Subscription
@@ -74,16 +74,16 @@ func (l *subscriptions) endOthers(streams bool, err error) {
 	}
 }
 
-// spread passes a change to its subscriptions. A resource without a subscription of its own may
+// publish passes a change to its subscriptions. A resource without a subscription of its own may
 // be part of a subscribed one: "the URI ... might be a sub-resource of the one that the client
 // subscribed to".
-func (l *subscriptions) spread(change mcp.Change) {
+func (l *subscriptions) publish(change mcp.Change) {
 	all := l.list()
-	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return names(&s.asked, change) })
+	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return includesSubject(&s.asked, change) })
 	for _, s := range all {
-		wanted := names(&s.asked, change)
+		wanted := includesSubject(&s.asked, change)
 		if !exact {
-			wanted = asksFor(&s.asked, change.Kind)
+			wanted = includesKind(&s.asked, change.Kind)
 		}
 		if wanted || change.Kind == mcp.Stale {
 			s.push(change)
@@ -91,13 +91,13 @@ func (l *subscriptions) spread(change mcp.Change) {
 	}
 }
 
-// asksNothing reports whether a filter asks for no change.
-func asksNothing(f *mcp.SubscriptionFilter) bool {
+// isEmptyFilter reports whether a filter asks for no change.
+func isEmptyFilter(f *mcp.SubscriptionFilter) bool {
 	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0 && len(f.Tasks) == 0
 }
 
-// asksFor reports whether a filter asks for changes of this kind.
-func asksFor(f *mcp.SubscriptionFilter, kind mcp.ChangeKind) bool {
+// includesKind reports whether a filter asks for changes of this kind.
+func includesKind(f *mcp.SubscriptionFilter, kind mcp.ChangeKind) bool {
 	switch kind {
 	case mcp.ToolsChanged:
 		return f.ToolsListChanged
@@ -111,8 +111,8 @@ func asksFor(f *mcp.SubscriptionFilter, kind mcp.ChangeKind) bool {
 	return len(f.Resources) > 0
 }
 
-// names reports whether a filter names the resource or task of a change.
-func names(f *mcp.SubscriptionFilter, change mcp.Change) bool {
+// includesSubject reports whether a filter names the resource or task of a change.
+func includesSubject(f *mcp.SubscriptionFilter, change mcp.Change) bool {
 	if change.Kind == mcp.TaskUpdated {
 		return slices.Contains(f.Tasks, change.Task)
 	}
@@ -126,9 +126,9 @@ func distinct(f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	return f
 }
 
-// announced returns the part of a filter that a server declares to announce, with distinct
+// announcedPart returns the part of a filter that a server declares to announce, with distinct
 // resources and tasks.
-func announced(s *mcp.ServerCapabilities, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
+func announcedPart(s *mcp.ServerCapabilities, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	f = distinct(f)
 	out := mcp.SubscriptionFilter{
 		ToolsListChanged:   f.ToolsListChanged && s.Tools != nil && s.Tools.ListChanged,

@@ -15,9 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
+// acknowledgeTimeout bounds the wait for the acknowledgement of a subscription.
+const acknowledgeTimeout = 30 * time.Second
 
-// relisten has the waits before a broken stream is opened again. A stream that lasted for the
+// relisten defines the waits before a broken stream is opened again. A stream that lasted for the
 // longest wait counts as good.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
@@ -29,29 +30,30 @@ var errNotAcknowledged = errors.New("the server did not acknowledge the subscrip
 // listenFor opens the stream of a subscription to a modern server and waits for the
 // acknowledgement.
 func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callOptions) error {
-	if !l.life.StartSending(func() { l.keep(s, o) }) {
+	if !l.life.StartSending(func() { l.listenUntilClosed(s, o) }) {
 		return ErrClosed
 	}
 	select {
 	case <-s.ready:
 	case <-s.over:
 	case <-ctx.Done():
-		return ended(ctx)
+		return contextError(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.granted == nil:
 		return s.err
-	case asksNothing(s.granted):
+	case isEmptyFilter(s.granted):
 		return errNoNotices
 	}
 	return nil // even if it ended right afterwards
 }
 
-// keep listens until the subscription is closed or the server ends it. It does not reopen a stream
-// without an acknowledgement. After a lost connection it reopens the stream on the next one.
-func (l *subscriptions) keep(s *Subscription, o *callOptions) {
+// listenUntilClosed listens until the subscription is closed or the server ends it. It does not
+// reopen a stream without an acknowledgement. After a lost connection it reopens the stream on the
+// next one.
+func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
 	var began time.Time
@@ -64,8 +66,8 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 		began = time.Now()
 		return l.listenOnce(s, o, asked.sentEra)
 	}, func(f *backoff.Failure) error {
-		switch temporary := broken(f.Err); {
-		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.agreed():
+		switch temporary := isTemporary(f.Err); {
+		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.isAcknowledged():
 			return f.Err
 		case !temporary:
 			again, err := l.sessions.resend(s.ctx, asked, f.Err, 0)
@@ -93,15 +95,15 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	s.end(err)
 }
 
-func (s *Subscription) agreed() bool {
+func (s *Subscription) isAcknowledged() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.granted != nil
 }
 
-// broken reports whether a stream ended for a temporary reason. An answer of the server is
+// isTemporary reports whether a stream ended for a temporary reason. An answer of the server is
 // permanent.
-func broken(err error) bool {
+func isTemporary(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return wire.Transient(status.Status)
 	}
@@ -111,7 +113,7 @@ func broken(err error) bool {
 
 // listening is one subscriptions/listen in progress. A subscription has one after the other.
 type listening struct {
-	heard       func() // called for each message; nil if silence has no limit
+	onMessage   func() // called for each message; nil if silence has no limit
 	change      func(mcp.Change)
 	acknowledge func(*mcp.SubscriptionFilter) // a nil filter means the requested one
 	cancel      context.CancelCauseFunc
@@ -133,15 +135,15 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, in *eraBox) 
 		if granted == nil { // the server agreed without a filter
 			granted = &s.asked
 		}
-		if s.agree(*granted) {
-			l.agreed() // earlier changes are not reported again
+		if s.setGranted(*granted) {
+			l.onAcknowledged() // earlier changes are not reported again
 			s.push(mcp.Change{Kind: mcp.Stale})
 		}
 	}}
 	if limit := l.silence(); limit > 0 {
 		silent := time.AfterFunc(limit, func() { cancel(errIdle) })
 		defer silent.Stop()
-		options.listening.heard = func() { silent.Reset(limit) }
+		options.listening.onMessage = func() { silent.Reset(limit) }
 	}
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0, era: in.era}
 	if _, err := l.listen(ctx, r, &options); err != nil {
@@ -246,12 +248,12 @@ func (l *link) listenCancelled(params json.RawMessage) {
 		return
 	}
 	if a := l.listeningTo(id, nil); a != nil {
-		a.cancel(endedFor(reason))
+		a.cancel(endedError(reason))
 	}
 }
 
-// endedFor returns [ErrSubscriptionEnded] with the server's reason, if any.
-func endedFor(reason string) error {
+// endedError returns [ErrSubscriptionEnded] with the server's reason, if any.
+func endedError(reason string) error {
 	if reason == "" {
 		return ErrSubscriptionEnded
 	}

@@ -15,19 +15,19 @@ import (
 
 // watchFor asks a legacy server to watch the resources. Lists are watched without a request.
 func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOptions) error {
-	s.leave = func() { l.unwatch(s) }
+	s.unwatch = func() { l.unwatch(s) }
 	if err := l.watch(ctx, s.asked.Resources, o, l.sessions); err != nil {
 		return err
 	}
-	s.agree(s.asked)
-	if !l.life.Start(func() { s.lasts(l.life) }) {
+	s.setGranted(s.asked)
+	if !l.life.Start(func() { s.endWithClient(l.life) }) {
 		return ErrClosed
 	}
 	return nil
 }
 
-// lasts ends the subscription with the client.
-func (s *Subscription) lasts(life *lifecycle.Lifecycle) {
+// endWithClient ends the subscription with the client.
+func (s *Subscription) endWithClient(life *lifecycle.Lifecycle) {
 	select {
 	case <-s.ctx.Done():
 	case <-life.Context().Done():
@@ -59,7 +59,7 @@ func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions
 		if r.sentEra, err = sessions.awaitSession(ctx); err != nil {
 			return err
 		}
-		err = l.watchInTurn(ctx, uris, o)
+		err = l.watchExclusively(ctx, uris, o)
 		if err == nil {
 			return nil
 		}
@@ -69,33 +69,33 @@ func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions
 	}
 }
 
-// watchInTurn is watch with exclusive access to the server, so that the last request is the one
-// that counts.
-func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callOptions) error {
-	leave, err := l.enter(ctx)
+// watchExclusively does the work of watch with exclusive access to the server, so that the last
+// request is the one that counts.
+func (l *subscriptions) watchExclusively(ctx context.Context, uris []string, o *callOptions) error {
+	leave, err := l.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	told, wanted := l.watched()
+	told, wanted := l.watchedResources()
 	for _, uri := range uris {
 		if told[uri] {
 			continue
 		}
-		l.tell(uri, false) // it may watch even though the client does not learn of it
+		l.setTold(uri, false) // it may watch even though the client does not learn of it
 		if err := l.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
-			if unwatched(err) {
-				l.untell(uri)
+			if provesUnwatched(err) {
+				l.deleteTold(uri)
 			}
 			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
 		}
-		l.tell(uri, true)
+		l.setTold(uri, true)
 	}
 	for _, uri := range slices.Sorted(maps.Keys(told)) {
 		if wanted[uri] {
 			continue
 		}
-		l.untell(uri)
+		l.deleteTold(uri)
 		if err := l.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
 			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
 		}
@@ -103,9 +103,9 @@ func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callO
 	return nil
 }
 
-// unwatched reports whether err proves that a server does not watch what it was asked to: it
-// refused, never got the request or forgot.
-func unwatched(err error) bool {
+// provesUnwatched reports whether err proves that a server does not watch a resource: it refused,
+// never got the request or forgot.
+func provesUnwatched(err error) bool {
 	_, refused := errors.AsType[*mcp.RPCError](err)
 	_, unsent := errors.AsType[*unsentError](err)
 	_, forgot := lostSessionID(err)
@@ -124,16 +124,16 @@ func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *cal
 // watchAgain asks a server that has forgotten everything to watch again. A resource that it
 // refuses does not affect the others.
 func (l *subscriptions) watchAgain(ctx context.Context) error {
-	leave, err := l.enter(ctx)
+	leave, err := l.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
-	_, wanted := l.watched()
+	_, wanted := l.watchedResources()
 	l.mu.Lock()
 	l.told = nil
 	l.mu.Unlock()
 	leave()
-	defer l.spread(mcp.Change{Kind: mcp.Stale})
+	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
 		if _, refused := errors.AsType[*mcp.RPCError](err); refused {
@@ -145,8 +145,8 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// enter waits for exclusive access to the server.
-func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
+// acquireTurn waits for exclusive access to the server.
+func (l *subscriptions) acquireTurn(ctx context.Context) (leave func(), err error) {
 	l.mu.Lock()
 	if l.turn == nil {
 		l.turn = make(chan struct{}, 1)
@@ -157,13 +157,13 @@ func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
 	case turn <- struct{}{}:
 		return func() { <-turn }, nil
 	case <-ctx.Done():
-		return nil, ended(ctx)
+		return nil, contextError(ctx)
 	}
 }
 
-// watched returns the resources that the server was asked to watch (true: it has agreed), and
-// those with a subscription.
-func (l *subscriptions) watched() (told, wanted map[string]bool) {
+// watchedResources returns the resources that the server was asked to watch (true: it has agreed),
+// and those with a subscription.
+func (l *subscriptions) watchedResources() (told, wanted map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wanted = map[string]bool{}
@@ -175,7 +175,7 @@ func (l *subscriptions) watched() (told, wanted map[string]bool) {
 	return maps.Clone(l.told), wanted
 }
 
-func (l *subscriptions) tell(uri string, agreed bool) {
+func (l *subscriptions) setTold(uri string, agreed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.told == nil {
@@ -184,7 +184,7 @@ func (l *subscriptions) tell(uri string, agreed bool) {
 	l.told[uri] = agreed
 }
 
-func (l *subscriptions) untell(uri string) {
+func (l *subscriptions) deleteTold(uri string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.told, uri)

@@ -30,18 +30,18 @@ type Task struct {
 
 	result *mcp.CallToolResult // set if the server answered without a task
 
-	mu       sync.Mutex
-	state    mcp.TaskState
-	learned  int                        // number of answers that the state reflects
-	answered map[[sha256.Size]byte]bool // the server's questions, by hashes of their keys
-	rounds   int                        // of questions
+	mu           sync.Mutex
+	state        mcp.TaskState
+	stateAnswers int                        // number of answers that the state reflects
+	answered     map[[sha256.Size]byte]bool // the server's questions, by hashes of their keys
+	rounds       int                        // rounds of questions so far
 }
 
-// taskParts is what the tasks of a client share.
+// taskParts are the parts of a client that its tasks share.
 type taskParts struct {
 	*gatherer
 	call   func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
-	by     sender // of calls
+	by     sender // sends the requests about tasks
 	wire   *roundTripper
 	tools  *toolRegistry
 	limits *Limits
@@ -82,7 +82,7 @@ func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 }
 
 func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
-	if err := s.taskable(tool); err != nil {
+	if err := s.checkTask(tool); err != nil {
 		return nil, err
 	}
 	params, err := encodeArguments(tool.Name, args)
@@ -101,7 +101,7 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 		return nil, err
 	}
 	t := s.newTask("", r.target, r.call.ID)
-	state, isTask, err := s.eraOf(r).created(raw)
+	state, isTask, err := s.eraOf(r).decodeCreated(raw)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s", err, s.quote(raw))
@@ -142,15 +142,15 @@ func (t *Task) ID() string { return t.id }
 // State returns the server's latest state. After the end of the task only an answer to a later
 // request can change it, because concurrent answers arrive in any order.
 func (t *Task) State() mcp.TaskState {
-	state, _ := t.known()
+	state, _ := t.snapshot()
 	return state
 }
 
-// known returns the state, and the number of answers that it reflects.
-func (t *Task) known() (state mcp.TaskState, learned int) {
+// snapshot returns the state, and the number of answers that it reflects.
+func (t *Task) snapshot() (state mcp.TaskState, learned int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state, t.learned
+	return t.state, t.stateAnswers
 }
 
 // Poll asks the server for the state of the task, and returns the new [Task.State].
@@ -168,32 +168,33 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 }
 
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
-	_, learned := t.known()
+	_, learned := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/get")
 	if err := t.call(ctx, t.by, r, &raw, opts); err != nil {
 		return polledTask{}, err
 	}
-	task, err := t.eraOf(r).polled(raw)
+	task, err := t.eraOf(r).decodePolled(raw)
 	if err != nil {
 		return polledTask{}, fmt.Errorf("%w: %s", err, t.quote(raw))
 	}
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", mcp.ErrInvalidResult)
 	}
-	t.learn(task.state, learned)
+	t.recordState(task.state, learned)
 	return task, nil
 }
 
-// learn records an answer about the task. asked is the number of answers before its request: an
-// answer that may be older than the end of the task is dropped. The id is a secret, also in logs.
-func (t *Task) learn(state mcp.TaskState, asked int) {
+// recordState records an answer about the task. asked is the number of answers before its request:
+// an answer that may be older than the end of the task is dropped. The id is a secret, also in
+// logs.
+func (t *Task) recordState(state mcp.TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status
-	late := before.Final() && t.learned > asked
+	late := before.Final() && t.stateAnswers > asked
 	if !late {
 		t.state = state
-		t.learned++
+		t.stateAnswers++
 	}
 	t.mu.Unlock()
 	if state.Status != before && !late {
@@ -223,12 +224,12 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 	if err != nil {
 		return nil, t.failure(err)
 	}
-	ctx, w, bounds := waitingFor(ctx, o, o.limits(), opts)
+	ctx, w, bounds := newTaskWait(ctx, o, o.limits(), opts)
 	defer bounds.Stop()
 	w.Task = t
 	result, err := w.result(ctx)
 	if err != nil {
-		if o.task != nil && !detached(ctx) && !resumable(err) {
+		if o.task != nil && !isDetached(ctx) && !isResumable(err) {
 			t.giveUp(ctx)
 		}
 		return nil, t.failure(err)
@@ -242,7 +243,7 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 }
 
 // result waits for the result of the task.
-func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
+func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	t := w.Task
 	switch {
 	case t.result != nil:
@@ -267,14 +268,14 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.ended(result)
+	t.markEnded(result)
 	return result, nil
 }
 
-// ended marks the task as ended after its result: a server need not report the end if the
+// markEnded marks the task as ended after its result: a server need not report the end if the
 // result was requested while the task wanted input. "When the tool result has isError set to
 // true, the task should reach failed status" (2025-11-25 tasks).
-func (t *Task) ended(result *mcp.CallToolResult) {
+func (t *Task) markEnded(result *mcp.CallToolResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.Status.Final() {
@@ -285,7 +286,7 @@ func (t *Task) ended(result *mcp.CallToolResult) {
 	if result.IsError {
 		t.state.Status = mcp.TaskFailed
 	}
-	t.learned++
+	t.stateAnswers++
 }
 
 // Cancel asks the server to cancel the task. The task may still end in another way, see
@@ -297,15 +298,15 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	case t.id == "":
 		return fmt.Errorf("cancel: %w", t.failure(errNoTask))
 	}
-	_, learned := t.known()
+	_, learned := t.snapshot()
 	var raw json.RawMessage
 	r := t.request("tasks/cancel")
 	if err := t.call(ctx, t.by, r, &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
-	task, err := t.eraOf(r).polled(raw)
+	task, err := t.eraOf(r).decodePolled(raw)
 	if err == nil && task.state.ID == t.id { // a modern server returns no state yet
-		t.learn(task.state, learned)
+		t.recordState(task.state, learned)
 	}
 	return nil
 }

@@ -41,12 +41,12 @@ func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
 // for a task, and the task continues.
 var ErrDetach = errors.New("mcpclient: detached from the task")
 
-// detached reports whether a context ended with ErrDetach.
-func detached(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrDetach) }
+// isDetached reports whether a context ended with ErrDetach.
+func isDetached(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrDetach) }
 
-// resumable reports whether a task continues after an error, because a person has to do
+// isResumable reports whether a task continues after an error, because a person has to do
 // something first.
-func resumable(err error) bool {
+func isResumable(err error) bool {
 	_, refused := errors.AsType[*mcp.SignInError](err)
 	_, asks := errors.AsType[*mcp.InputRequired](err)
 	return refused || asks
@@ -56,48 +56,48 @@ func resumable(err error) bool {
 func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
 	defer func() { err = s.scrubError(err) }()
 	o := s.timeouts.forCall().with(opts)
-	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
+	ctx, w, bounds := newTaskWait(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()
 	progress := w.progress
 	follower := s.newFollower(ctx, progress != nil)
-	defer follower.leave()
+	defer follower.unfollow()
 	followed := append(slices.Clip(w.opts), func(o *callOptions) { o.follower = follower })
 	if w.Task, err = s.startTask(ctx, r, 0, followed); err != nil {
 		return nil, err
 	}
 	w.progress = nil // the token of the call is valid until the task has ended
 	var result *mcp.CallToolResult
-	switch err = w.tell(o.taskStarted); {
+	switch err = w.reportStarted(o.taskStarted); {
 	case err != nil:
 	case progress == nil:
 		result, err = w.result(ctx)
 	default:
 		result, err = w.follow(ctx, follower, progress)
 	}
-	if err != nil && !detached(ctx) && !resumable(err) {
+	if err != nil && !isDetached(ctx) && !isResumable(err) {
 		w.giveUp(ctx)
 	}
 	return result, newBegunError(err)
 }
 
-// tell reports a task that has started, unless the server has answered without one.
-func (t *Task) tell(started func(mcp.TaskState) error) error {
+// reportStarted reports a task that has started, unless the server has answered without one.
+func (t *Task) reportStarted(started func(mcp.TaskState) error) error {
 	if started == nil || t.id == "" {
 		return nil
 	}
 	return started(t.State())
 }
 
-// waiting is one wait for the end of a task.
-type waiting struct {
+// taskWait is one wait for the end of a task.
+type taskWait struct {
 	*Task
-	opts     []CallOption       // of each request
+	opts     []CallOption       // the options of each request
 	progress func(mcp.Progress) // called for later progress
 }
 
-// waitingFor prepares a wait that has these limits as a whole.
-func waitingFor(ctx context.Context, o callOptions, l bound.Limits, opts []CallOption) (_ context.Context, w *waiting, bounds *bound.Context) {
-	w = &waiting{progress: o.progress}
+// newTaskWait prepares a wait that these limits bound as a whole.
+func newTaskWait(ctx context.Context, o callOptions, l bound.Limits, opts []CallOption) (_ context.Context, w *taskWait, bounds *bound.Context) {
+	w = &taskWait{progress: o.progress}
 	ctx, bounds = within(ctx, l)
 	w.opts = append(slices.Clip(opts), func(each *callOptions) {
 		each.progress = w.progress
@@ -109,7 +109,7 @@ func waitingFor(ctx context.Context, o callOptions, l bound.Limits, opts []CallO
 }
 
 // pause waits until the task may be polled again.
-func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
+func (w *taskWait) pause(ctx context.Context, state mcp.TaskState) error {
 	wait := state.PollInterval
 	if wait == 0 {
 		wait = defaultPoll
@@ -118,7 +118,7 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 }
 
 // follow waits on another goroutine, and reports progress on the goroutine of the call.
-func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
+func (w *taskWait) follow(ctx context.Context, f *follower, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // even if tell panics
 	var result *mcp.CallToolResult
@@ -139,7 +139,7 @@ func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progres
 	case err == nil:
 		return result, nil
 	case ctx.Err() != nil:
-		return nil, ended(ctx)
+		return nil, contextError(ctx)
 	}
 	return nil, err
 }

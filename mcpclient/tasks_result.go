@@ -17,7 +17,7 @@ import (
 
 // fetchResult polls, and asks for the result if there is one or if the server needs input: the
 // server asks during that request.
-func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
+func (w *taskWait) fetchResult(ctx context.Context) (json.RawMessage, error) {
 	for {
 		task, err := w.poll(ctx, w.opts)
 		switch {
@@ -35,16 +35,16 @@ func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 }
 
 // fetch asks for the result. It comes at the end of the task; until then the server may be silent.
-func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
+func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer bound.From(ctx).Hold()()
 	var raw json.RawMessage
-	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.lasts = true })
+	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.noDefaultLimits = true })
 	err := w.call(ctx, w.by, w.request("tasks/result"), &raw, opts)
 	return raw, err
 }
 
 // pollResult polls until the answer has the result in it.
-func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
+func (w *taskWait) pollResult(ctx context.Context) (json.RawMessage, error) {
 	for {
 		task, err := w.poll(ctx, w.opts)
 		if err != nil {
@@ -103,7 +103,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	return t.update(ctx, answers, opts)
 }
 
-// taskInput is the method that answers what a task asks.
+// taskInput is the method that answers the questions of a task.
 const taskInput = "tasks/update"
 
 // update sends answers to the server.
@@ -138,7 +138,7 @@ func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answer
 	if round == nil || round.Method != taskInput || !bytes.Equal(round.Params, t.request(taskInput).params) {
 		return errors.New("the round is not of this task")
 	}
-	given, err := answersTo(round, answers)
+	given, err := encodeAnswers(round, answers)
 	if err != nil {
 		return err
 	}

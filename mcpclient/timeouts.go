@@ -81,7 +81,7 @@ const (
 func WithIdleTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) {
 		o.idle = limit{d, true}
-		o.heed = d > 0
+		o.countsProgress = d > 0
 	}
 }
 
@@ -157,9 +157,9 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns [context.DeadlineExceeded].
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// ended returns the error of a call whose context ended: a [*TimeoutError] for a limit of the client,
-// otherwise one that matches the context's error and names its cause.
-func ended(ctx context.Context) error {
+// contextError returns the error of a call whose context ended: a [*TimeoutError] for a limit of
+// the client, otherwise one that matches the context's error and names its cause.
+func contextError(ctx context.Context) error {
 	if limit, ok := errors.AsType[*bound.Expired](context.Cause(ctx)); ok {
 		return &TimeoutError{Idle: limit.Idle, Limit: limit.Limit}
 	}

@@ -113,7 +113,7 @@ func (r *toolRegistry) learnAll(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mc
 // learnListed learns a listed tool. It returns false for one that the list must not contain, and
 // reports that.
 func (r *toolRegistry) learnListed(t *mcp.Tool) bool {
-	mirrors := r.peer.mirrors()
+	mirrors := r.peer.mirrorsParams()
 	if !mirrors && !r.schemas.CheckOutputs {
 		return true
 	}

@@ -41,7 +41,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...Ca
 // callTool makes a tool call and checks the result.
 func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	if err := o.fits(r.target); err != nil {
+	if err := o.checkTool(r.target); err != nil {
 		return nil, err
 	}
 	check, err := c.tools.resultCheck(r.target, &o)
@@ -49,7 +49,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		return nil, err
 	}
 	var result *mcp.CallToolResult
-	if o.task != nil && c.taskable(o.task) == nil {
+	if o.task != nil && c.checkTask(o.task) == nil {
 		result, err = c.tasks.callTask(ctx, r, opts)
 	} else {
 		result = &mcp.CallToolResult{Tool: r.target}
@@ -69,14 +69,14 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	return result, nil
 }
 
-// fits refuses options that belong to another tool than the called one.
-func (o *callOptions) fits(tool string) error {
+// checkTool refuses options that belong to another tool than the called one.
+func (o *callOptions) checkTool(tool string) error {
 	isAnother := func(given *mcp.Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
 	switch {
 	case isAnother(o.task):
 		return fmt.Errorf("WithTask is given another tool, %q", excerpt.Cut(o.task.Name))
-	case isAnother(o.described):
-		return fmt.Errorf("WithOutputCheck is given another tool, %q", excerpt.Cut(o.described.Name))
+	case isAnother(o.outputTool):
+		return fmt.Errorf("WithOutputCheck is given another tool, %q", excerpt.Cut(o.outputTool.Name))
 	}
 	return nil
 }
