@@ -43,11 +43,11 @@ type limitError struct {
 func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
 func (e *limitError) Unwrap() error { return ErrLimit }
 
-// short returns the error of a run whose limits leave too little room for a model call with so much
-// input.
-func (a account) short(room allowance, input int64) error {
-	stop, tight := room.stop, room.tight
-	taken, limits := tight.rec.state.Taken(), tight.rec.state.Limits
+// newLimitError returns the error of a run whose limits leave too little for a model call with so
+// much input.
+func (a account) newLimitError(allowed allowance, input int64) error {
+	stop, limiting := allowed.stop, allowed.limiting
+	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
 	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
 	if stop == StopMaxCost {
 		p := a.price()
@@ -57,17 +57,17 @@ func (a account) short(room allowance, input int64) error {
 	}
 	kept := ""
 	raise := "Options.Limits or WithLimits"
-	if tight.parent != nil {
-		raise = fmt.Sprintf("Options.Limits of the sub-agent %q", tight.agent.opts.Name)
+	if limiting.parent != nil {
+		raise = fmt.Sprintf("Options.Limits of the sub-agent %q", limiting.agent.opts.Name)
 	}
-	if tight != a.engine {
+	if limiting != a.engine {
 		kept = ", some is kept for the answer of the agent above"
 	}
 	return &limitError{stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, and a call with about %d tokens of input takes %s at least: raise %s in %s",
 		limitNames[stop], limit, used, kept, input, least, limitNames[stop], raise)}
 }
 
-// account answers what a run may still use, together with the runs that it works for.
+// account computes what a run may still use, together with the runs that it works for.
 type account struct {
 	engine *engine
 	rec    *recorder // of the engine
@@ -75,8 +75,8 @@ type account struct {
 
 func (e *engine) account() account { return account{e, e.rec} }
 
-// limited reports whether want holds for the limits of this run, or of one that it works for.
-func (e *engine) limited(want func(run.Limits) bool) bool {
+// anyLimit reports whether want is true for the limits of this run, or of one that it works for.
+func (e *engine) anyLimit(want func(run.Limits) bool) bool {
 	for ; e != nil; e = e.parent {
 		if want(e.rec.state.Limits) {
 			return true
@@ -90,19 +90,19 @@ func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 
 
 // allowance is what the limits leave for the output of a model call.
 type allowance struct {
-	output int64
-	stop   StopReason // the limit that makes output less than the model may write, or StopOutput
-	tight  *engine    // the run with that limit
+	output   int64
+	stop     StopReason // the limit that makes output less than the model may write, or StopOutput
+	limiting *engine    // the run with that limit
 }
 
 // tooShort reports whether a limit leaves too little for a call.
 func (w allowance) tooShort() bool { return w.stop != StopOutput && w.output < leastOutput }
 
-// room returns the allowance of a call with so much input. A call that need not be the last leaves
-// as much as it takes itself; a sub-agent leaves its parent enough for the last answer. The output
-// may be negative.
-func (a account) room(input int64, final bool) allowance {
-	room := allowance{output: a.engine.agent.maxOutput(), stop: StopOutput, tight: a.engine}
+// allowance returns what the limits leave for a call with so much input. A call that need not be the
+// last leaves as much as it takes itself; a sub-agent leaves its parent enough for the last answer.
+// The output may be negative.
+func (a account) allowance(input int64, final bool) allowance {
+	allowed := allowance{output: a.engine.agent.maxOutput(), stop: StopOutput, limiting: a.engine}
 	keep, share := int64(lastAnswer), int64(2)
 	if final {
 		keep, share = 0, 1
@@ -113,118 +113,117 @@ func (a account) room(input int64, final bool) allowance {
 		if at != a.engine {
 			keep = at.rec.state.Last.Tokens() + lastAnswer
 		}
-		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < room.output {
-			room = allowance{n, StopMaxTokens, at}
+		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < allowed.output {
+			allowed = allowance{n, StopMaxTokens, at}
 		}
 		limit, ok := limits.Cost[p.Currency]
 		left := limit - taken.Cost[p.Currency]
 		if kept := cost.Most(at.account().price(), keep, 0); kept.Currency == p.Currency {
 			left -= kept.Micro
 		}
-		if n := cost.Affords(p, left/share, input); ok && n < room.output {
-			room = allowance{n, StopMaxCost, at}
+		if n := cost.Affords(p, left/share, input); ok && n < allowed.output {
+			allowed = allowance{n, StopMaxCost, at}
 		}
 	}
-	return room
+	return allowed
 }
 
-// roomBesideLocked is room, but waits, without the lock, for other model calls to end while a limit
-// reduces the output. The error says that the run ends in this process.
-func (a account) roomBesideLocked(input int64, final bool) (allowance, error) {
+// awaitAllowanceLocked returns the allowance of a call. While a limit reduces it, it waits, without
+// the lock, for other model calls to end. The error says that the run ends in this process.
+func (a account) awaitAllowanceLocked(input int64, final bool) (allowance, error) {
 	w := a.rec.writer
 	for {
-		room := a.room(input, final)
-		if room.stop == StopOutput || w.asking == 0 {
-			return room, nil
+		allowed := a.allowance(input, final)
+		if allowed.stop == StopOutput || w.reservedCalls == 0 {
+			return allowed, nil
 		}
-		settled := w.settled
+		callEnded := w.callEnded
 		w.mu.Unlock()
 		select {
-		case <-settled:
+		case <-callEnded:
 		case <-a.engine.ctx.Done():
 		}
 		w.mu.Lock()
 		if a.engine.ctx.Err() != nil {
-			return room, a.engine.ended()
+			return allowed, a.engine.ended()
 		}
 	}
 }
 
-// lacks returns the limit that makes this call the last one, or [StopOutput].
-func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
-	if !d.engine.limited(limitsSpending) {
+// spendingLimit returns the limit that makes this call the last one, or [StopOutput].
+func (d *dialog) spendingLimit(c *ModelCall) (StopReason, error) {
+	if !d.engine.anyLimit(limitsSpending) {
 		return StopOutput, nil
 	}
-	input := d.inputOf(c)
+	input := d.inputTokens(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	room, err := d.account.roomBesideLocked(input, false)
-	if err != nil || room.tooShort() {
-		return room.stop, err
+	allowed, err := d.account.awaitAllowanceLocked(input, false)
+	if err != nil || allowed.tooShort() {
+		return allowed.stop, err
 	}
 	return StopOutput, nil
 }
 
-// called records a model call and its reservation. It returns the bound of the output, 0 for none.
-// A call that was not meant to be the last, and that a hook has made too long for that, is made with
-// all that the limits leave; the error is an [ErrLimit] if that is too little as well.
-func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
+// recordModelCall records a model call and its reservation. It returns the bound of the output, 0 for
+// none. A call that was not meant to be the last, and that a hook has made too long for that, is made
+// with all that the limits leave; the error is an [ErrLimit] if that is too little as well.
+func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
 	change := &ledger.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
-	if !d.engine.limited(limitsSpending) {
+	if !d.engine.anyLimit(limitsSpending) {
 		return 0, d.rec.record([]Event{start}, change)
 	}
-	input := d.inputOf(c)
+	input := d.inputTokens(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	room, err := d.account.roomBesideLocked(input, stop != StopOutput)
+	allowed, err := d.account.awaitAllowanceLocked(input, stop != StopOutput)
 	if err != nil {
 		return 0, err
 	}
-	if room.tooShort() {
-		room = d.account.room(input, true)
+	if allowed.tooShort() {
+		allowed = d.account.allowance(input, true)
 	}
-	if room.tooShort() {
-		return 0, d.account.short(room, input)
+	if allowed.tooShort() {
+		return 0, d.account.newLimitError(allowed, input)
 	}
-	change.Reserved = d.account.most(input, room.output)
+	change.Reserved = d.account.reservation(input, allowed.output)
 	if err := d.rec.recordLocked([]Event{start}, change); err != nil {
 		return 0, err
 	}
-	d.asking = true
-	d.rec.writer.asking++
-	return room.output, nil
+	d.hasReservation = true
+	d.rec.writer.reservedCalls++
+	return allowed.output, nil
 }
 
-// again records that a model call is repeated whose outcome is unknown. It may be paid for
-// twice.
-func (d *dialog) again() error {
-	if !d.engine.limited(limitsSpending) {
+// recordRepeat records that a model call with an unknown outcome is repeated. It may be paid for twice.
+func (d *dialog) recordRepeat() error {
+	if !d.engine.anyLimit(limitsSpending) {
 		return nil
 	}
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
 	reserved := d.rec.state.Model.Reserved
-	if err := d.account.refuses(reserved, 1); err != nil {
+	if err := d.account.checkShare(reserved, 1); err != nil {
 		return err
 	}
 	return d.rec.recordLocked(nil, &ledger.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
 }
 
-// settle wakes the calls that wait for room.
-func (d *dialog) settle() {
-	if !d.asking {
+// endModelCall wakes the model calls that wait for this one to end, if it has a reservation.
+func (d *dialog) endModelCall() {
+	if !d.hasReservation {
 		return
 	}
-	d.asking = false
+	d.hasReservation = false
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	d.rec.writer.asking--
-	close(d.rec.writer.settled)
-	d.rec.writer.settled = make(chan struct{})
+	d.rec.writer.reservedCalls--
+	close(d.rec.writer.callEnded)
+	d.rec.writer.callEnded = make(chan struct{})
 }
 
-// most returns what a model call may use.
-func (a account) most(input, output int64) ledger.Amount {
+// reservation returns the most that a model call may use.
+func (a account) reservation(input, output int64) ledger.Amount {
 	amount := ledger.Amount{Tokens: input + output}
 	if p := a.price(); p.Currency != "" {
 		amount.Cost = map[string]int64{p.Currency: cost.Most(p, input, output).Micro}
@@ -232,8 +231,8 @@ func (a account) most(input, output int64) ledger.Amount {
 	return amount
 }
 
-// refuses returns an error if an amount exceeds a share of what the run may still use.
-func (a account) refuses(amount ledger.Amount, share int64) error {
+// checkShare returns an error if an amount exceeds a fraction, 1/share, of what the run may still use.
+func (a account) checkShare(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		left := max(limits.Tokens-taken.Tokens, 0) / share
@@ -259,17 +258,17 @@ func (a account) refuses(amount ledger.Amount, share int64) error {
 	return nil
 }
 
-// meter estimates the tokens of a reply if the model did not report them. Limits.Tokens accepts
+// estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens accepts
 // an estimate; Limits.Cost does not.
-func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
-	if r.usage.Total > 0 || !d.engine.limited(limitsSpending) {
+func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
+	if r.usage.Total > 0 || !d.engine.anyLimit(limitsSpending) {
 		return nil
 	}
-	if d.engine.limited(limitsCost) && cost.Most(d.account.price(), 1, 1).Micro > 0 {
+	if d.engine.anyLimit(limitsCost) && cost.Most(d.account.price(), 1, 1).Micro > 0 {
 		return ErrUncounted
 	}
 	r.estimated = true
-	r.usage.Input, r.usage.Output = d.inputOf(c), min(int64(r.size())/tokenBytes+1, output)
+	r.usage.Input, r.usage.Output = d.inputTokens(c), min(int64(r.size())/tokenBytes+1, output)
 	r.usage.Total = r.usage.Input + r.usage.Output
 	if !d.warned {
 		d.warned = true
@@ -278,8 +277,7 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	return nil
 }
 
-// price returns the price of the model, zero if unknown. Of several models it is that of the
-// dearest.
+// price returns the price of the model, zero if unknown. Of several models it is the highest price.
 func (a account) price() (dearest price.Price) {
 	for _, name := range a.engine.agent.names {
 		p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name)
@@ -298,11 +296,11 @@ const (
 	imageBytes   = 2000 * tokenBytes
 )
 
-// inputOf returns an upper bound of the input tokens of a call: the provider's count for the
+// inputTokens returns an upper bound of the input tokens of a call: the provider's count for the
 // last call plus what was added since. Before the first count it is an estimate with its error
 // added.
-func (d *dialog) inputOf(c *ModelCall) int64 {
-	size := d.sizeOf(c)
+func (d *dialog) inputTokens(c *ModelCall) int64 {
+	size := d.callSize(c)
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/tokenBytes
 	}
@@ -310,15 +308,15 @@ func (d *dialog) inputOf(c *ModelCall) int64 {
 	return estimate + estimate*15/100
 }
 
-// sizeOf returns the bytes of text of a call, including what its provider gets back.
-func (d *dialog) sizeOf(c *ModelCall) int64 {
+// callSize returns the bytes of text of a call, including what its provider gets back.
+func (d *dialog) callSize(c *ModelCall) int64 {
 	q := c.Request
 	size := int64(len(q.System))
 	for i := range q.Messages {
 		m := &q.Messages[i]
 		size += messageBytes + int64(m.ReturnedSize())
 		for j := range m.Parts {
-			size += d.sizeOfPart(&m.Parts[j])
+			size += d.contentSize(&m.Parts[j])
 		}
 	}
 	for i := range q.Tools {
@@ -328,8 +326,8 @@ func (d *dialog) sizeOf(c *ModelCall) int64 {
 	return size
 }
 
-// sizeOfPart returns the size of a part, without what only its provider gets.
-func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
+// contentSize returns the size of a part, without data that only its provider gets.
+func (d *dialog) contentSize(p *run.Part) (size int64) {
 	switch p.Type {
 	case run.PartReasoning:
 	case run.PartImage, run.PartAudio, run.PartFile:
@@ -339,15 +337,15 @@ func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 	}
 	for i := range p.Media {
 		if d.engine.agent.info.Takes(p.Media[i].MIMEType) {
-			size += d.sizeOfPart(&p.Media[i])
+			size += d.contentSize(&p.Media[i])
 		}
 	}
 	return size
 }
 
-// forget charges the reservations of completions whose process died: they may have used all of
-// it.
-func (a account) forget() error {
+// chargeLost charges the reservations of completions whose process died: they may have used all that
+// was reserved.
+func (a account) chargeLost() error {
 	var changes []ledger.Change
 	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
 		reserved := a.rec.state.Sampling[key]

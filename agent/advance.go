@@ -29,7 +29,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 		}
 		r.dialog.tally = l.tally
 		defer func() { l.tally = r.dialog.tally }()
-		if err := l.wake(r); err != nil || !r.goes() {
+		if err := l.wake(r); err != nil || !r.isRunning() {
 			return err
 		}
 		return r.engine.observe(func() error {

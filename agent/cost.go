@@ -24,7 +24,7 @@ func (a account) checkPrices() error {
 }
 
 // checkPrices returns an error for limits of the cost that cannot be enforced, because one of the
-// models that may reply has no name or no price. It names the option to set.
+// models that may reply has no name or no price. The error names the option to set.
 func (r *recipe) checkPrices(limits map[string]int64) error {
 	for _, name := range r.names {
 		err := cost.Limited(r.opts.Model.Prices, name, limits)
@@ -68,7 +68,7 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 // Reserve refuses a completion that may take more than half of what the run's limits leave: the
 // model needs the rest to answer. A reservation is durable before the model is asked.
 func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {
-	if !a.engine.limited(limitsSpending) {
+	if !a.engine.anyLimit(limitsSpending) {
 		return func(took cost.Charge) { a.charge(took, nil) }, nil
 	}
 	amount := ledger.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
@@ -77,7 +77,7 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 	}
 	key := newKey()
 	a.rec.writer.mu.Lock()
-	if err = a.refuses(amount, 2); err == nil {
+	if err = a.checkShare(amount, 2); err == nil {
 		err = a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
 	}
 	a.rec.writer.mu.Unlock()
@@ -92,16 +92,16 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 
 // charge records the usage of a completion.
 func (a account) charge(took cost.Charge, settles *string) {
-	spent, asked := spentOn(took)
+	spent, asked := completionUsage(took)
 	if !asked && settles == nil {
 		return
 	}
 	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that has ended has counted it as lost
 }
 
-// spentOn returns what a completion adds to the usage of a run. A zero charge means that the
+// completionUsage returns what a completion adds to the usage of a run. A zero charge means that the
 // model was not asked: a person has to review the request first, or refused it.
-func spentOn(took cost.Charge) (spent run.Spent, asked bool) {
+func completionUsage(took cost.Charge) (spent run.Spent, asked bool) {
 	if took == (cost.Charge{Model: took.Model}) {
 		return run.Spent{}, false
 	}
@@ -117,37 +117,37 @@ func spentOn(took cost.Charge) (spent run.Spent, asked bool) {
 	return spent, true
 }
 
-// metered is an account that counts what one request of a server uses.
-type metered struct {
+// meteredAccount is an account that counts what one request of a server uses.
+type meteredAccount struct {
 	cost.Account
 
 	mu    sync.Mutex
 	spent run.Spent
 }
 
-// meteredFrom returns a context whose account counts, and the account.
-func meteredFrom(ctx context.Context) (context.Context, *metered) {
-	m := &metered{Account: cost.AccountFrom(ctx)}
+// withMeteredAccount returns a context with a metered account, and the account.
+func withMeteredAccount(ctx context.Context) (context.Context, *meteredAccount) {
+	m := &meteredAccount{Account: cost.AccountFrom(ctx)}
 	return cost.WithAccount(ctx, m), m
 }
 
 // Reserve implements [cost.Account].
-func (m *metered) Reserve(most cost.Charge) (func(cost.Charge), error) {
+func (m *meteredAccount) Reserve(most cost.Charge) (func(cost.Charge), error) {
 	settle, err := m.Account.Reserve(most)
 	if err != nil {
 		return nil, err
 	}
 	return func(took cost.Charge) {
 		settle(took)
-		spent, _ := spentOn(took)
+		spent, _ := completionUsage(took)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.spent.Add(spent)
 	}, nil
 }
 
-// used returns what was used so far.
-func (m *metered) used() run.Spent {
+// usage returns what was used so far.
+func (m *meteredAccount) usage() run.Spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.spent

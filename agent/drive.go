@@ -73,7 +73,7 @@ func (l *loaded) wake(r *driver) error {
 			return err
 		}
 	}
-	if err := r.engine.questions.wake(replies); err != nil || r.goes() {
+	if err := r.engine.questions.wake(replies); err != nil || r.isRunning() {
 		return err
 	}
 	return r.rec.commit()
@@ -99,7 +99,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	if err := l.wake(r); err != nil {
 		return err
 	}
-	if r.goes() {
+	if r.isRunning() {
 		return r.engine.observe(func() error { return l.proceed(r) })
 	}
 	switch s := r.rec.state; s.Status {
@@ -117,11 +117,11 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 
 // proceed advances a run until it waits or has ended.
 func (l *loaded) proceed(r *driver) error {
-	for r.goes() {
+	for r.isRunning() {
 		if err := r.step(); err != nil {
 			return err
 		}
-		if r.goes() {
+		if r.isRunning() {
 			continue
 		}
 		if err := r.rec.commit(); err != nil {

@@ -9,11 +9,11 @@ import (
 
 // driver advances a run: by calls of the model, and by the tool calls that it asks for.
 type driver struct {
-	engine  *engine
-	rec     *recorder // of the engine
-	account account
-	dialog  dialog
-	swept   bool // reservations of earlier processes are settled
+	engine      *engine
+	rec         *recorder // of the engine
+	account     account
+	dialog      dialog
+	lostCharged bool // the reservations of earlier processes are charged
 }
 
 func newDriver(e *engine) *driver {
@@ -23,25 +23,25 @@ func newDriver(e *engine) *driver {
 // step advances the run by one turn, or as far as possible. Its changes are recorded but not
 // yet committed.
 func (d *driver) step() error {
-	if !d.swept {
-		d.swept = true
-		if err := d.account.forget(); err != nil {
+	if !d.lostCharged {
+		d.lostCharged = true
+		if err := d.account.chargeLost(); err != nil {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == ledger.PhaseModel {
+	if d.isRunning() && d.rec.state.Phase == ledger.PhaseModel {
 		if err := d.dialog.turn(); err != nil {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == ledger.PhaseCalls {
+	if d.isRunning() && d.rec.state.Phase == ledger.PhaseCalls {
 		return workOn(d.engine)
 	}
 	return nil
 }
 
-// goes reports whether a step can advance the run.
-func (d *driver) goes() bool { return d.rec.state.Status == run.StatusRunning }
+// isRunning reports whether a step can advance the run.
+func (d *driver) isRunning() bool { return d.rec.state.Status == run.StatusRunning }
 
 // proceed advances the run of a sub-agent until it waits or has ended. It is an error if agents are
 // nested deeper than the root run allows.
@@ -50,7 +50,7 @@ func (d *driver) proceed() error {
 	if depth := len(d.rec.path); depth > limit {
 		return fmt.Errorf("sub-agents are nested %d deep, and at most %d levels are allowed (Limits.Depth)", depth, limit)
 	}
-	for d.goes() {
+	for d.isRunning() {
 		if err := d.step(); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {
-			if refused := d.again(); refused != nil {
+			if refused := d.recordRepeat(); refused != nil {
 				return nil, fmt.Errorf("call model: %w; it is not made again: %w", err, refused)
 			}
 		}

@@ -59,7 +59,7 @@ var limitNames = map[StopReason]string{
 }
 
 // limit returns the limit that the run, or a run above it, has reached, or [StopOutput]. Tokens and
-// costs are not looked at here: they depend on the size of the call, see lacks.
+// costs are not checked here: they depend on the size of the call, see spendingLimit.
 func (a account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
@@ -77,7 +77,7 @@ func (a account) limit() StopReason {
 }
 
 // limitAbove returns the limit that a run above the sub-agent has reached, or [StopOutput]. Here only
-// Limits.Calls is looked at: turns and failures of a run do not include those of sub-agents.
+// Limits.Calls is checked: turns and failures of a run do not include those of sub-agents.
 func (a account) limitAbove() StopReason {
 	for above := a.engine.parent; above != nil; above = above.parent {
 		over := false

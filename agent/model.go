@@ -63,14 +63,14 @@ type dialog struct {
 	settledFor *adapter.Catalog // the catalog from which the tools that need no search were added
 	here       bool             // the current model call was made by this process
 
-	asking bool // a model call with a reservation is in progress
-	warned bool // that the model does not report tokens
+	hasReservation bool // a model call with a reservation is in progress
+	warned         bool // it was reported that the model does not count tokens
 }
 
 // turn calls the model and records its reply: calls, with which the run continues, a text that has to
 // be repeated, or the end of the run. An error means that the run has failed, or ends in this process.
 func (d *dialog) turn() error {
-	defer d.settle()
+	defer d.endModelCall()
 	if err := d.rec.commitGiven(); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	}
 	a, final := d.engine.agent, stop != StopOutput
 	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.info.Name, Final: final, Messages: len(d.rec.state.History)}
-	output, err := d.called(c, stop, start)
+	output, err := d.recordModelCall(c, stop, start)
 	if err != nil {
 		return nil, stop, err
 	}
@@ -169,7 +169,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generated(ctx, c, stream, output)
 	})
 	if err != nil {
-		if r != nil && !d.engine.limited(limitsSpending) { // with limits, the reservation counts
+		if r != nil && !d.engine.anyLimit(limitsSpending) { // with limits, the reservation counts
 			if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {
 				return nil, stop, failure
 			}
@@ -217,7 +217,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	if began := d.rec.state.Endpoint; began != "" && r.asked != "" && r.asked != began {
 		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: what the model thought before stays behind", began, r.asked))
 	}
-	if err := d.meter(r, c, output); err != nil {
+	if err := d.estimateUsage(r, c, output); err != nil {
 		return r, err
 	}
 	if d.rec.state.Limits.Active > 0 {
@@ -262,7 +262,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	c := call()
 	if stop == StopOutput {
 		var err error
-		if stop, err = d.lacks(c); err != nil {
+		if stop, err = d.spendingLimit(c); err != nil {
 			return nil, stop, err
 		}
 		if stop != StopOutput {
@@ -309,7 +309,7 @@ func definitions(c *adapter.Catalog) []model.Tool {
 
 // replied records a reply, and releases what was reserved for it.
 func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
-	defer d.settle()
+	defer d.endModelCall()
 	if d.engine.agent.format != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
 		r.output, _ = d.engine.written(r.text) // see complaint
 	}
@@ -317,8 +317,8 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	change := &ledger.Responded{
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
-	if d.engine.limited(limitsSpending) {
-		change.Size = d.sizeOf(c)
+	if d.engine.anyLimit(limitsSpending) {
+		change.Size = d.callSize(c)
 	}
 	return d.rec.record([]Event{end}, change)
 }

@@ -28,7 +28,7 @@ func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
 	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.shown() {
 		return err
 	}
-	return &overflow{err, d.sizeOf(c)}
+	return &overflow{err, d.callSize(c)}
 }
 
 // refit learns the model's window from its refusal, and shortens the history to fit, by the agent's
@@ -52,7 +52,7 @@ func (d *dialog) refit(o *overflow) error {
 	if fits <= 0 {
 		return fmt.Errorf("%w; the tools and the instructions alone do not fit: offer fewer tools, or give the model a larger window (%s)", o.error, largerWindow)
 	}
-	d.settle()
+	d.endModelCall()
 	budget := compact.Budget{Window: fits, Estimate: history}
 	change, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	if err != nil {

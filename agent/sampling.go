@@ -35,7 +35,7 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 		return nil, s.rec.ended()
 	}
 	start := time.Now()
-	ctx, account := meteredFrom(ctx)
+	ctx, account := withMeteredAccount(ctx)
 	var result *mcp.CreateMessageResult
 	err := guarded("sampling handler", func() (err error) {
 		result, err = s.complete(ctx, params, next)
@@ -43,7 +43,7 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 	})
 	s.rec.show(&SamplingEnd{
 		Server: server, Call: call, Params: params,
-		Result: result, Usage: account.used(), Err: err, Duration: time.Since(start),
+		Result: result, Usage: account.usage(), Err: err, Duration: time.Since(start),
 	})
 	return result, forServer(err)
 }

@@ -41,12 +41,12 @@ type writer struct {
 	warnings []*Warning // that were emitted, at most as many as a result has
 	window   *WindowUse // of the last model call of the root run
 
-	asking  int           // current model calls with a reservation
-	settled chan struct{} // closed when one of them ends
+	reservedCalls int           // current model calls with a reservation
+	callEnded     chan struct{} // closed when one of them ends
 }
 
 func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) error) *writer {
-	l := &writer{ctx: ctx, hold: h, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
+	l := &writer{ctx: ctx, hold: h, out: out, root: s, done: s.Seq, durable: s.Status, callEnded: make(chan struct{})}
 	l.wrote.L = &l.mu
 	return l
 }
