@@ -145,7 +145,7 @@ func (a account) awaitAllowanceLocked(input int64, final bool) (allowance, error
 		}
 		w.mu.Lock()
 		if a.engine.ctx.Err() != nil {
-			return allowed, a.engine.ended()
+			return allowed, a.engine.endError()
 		}
 	}
 }
@@ -195,7 +195,8 @@ func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStar
 	return allowed.output, nil
 }
 
-// recordRepeat records that a model call with an unknown outcome is repeated. It may be paid for twice.
+// recordRepeat records that a model call with an unknown outcome is repeated. It may be paid for
+// twice.
 func (d *dialog) recordRepeat() error {
 	if !d.engine.anyLimit(limitsSpending) {
 		return nil
@@ -258,8 +259,8 @@ func (a account) checkShare(amount ledger.Amount, share int64) error {
 	return nil
 }
 
-// estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens accepts
-// an estimate; Limits.Cost does not.
+// estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens
+// accepts an estimate; Limits.Cost does not.
 func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
 	if r.usage.Total > 0 || !d.engine.anyLimit(limitsSpending) {
 		return nil

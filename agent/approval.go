@@ -25,8 +25,8 @@ func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
 	return approval.Decision{}, ErrAsk
 }
 
-// asks reports whether a person may be asked about one of the calls.
-func (t *turn) asks(calls []*ledger.Call) bool {
+// mayAsk reports whether a person may be asked about one of the calls.
+func (t *turn) mayAsk(calls []*ledger.Call) bool {
 	return slices.ContainsFunc(calls, func(c *ledger.Call) bool {
 		j := t.tools.job(c)
 		return j.err == nil && c.Reply == nil && j.call.NeedsApproval(t.scope.ctx)
@@ -37,11 +37,11 @@ func (t *turn) asks(calls []*ledger.Call) bool {
 // recorded together.
 func (t *turn) decide(calls []*ledger.Call) error {
 	var decided []ledger.Change // decisions that need no approval
-	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
+	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopAnswer() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
-		if open && j.err == nil && c.Reply == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.tooMany(c) {
-			decided = append(decided, t.decided(c, j, j.call))
+		if open && j.err == nil && c.Reply == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.exceedsCalls(c) {
+			decided = append(decided, t.allow(c, j, j.call))
 			continue
 		}
 		if err := t.rec.record(nil, decided...); err != nil {
@@ -55,15 +55,15 @@ func (t *turn) decide(calls []*ledger.Call) error {
 	return t.rec.record(nil, decided...)
 }
 
-// tooMany reports whether a call exceeds Limits.Calls. That of a structured output does not count, nor
-// one about which a person was asked.
-func (t *turn) tooMany(c *ledger.Call) bool {
+// exceedsCalls reports whether a call exceeds Limits.Calls. A call that gives the structured output
+// does not count, nor one about which a person was asked.
+func (t *turn) exceedsCalls(c *ledger.Call) bool {
 	limit := t.rec.state.Limits.Calls
 	return c.Reply == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
 }
 
-// decided returns the change that lets a call run as it was approved.
-func (t *turn) decided(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
+// allow prepares a call to run as it was approved, and returns the change that records the decision.
+func (t *turn) allow(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
 	d := t.newDecided.one()
 	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
 	if string(d.Args) != j.about.Arguments {
@@ -77,22 +77,22 @@ func (t *turn) decided(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Ch
 // whom the question was put before. A call that does not run gets its outcome. An error ends the run.
 func (t *turn) admit(c *ledger.Call) error {
 	j := t.tools.job(c)
-	if t.rec.stopped() != nil {
-		return t.sender.stop(j, nil)
+	if t.rec.stopAnswer() != nil {
+		return t.sender.recordStop(j, nil)
 	}
-	if t.tooMany(c) {
+	if t.exceedsCalls(c) {
 		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", t.rec.state.Limits.Calls)
-		return t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
+		return t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
 	}
 	if j.err != nil {
-		return t.sender.refuse(j, j.err)
+		return t.sender.recordRefusal(j, j.err)
 	}
 	var call *adapter.Prepared
 	var err error
 	if c.Reply != nil {
 		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Reply))
 	} else {
-		if over, err := t.heedHooks(j); over || err != nil {
+		if over, err := t.callHooks(j); over || err != nil {
 			return err
 		}
 		call, err = j.call.Approve(t.scope.ctx)
@@ -104,20 +104,20 @@ func (t *turn) admit(c *ledger.Call) error {
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Shown(), Survives: true,
 		})
 	case err != nil:
-		return t.sender.refuse(j, err)
+		return t.sender.recordRefusal(j, err)
 	}
-	return t.rec.record(nil, t.decided(c, j, call))
+	return t.rec.record(nil, t.allow(c, j, call))
 }
 
-// heedHooks calls the BeforeTool hooks for a call. over means that the call has its outcome, because a
+// callHooks calls the BeforeTool hooks for a call. over means that the call has its outcome, because a
 // hook denies it or ends the run.
-func (t *turn) heedHooks(j *job) (over bool, err error) {
+func (t *turn) callHooks(j *job) (over bool, err error) {
 	err = hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
-	if denied, ok := refusal(j, err); ok {
-		return true, t.sender.outcome(j, denied, 0)
+	if denied, ok := denial(j, err); ok {
+		return true, t.sender.recordOutcome(j, denied, 0)
 	}
-	if answer := stopOf(err); answer != nil {
-		return true, t.sender.stop(j, answer)
+	if answer := hookAnswer(err); answer != nil {
+		return true, t.sender.recordStop(j, answer)
 	}
 	return false, err
 }
@@ -138,18 +138,18 @@ var scopeNames = map[approval.Scope]string{
 	approval.ScopeCall: "", approval.ScopeArguments: run.ScopeArguments, approval.ScopeTool: run.ScopeTool, approval.ScopeServer: run.ScopeServer,
 }
 
-// undecided reports whether an approval failed, which ends the run. If the person wrote invalid
-// arguments the model is told instead.
-func undecided(err error) bool {
+// isUndecided reports whether err means that an approval failed, which ends the run. If the person
+// wrote invalid arguments the model is told instead.
+func isUndecided(err error) bool {
 	return errors.Is(err, adapter.ErrUndecided) && !errors.Is(err, adapter.ErrArguments)
 }
 
 // isLost reports whether the connection to a server has ended.
 func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
-// pause records that a server needs input to continue a call, and opens its questions. If the run
-// cannot keep them, or one of them cannot be answered, the call ends.
-func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
+// recordPause records that a server needs input to continue a call, and opens its questions. If the
+// run cannot keep them, or one of them cannot be answered, the call ends.
+func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it " + doubttext.MayHaveRun + "."
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all",
 			c.Server, len(data), kept, maxRound, maxRounds)
-		return s.outcome(j, j.errorResult(text, err), 0)
+		return s.recordOutcome(j, j.errorResult(text, err), 0)
 	}
 	paused := []ledger.Change{&ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}}
 	var asks []*run.Question
@@ -176,7 +176,7 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 		q := s.servers.questionOf(c.ID, round, key)
 		if q == nil {
 			text := "Error: the tool asked something that cannot be answered. The call was given up."
-			return s.outcome(j, j.errorResult(text, result.Err), 0)
+			return s.recordOutcome(j, j.errorResult(text, result.Err), 0)
 		}
 		q.Call, q.Server, q.Tool, q.Survives, q.Expires = c.ID, c.Server, c.Name, true, expires
 		asks = append(asks, q)

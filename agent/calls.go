@@ -24,7 +24,7 @@ type job struct {
 	named llms.FunctionCall // function of asked
 
 	result  *run.Part // for observers, once there is one
-	failure error     // of the call, not of the tool
+	failure error     // why there is no result from the tool, or nil
 }
 
 // send sends a call that is ready, once there is room for it.
@@ -34,9 +34,9 @@ func send(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.refuse(j, j.err)
+		return nil, t.sender.recordRefusal(j, j.err)
 	}
-	return t.intend(c, j, (*job).run)
+	return t.recordIntent(c, j, (*job).run)
 }
 
 // run sends the call.
@@ -47,9 +47,9 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 // sendFunc sends a call, for the first time or again.
 type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
-// intend records that a call is about to be sent, and returns the function that sends it. See
+// recordIntent records that a call is about to be sent, and returns the function that sends it. See
 // [turn.start], which commits the record.
-func (t *turn) intend(c *ledger.Call, j *job, send sendFunc) (func() error, error) {
+func (t *turn) recordIntent(c *ledger.Call, j *job, send sendFunc) (func() error, error) {
 	if t.holds(c, j) {
 		return nil, nil
 	}
@@ -80,11 +80,12 @@ type sender struct {
 func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	ctx, end := s.callContext(j)
 	defer end()
-	return s.execute(ctx, j, func(ctx context.Context) error { return s.sent(ctx, c, j, send) })
+	return s.execute(ctx, j, func(ctx context.Context) error { return s.sendCall(ctx, c, j, send) })
 }
 
-// sent sends a call with a context of its own.
-func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
+// sendCall sends a call and records its outcome: a result, a question, or that it has to be sent
+// again.
+func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
 	start := s.rec.writer.now()
 	if j.call.Tool().Native() { // options make the connection check requests
 		if err := s.rec.writer.confirm(ctx); err != nil {
@@ -96,14 +97,14 @@ func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc
 		return nil
 	}
 	switch {
-	case s.rec.ended() != nil && result.Err != nil:
-		return s.rec.ended() // the outcome of the call is in doubt
-	case undecided(result.Err):
+	case s.rec.endError() != nil && result.Err != nil:
+		return s.rec.endError() // the outcome of the call is in doubt
+	case isUndecided(result.Err):
 		return result.Err
 	case result.InputRequired != nil:
-		return s.pause(c, j, result)
+		return s.recordPause(c, j, result)
 	}
-	if needed, ok := s.unsigned(c, result); ok {
+	if needed, ok := s.neededSignIn(c, result); ok {
 		return s.askSignIn(c, needed)
 	}
 	s.engine.noteLost(j, result)
@@ -112,7 +113,7 @@ func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc
 		j.failure = result.Err
 		return nil // it is sent again, see doubt
 	}
-	return s.outcome(j, result, s.rec.writer.since(start))
+	return s.recordOutcome(j, result, s.rec.writer.since(start))
 }
 
 // withheld replaces a result for which a hook has failed, as the hook may be there to keep the
@@ -125,8 +126,8 @@ const maxResult = 32 << 20
 // notKeptResult replaces a result that is too large.
 const notKeptResult = "Error: the call of %s ended, and its result is left out: it has %d MiB, and at most %d are kept with a run."
 
-// tooLarge returns the size of a result that is too large to be stored, 0 for others.
-func (s *sender) tooLarge(p *run.Part) int {
+// oversize returns the size in bytes of a result that is too large to be stored, 0 for others.
+func (s *sender) oversize(p *run.Part) int {
 	if s.rec.writer.hold == nil || partSize(p) <= maxResult/6 { // a byte of text is at most six bytes of JSON
 		return 0
 	}
@@ -136,11 +137,11 @@ func (s *sender) tooLarge(p *run.Part) int {
 	return 0
 }
 
-// outcome records the result of a call.
-func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error {
+// recordOutcome records the result of a call.
+func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) error {
 	result, long := s.results.shortened(j, result)
 	outcome := &ledger.Outcome{Call: j.about.ID, Result: s.tools.part(j, result)}
-	if n := s.tooLarge(&outcome.Result); n > 0 {
+	if n := s.oversize(&outcome.Result); n > 0 {
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
 		outcome.Result = s.tools.part(j, result)
 	}
@@ -196,22 +197,22 @@ func adviceOf(result *adapter.Result) string {
 	return ""
 }
 
-// refuse records, for the model, why a call does not run.
-func (s *sender) refuse(j *job, err error) error {
+// recordRefusal records why a call does not run, for the model.
+func (s *sender) recordRefusal(j *job, err error) error {
 	switch {
-	case s.rec.ended() != nil:
-		return s.rec.ended()
-	case undecided(err):
+	case s.rec.endError() != nil:
+		return s.rec.endError()
+	case isUndecided(err):
 		return err
 	}
-	result := s.refused(j, err)
+	result := s.refusalResult(j, err)
 	s.engine.noteLost(j, result)
-	return s.outcome(j, result, 0)
+	return s.recordOutcome(j, result, 0)
 }
 
-// refused returns what the model reads about a call that does not run. A run in which the model
+// refusalResult returns the result of a call that does not run. A run in which the model
 // searches for tools lists no other names.
-func (s *sender) refused(j *job, err error) *adapter.Result {
+func (s *sender) refusalResult(j *job, err error) *adapter.Result {
 	catalog, asked := s.tools.offered(), j.asked
 	if j.about.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
@@ -229,8 +230,8 @@ func (s *sender) refused(j *job, err error) *adapter.Result {
 	return result
 }
 
-// stop records that a hook has ended the run instead of making a call.
-func (s *sender) stop(j *job, answer *string) error {
+// recordStop records that a hook has ended the run instead of making a call.
+func (s *sender) recordStop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
 	part := s.tools.part(j, result)
 	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})

@@ -114,7 +114,7 @@ func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 		return fmt.Errorf("cancel the run: %w", err)
 	}
 	l.state = now.state
-	return overWithout(l.state)
+	return outcomeError(l.state)
 }
 
 // wakeLook makes this process look now.

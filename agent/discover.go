@@ -81,7 +81,7 @@ func (d *dialog) discover() error {
 	begins := s.Model == nil && s.Spent.Turns == s.Before.Turns
 	change := &ledger.Offered{}
 	switch {
-	case s.Discovery == ledger.DiscoveryNone && begins && d.tooMany():
+	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():
 		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.By), d.engine.agent.discovery())
 		change.Directory = directory(d.engine.catalog, change.Discovery)
 	case s.Discovery == ledger.DiscoveryNone || d.settledFor == d.engine.catalog:
@@ -105,9 +105,9 @@ func (r *recipe) discovery() ledger.Discovery {
 	return ledger.DiscoveryNative
 }
 
-// tooMany reports whether the definitions of all tools take too much of the window, see
+// mustSearch reports whether the definitions of all tools take too much of the window, see
 // [Discover.Above].
-func (d *dialog) tooMany() bool {
+func (d *dialog) mustSearch() bool {
 	share, window := d.engine.agent.opts.Discover.Above, float64(cmp.Or(d.engine.agent.window.Load(), defaultWindow))
 	limit := share * window
 	switch {

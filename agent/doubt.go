@@ -29,7 +29,7 @@ func doubt(t *turn, c *ledger.Call) (func() error, error) {
 			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	}
-	return nil, t.sender.outcome(j, inDoubt(j, unknown), 0)
+	return nil, t.sender.recordOutcome(j, inDoubt(j, unknown), 0)
 }
 
 // repeatable reports whether the call can be sent again without doing anything twice.
@@ -49,13 +49,13 @@ func resolve(t *turn, c *ledger.Call) (func() error, error) {
 	case run.ActionNotRun:
 		return t.again(c)
 	case run.ActionKnown:
-		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
+		return nil, t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."
 	if c.Reply.By == "" && c.Reply.Reason == noReplyInTime {
 		text = unknown
 	}
-	return nil, t.sender.outcome(j, inDoubt(j, text), 0)
+	return nil, t.sender.recordOutcome(j, inDoubt(j, text), 0)
 }
 
 // inDoubt returns a result that only says what is known.

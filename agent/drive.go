@@ -94,7 +94,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 		return err
 	}
 	if depth, limit := depthOf(ctx), r.rec.state.Limits.Depth; depth > limit {
-		return r.engine.failed(fmt.Errorf("the run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
+		return r.engine.fail(fmt.Errorf("the run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
 	}
 	if err := l.wake(r); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	if err := r.rec.commit(); err != nil {
 		return err
 	}
-	return overWithout(r.rec.state)
+	return outcomeError(r.rec.state)
 }
 
 // proceed advances a run until it waits or has ended.

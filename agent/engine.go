@@ -37,12 +37,12 @@ var (
 func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *engine {
 	e := &engine{agent: a, ctx: ctx, rec: q.rec, questions: q, workers: w}
 	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)
-	e.rec.ended = e.ended
+	e.rec.endError = e.endError
 	return e
 }
 
-// ended returns why the run has ended in this process, nil if it has not.
-func (e *engine) ended() error {
+// endError returns why the run has ended in this process, nil if it has not.
+func (e *engine) endError() error {
 	err, cause := e.ctx.Err(), context.Cause(e.ctx)
 	if errors.Is(cause, err) {
 		return cause

@@ -27,7 +27,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 		failed, ok := errors.AsType[*model.Error](err)
 		switch {
 		case d.engine.ctx.Err() != nil:
-			return nil, d.engine.ended()
+			return nil, d.engine.endError()
 		case err == nil:
 			return reply, nil
 		case n >= d.engine.agent.opts.Model.Retries || !ok || !passing(failed) || stream.shown():
@@ -40,7 +40,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 		}
 		d.rec.show(&Warning{Text: fmt.Sprintf("the model call failed and is made again: %v", err)})
 		if err := backoff.Sleep(d.engine.ctx, max(retryPolicy.Delay(n), failed.RetryAfter)); err != nil {
-			return nil, d.engine.ended()
+			return nil, d.engine.endError()
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (s *streamed) take(d model.Delta) error {
 	if d.Reasoning != "" {
 		s.thought += len(d.Reasoning)
 		if !s.engine.rec.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
-			return s.engine.ended()
+			return s.engine.endError()
 		}
 	}
 	if d.Text != "" {
@@ -142,7 +142,7 @@ func (s *streamed) take(d model.Delta) error {
 		}
 		s.text.WriteString(d.Text)
 		if !s.engine.rec.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
-			return s.engine.ended()
+			return s.engine.endError()
 		}
 	}
 	return nil

@@ -140,7 +140,7 @@ func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 		if err != nil {
 			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.about.Name, err)
 		}
-		j.approved(call)
+		j.setCall(call)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
 		err := guarded("AfterTool hook", func() error { return h.AfterTool(late, &State{rec.view()}, c, result) })
-		switch answer := stopOf(err); {
+		switch answer := hookAnswer(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)
 		case stop == nil:
@@ -170,8 +170,8 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	return stop, nil
 }
 
-// refusal returns what the model reads about a call that a hook denies.
-func refusal(j *job, err error) (*adapter.Result, bool) {
+// denial returns the result of a call that a hook denies.
+func denial(j *job, err error) (*adapter.Result, bool) {
 	denied, ok := errors.AsType[*deniedError](err)
 	if !ok {
 		return nil, false

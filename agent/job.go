@@ -64,7 +64,7 @@ func (t *tools) job(c *ledger.Call) *job {
 	}
 	j.asked.FunctionCall = &j.named
 	j.call, j.err = t.prepare(c, j.asked)
-	j.approved(j.call)
+	j.setCall(j.call)
 	t.mu.Lock()
 	t.jobs[c.ID] = j
 	t.mu.Unlock()
@@ -104,8 +104,8 @@ func (j *job) errorResult(text string, err error) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}
 }
 
-// approved sets the call that will run, nil if there is none, and describes it in about.
-func (j *job) approved(call *adapter.Prepared) {
+// setCall sets the call that will run, nil if there is none, and describes it in about.
+func (j *job) setCall(call *adapter.Prepared) {
 	if call != nil {
 		j.call = call
 		j.about.Name = call.Tool().Name()
@@ -167,13 +167,13 @@ func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	return callOptions{
 		mcpclient.WithSendCheck(s.rec.writer.confirm),
 		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
-		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.detached(c, t) }),
+		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.recordTask(c, t) }),
 	}
 }
 
 // part returns a result as a part of the history. That of a search names the tools that it has added.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
-	p := run.Part{Type: run.PartResult, ID: j.about.ID, Name: t.askedAs(j), Text: r.Text, IsError: r.IsError}
+	p := run.Part{Type: run.PartResult, ID: j.about.ID, Name: t.calledName(j), Text: r.Text, IsError: r.IsError}
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
@@ -188,9 +188,9 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	return p
 }
 
-// askedAs returns the name that the model called, which differs from the tool's if it calls
+// calledName returns the name that the model called, which differs from the tool's if it calls
 // through call_tool.
-func (t *tools) askedAs(j *job) (name string) {
+func (t *tools) calledName(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
 	t.rec.read(func(s *ledger.State) {
 		if s.Discovery == ledger.DiscoveryCall {

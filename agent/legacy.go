@@ -105,9 +105,9 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 	defer bound.From(ctx).Hold()()
 	reply, err := p.awaitReply(ctx, q)
 	switch {
-	case p.rec.ended() != nil:
-		return nil, p.rec.ended() // the next process closes the question
-	case reply == nil && p.scope.failed() != nil:
+	case p.rec.endError() != nil:
+		return nil, p.rec.endError() // the next process closes the question
+	case reply == nil && p.scope.handlerError() != nil:
 		gone := cancelledReply(q, "the run ends with an error")
 		reply = &gone
 	case err != nil:
@@ -141,7 +141,7 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	if reply, err := p.askNow(waiting, q); reply != nil || p.scope.failed() != nil {
+	if reply, err := p.askNow(waiting, q); reply != nil || p.scope.handlerError() != nil {
 		return reply, err
 	}
 	tick := time.NewTicker(pollEvery)

@@ -75,14 +75,14 @@ func (d *dialog) turn() error {
 		return err
 	}
 	if err := d.compact(); err != nil {
-		return d.engine.failed(err)
+		return d.engine.fail(err)
 	}
 	reply, stop, err := d.askFitting()
-	if answer := stopOf(err); answer != nil {
+	if answer := hookAnswer(err); answer != nil {
 		return d.engine.finishFor(*answer, StopHook)
 	}
 	if err != nil {
-		return d.engine.failedAt(stop, err)
+		return d.engine.failAt(stop, err)
 	}
 	if reply.stop != nil {
 		stop = StopHook
@@ -91,9 +91,9 @@ func (d *dialog) turn() error {
 	case len(reply.calls) > 0 || reply.repair:
 		return nil // the run continues with the calls, or asks again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
-		return d.engine.failedAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
+		return d.engine.failAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
 	case d.engine.agent.output != nil && reply.output == nil:
-		return d.engine.failedAt(stop, d.engine.noOutput(reply.text))
+		return d.engine.failAt(stop, d.engine.noOutput(reply.text))
 	}
 	d.engine.visits.end()
 	return d.rec.record([]Event{
@@ -106,7 +106,7 @@ func (d *dialog) turn() error {
 // model's window is made once more, with a shorter history.
 func (d *dialog) askFitting() (*reply, StopReason, error) {
 	r, stop, err := d.ask(d.account.limit())
-	long, ok := errors.AsType[*overflow](err)
+	long, ok := errors.AsType[*overflowError](err)
 	if !ok {
 		return r, stop, err
 	}
@@ -114,18 +114,19 @@ func (d *dialog) askFitting() (*reply, StopReason, error) {
 		return nil, stop, err
 	}
 	r, stop, err = d.ask(d.account.limit())
-	if long, ok := errors.AsType[*overflow](err); ok {
-		err = long.stays()
+	if long, ok := errors.AsType[*overflowError](err); ok {
+		err = long.finalError()
 	}
 	return r, stop, err
 }
 
-// failed records that the run has failed, unless it only ends in this process.
-func (e *engine) failed(err error) error { return e.failedAt(StopOutput, err) }
+// fail records that the run has failed, unless it only ends in this process.
+func (e *engine) fail(err error) error { return e.failAt(StopOutput, err) }
 
-// failedAt is failed for a run that has reached a limit. It returns an [ErrFailed] if the failure is
-// durable, otherwise the error that keeps it from that, too.
-func (e *engine) failedAt(stop StopReason, err error) error {
+// failAt records that the run has failed at a limit, [StopOutput] for none, unless it only ends in
+// this process. It returns an [ErrFailed] if the failure is durable; otherwise the error also says
+// why it is not.
+func (e *engine) failAt(stop StopReason, err error) error {
 	if e.ctx.Err() != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 				return nil, stop, failure
 			}
 		}
-		return nil, stop, d.overflowed(c, stream, err)
+		return nil, stop, d.wrapOverflow(c, stream, err)
 	}
 	if final {
 		r.keepCalls(d.engine.answerTool()) // the model may call no other tool
@@ -224,7 +225,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 		r.usage.Active = time.Since(began)
 	}
 	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
-	if answer := stopOf(err); answer != nil {
+	if answer := hookAnswer(err); answer != nil {
 		r.stopAt(*answer)
 		return r, nil
 	}

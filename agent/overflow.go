@@ -10,31 +10,31 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// overflow is the error of a call that is too long for the model's window.
-type overflow struct {
+// overflowError is the error of a call that is too long for the model's window.
+type overflowError struct {
 	error
 	size int64 // of the call in bytes
 }
 
-func (e *overflow) Unwrap() error { return e.error }
+func (e *overflowError) Unwrap() error { return e.error }
 
-// stays returns the error if nothing can be shortened.
-func (e *overflow) stays() error {
+// finalError returns the error of a run whose history cannot be shortened.
+func (e *overflowError) finalError() error {
 	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or give the model a larger window (%s)", e.error, largerWindow)
 }
 
-// overflowed wraps the error of a call that is too long, unless some of a reply was shown.
-func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
+// wrapOverflow wraps the error of a call that is too long, unless some of a reply was shown.
+func (d *dialog) wrapOverflow(c *ModelCall, stream *streamed, err error) error {
 	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.shown() {
 		return err
 	}
-	return &overflow{err, d.callSize(c)}
+	return &overflowError{err, d.callSize(c)}
 }
 
 // refit learns the model's window from its refusal, and shortens the history to fit, by the agent's
 // compactor or else by [compact.Trim]. If nothing can be left out, the error is the refusal, with what
 // helps.
-func (d *dialog) refit(o *overflow) error {
+func (d *dialog) refit(o *overflowError) error {
 	var window, prompt int64
 	if told, ok := errors.AsType[*model.Error](o.error); ok {
 		window, prompt = told.Window, told.Prompt
@@ -64,7 +64,7 @@ func (d *dialog) refit(o *overflow) error {
 		}
 	}
 	if change == nil {
-		return o.stays()
+		return o.finalError()
 	}
 	d.rec.show(&Warning{Text: fmt.Sprintf("the call was too long for the model, and is made again with a shorter history: %v", o)})
 	return nil
@@ -143,7 +143,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	}
 	switch {
 	case d.engine.ctx.Err() != nil:
-		return nil, d.engine.ended()
+		return nil, d.engine.endError()
 	case err != nil:
 		d.rec.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
 		return nil, nil

@@ -67,8 +67,8 @@ func (p *person) putsSignIn(q *run.Question, questions []*run.Question) bool {
 func (p *person) put(ctx context.Context, q *run.Question) error {
 	reply, err := p.putOnce(ctx, q)
 	switch {
-	case p.rec.ended() != nil:
-		return p.rec.ended()
+	case p.rec.endError() != nil:
+		return p.rec.endError()
 	case p.rec.question(q.ID) == nil:
 		return nil // it was settled in the meantime
 	case errors.Is(err, run.ErrExpired):

@@ -12,9 +12,9 @@ import (
 // recorder records the changes of a run and the events that come with them. The run of a
 // sub-agent is recorded in its parent's: their recorders share a writer.
 type recorder struct {
-	writer *writer
-	state  *ledger.State // the writer's root or a part of it, guarded by the writer's lock
-	ended  func() error  // why the run has ended in this process, nil if it has not
+	writer   *writer
+	state    *ledger.State // the writer's root or a part of it, guarded by the writer's lock
+	endError func() error  // why the run has ended in this process, nil if it has not
 
 	parent *recorder // of the run that a sub-agent works for, nil at the root
 	call   string    // of that run, on which the sub-agent works
@@ -23,7 +23,7 @@ type recorder struct {
 
 // child returns the recorder of the named sub-agent that works on a call.
 func (r *recorder) child(call, name string) *recorder {
-	child := &recorder{writer: r.writer, ended: r.ended, parent: r, call: call, path: append(slices.Clip(r.path), name)}
+	child := &recorder{writer: r.writer, endError: r.endError, parent: r, call: call, path: append(slices.Clip(r.path), name)}
 	child.adopt()
 	return child
 }
@@ -105,7 +105,7 @@ func (r *recorder) show(event Event) bool {
 // this process, if it has, or that of the store or the state.
 func (r *recorder) commit() error {
 	if err := r.writer.commit(); err != nil {
-		if ended := r.ended(); ended != nil {
+		if ended := r.endError(); ended != nil {
 			return ended
 		}
 		return fmt.Errorf("keep the run: %w", err)
@@ -151,8 +151,8 @@ func (r *recorder) question(id string) (q *run.Question) {
 	return q
 }
 
-// stopped returns the answer with which a call of the turn ends the run, or nil.
-func (r *recorder) stopped() (answer *string) {
+// stopAnswer returns the answer with which a call of the turn ends the run, or nil.
+func (r *recorder) stopAnswer() (answer *string) {
 	r.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
 			if c.Stop != nil {

@@ -171,7 +171,8 @@ func (r *recovery) logOutage(before bool, err error) {
 	}
 }
 
-// pass starts what is due, and waits for room before each. With an error, what it has started continues.
+// pass starts what is due, and waits for room before each. With an error, what it has started
+// continues.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	r.gate.prune()
 	q := record.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
@@ -196,7 +197,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			_ = ending(func() error {
 				return guarded("driving the run", func() error { return r.drive(ctx, a, head.Key) })
 			}, func(err error) {
-				r.ended(head.Key, err)
+				r.handleEnd(head.Key, err)
 				<-r.room
 			})
 		})
@@ -290,9 +291,9 @@ type interruptedError struct{ err error }
 func (e *interruptedError) Error() string { return e.err.Error() }
 func (e *interruptedError) Unwrap() error { return e.err }
 
-// ended logs how the work on a run has ended, and lets it be tried again later if it could not be
-// driven.
-func (r *recovery) ended(key run.Key, err error) {
+// handleEnd logs how the work on a run has ended, and lets the run be tried again later if it could
+// not be driven.
+func (r *recovery) handleEnd(key run.Key, err error) {
 	failed := err != nil && !isSettled(err)
 	switch _, interrupted := errors.AsType[*interruptedError](err); {
 	case errors.Is(err, ErrFailed):

@@ -89,8 +89,8 @@ type replay struct {
 }
 
 // events returns the events of a change that was applied. next is the change of the following
-// record, nil for the last one: it tells the call of a model from one that was not made, because a hook
-// or another agent gave the answer.
+// record, nil for the last one: it tells the call of a model from one that was not made, because a
+// hook or another agent gave the answer.
 func (p *replay) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
@@ -127,13 +127,13 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 	case *ledger.Suspended:
 		return []Event{&Suspended{Questions: ledger.Open(s), Wake: c.Wake}}
 	case *ledger.Ended:
-		return p.ended(at, c)
+		return p.endEvents(at, c)
 	}
 	return nil
 }
 
-// ended returns the events of the end of a run. An answer in words is a turn.
-func (p *replay) ended(at place, c *ledger.Ended) (events []Event) {
+// endEvents returns the events of the end of a run. An answer in words is a turn.
+func (p *replay) endEvents(at place, c *ledger.Ended) (events []Event) {
 	if c.Status != run.StatusFinished {
 		return nil
 	}

@@ -83,9 +83,9 @@ type failure struct {
 func (f *failure) Error() string   { return f.reason.Error() }
 func (f *failure) Unwrap() []error { return []error{f.status, f.reason} }
 
-// overWithout returns the error of a run that had ended without an output before, nil
+// outcomeError returns the error of a run that had ended without an output before, nil
 // otherwise.
-func overWithout(s *ledger.State) error {
+func outcomeError(s *ledger.State) error {
 	switch s.Status {
 	case run.StatusFailed:
 		return &failure{ErrFailed, fmt.Errorf("run %q has failed: %s", s.ID, s.Error)}

@@ -25,8 +25,8 @@ func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 	return run.QuestionForm
 }
 
-// continueRound continues a call whose questions are all answered. Completions that a person has allowed
-// are made before; one that is not allowed ends the call.
+// continueRound continues a call whose questions are all answered. Completions that a person has
+// allowed are made before; one that is not allowed ends the call.
 func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {
@@ -43,7 +43,7 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 		case review.Reply.Action == run.ActionAllow:
 			sample = append(sample, key)
 		default:
-			return nil, t.sender.notAllowed(c, review.Reply)
+			return nil, t.sender.recordNotAllowed(c, review.Reply)
 		}
 	}
 	switch {
@@ -63,19 +63,19 @@ func (t *turn) again(c *ledger.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.refuse(j, j.err)
+		return nil, t.sender.recordRefusal(j, j.err)
 	}
 	if c.Task != nil {
 		return await(t, c)
 	}
 	if len(c.Round) == 0 {
-		return t.intend(c, j, (*job).run)
+		return t.recordIntent(c, j, (*job).run)
 	}
 	round, answers, err := roundOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return t.intend(c, j, func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
+	return t.recordIntent(c, j, func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
 		return j.call.Continue(ctx, round, answers, opts...)
 	})
 }

@@ -32,7 +32,7 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 	defer leave()
 	server, call := asker(ctx)
 	if !s.rec.show(&SamplingStart{Server: server, Call: call, Params: params}) {
-		return nil, s.rec.ended()
+		return nil, s.rec.endError()
 	}
 	start := time.Now()
 	ctx, account := withMeteredAccount(ctx)
@@ -106,7 +106,7 @@ func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.refuse(j, j.err)
+		return nil, t.sender.recordRefusal(j, j.err)
 	}
 	return func() error {
 		for _, key := range keys {
@@ -132,21 +132,21 @@ func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review
 	switch {
 	case err == nil:
 		return value, nil
-	case s.rec.ended() != nil:
-		return nil, s.rec.ended()
+	case s.rec.endError() != nil:
+		return nil, s.rec.endError()
 	}
 	text := "Error: the tool's server asked for a completion of the model, which failed. The call was given up."
-	return nil, s.outcome(j, j.errorResult(text, err), 0)
+	return nil, s.recordOutcome(j, j.errorResult(text, err), 0)
 }
 
-// notAllowed ends a call whose server may not have a completion. A modern server is not told.
-func (s *sender) notAllowed(c *ledger.Call, a run.Reply) error {
+// recordNotAllowed ends a call whose server may not have a completion. A modern server is not told.
+func (s *sender) recordNotAllowed(c *ledger.Call, a run.Reply) error {
 	j := s.tools.job(c)
 	text := "Error: the user did not let the tool's server use the model. The call was given up."
 	if a.Reason != "" {
 		text = fmt.Sprintf("Error: the user did not let the tool's server use the model: %s. The call was given up.", a.Reason)
 	}
-	return s.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
+	return s.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }
 
 // forServer returns the error that a server gets, without the details of a panic.

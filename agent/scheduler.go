@@ -87,7 +87,7 @@ func (s *scheduler) proceed() (err error) {
 		select {
 		case r := <-s.reports:
 			var called bool
-			called, err = s.ended(r, err)
+			called, err = s.handleReports(r, err)
 			switch {
 			case err != nil || !called:
 			case s.linger == 0:
@@ -107,9 +107,9 @@ func (s *scheduler) proceed() (err error) {
 	}
 }
 
-// ended handles a report and those that are queued behind it. called means that a tool call has
-// ended.
-func (s *scheduler) ended(r report, err error) (called bool, _ error) {
+// handleReports handles a report and those that are queued behind it. called means that a tool call
+// has ended.
+func (s *scheduler) handleReports(r report, err error) (called bool, _ error) {
 	for {
 		if r.err != nil && err == nil {
 			err = r.err

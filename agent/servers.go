@@ -67,7 +67,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 	}
 	defer leave()
 	if !s.rec.show(&ElicitationStart{Elicitation: q}) {
-		return nil, s.rec.ended()
+		return nil, s.rec.endError()
 	}
 	start := time.Now()
 	var result *mcp.ElicitResult
@@ -84,7 +84,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 		return err
 	})
 	s.rec.show(&ElicitationEnd{Elicitation: q, Result: result, Err: err, Duration: time.Since(start)})
-	if err != nil && s.scope.failed() != nil { // the run ends, but not because of the server
+	if err != nil && s.scope.handlerError() != nil { // the run ends, but not because of the server
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	return result, forServer(err)
@@ -127,7 +127,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 			Server: a.Server, Tool: a.Definition.Name,
 		}
 		if !s.rec.show(&ApprovalAsked{Call: call, Approval: a}) {
-			return approval.Decision{}, s.rec.ended()
+			return approval.Decision{}, s.rec.endError()
 		}
 		start := time.Now()
 		var decision approval.Decision
@@ -139,7 +139,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 			return approval.Decision{}, err
 		}
 		if !s.rec.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
-			return approval.Decision{}, s.rec.ended()
+			return approval.Decision{}, s.rec.endError()
 		}
 		return decision, nil
 	}
@@ -152,7 +152,7 @@ func (s *servers) pausing() error {
 	}
 	s.sched.pass()
 	if s.scope.ctx.Err() != nil {
-		return s.rec.ended()
+		return s.rec.endError()
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// unsigned returns the sign-in that a person has to make before a call can be made or the wait
+// neededSignIn returns the sign-in that a person has to make before a call can be made or the wait
 // for a task can continue. The server has not accepted the call.
-func (s *sender) unsigned(c *ledger.Call, result *adapter.Result) (*mcp.SignInError, bool) {
+func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.SignInError, bool) {
 	needed, ok := errors.AsType[*mcp.SignInError](result.Err)
 	if !ok {
 		return nil, false
@@ -40,7 +40,7 @@ func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 		if c.Task != nil || len(c.Round) > 0 {
 			text = "Error: the user did not sign in at the tool's server. The call was given up."
 		}
-		return nil, t.sender.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
+		return nil, t.sender.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 	}
 	return t.again(c)
 }

@@ -26,25 +26,25 @@ func (e *stopError) Error() string { return "the run is stopped with an answer" 
 // ends only that run.
 func Stop(answer string) error { return &stopError{answer} }
 
-// stopOf returns the answer of a [Stop] error, nil for others.
-func stopOf(err error) *string {
+// hookAnswer returns the answer of a [Stop] error, nil for others.
+func hookAnswer(err error) *string {
 	if s, ok := errors.AsType[*stopError](err); ok {
 		return &s.answer
 	}
 	return nil
 }
 
-// skip ends the calls that no server has received when a hook ended the run, and closes the
+// endUnsent ends the calls that no server has received when a hook ended the run, and closes the
 // questions about them.
-func (t *turn) skip() error {
-	if t.rec.stopped() == nil {
+func (t *turn) endUnsent() error {
+	if t.rec.stopAnswer() == nil {
 		return nil
 	}
 	unsent := func(c *ledger.Call) bool {
 		return c.At == ledger.CallReady || c.At == ledger.CallAsked || c.At == ledger.CallAtSignIn && c.Task == nil && len(c.Round) == 0
 	}
 	for _, c := range t.rec.pending(unsent) {
-		if err := t.sender.stop(t.tools.job(c), nil); err != nil {
+		if err := t.sender.recordStop(t.tools.job(c), nil); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	if e.agent.output != nil {
 		var err error
 		if output, err = e.written(answer); err != nil {
-			return e.failed(e.noOutput(answer))
+			return e.fail(e.noOutput(answer))
 		}
 	}
 	over := []Event{&Output{Text: answer, StopReason: why}}

@@ -127,8 +127,8 @@ func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine 
 	return child
 }
 
-// begin begins the run of a sub-agent within the parent's: with its task, after the history if it takes
-// over.
+// begin begins the run of a sub-agent within the parent's: with its task, after the history if it
+// takes over.
 func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	var args struct{ Task string }
 	if err := json.Unmarshal(c.Args, &args); err != nil {
@@ -162,20 +162,20 @@ func (t *turn) runChild(c *ledger.Call, e *engine) error {
 	j := t.tools.job(c)
 	return t.sender.execute(e.ctx, j, func(ctx context.Context) error {
 		e.ctx = ctx
-		return t.recordOutcome(j, e, e.observe(func() error { return e.drive(e) }))
+		return t.recordChildOutcome(j, e, e.observe(func() error { return e.drive(e) }))
 	})
 }
 
-// recordOutcome records the outcome of a sub-agent's run as the result of its call. A run that waits
-// has none yet. If the sub-agent has failed, the model reads only that, and the host is warned; the
-// error says that the run itself ends.
-func (t *turn) recordOutcome(j *job, e *engine, err error) error {
+// recordChildOutcome records the outcome of a sub-agent's run as the result of its call. A run that
+// waits has none yet. If the sub-agent has failed, the model reads only that, and the host is
+// warned; the error says that the run itself ends.
+func (t *turn) recordChildOutcome(j *job, e *engine, err error) error {
 	switch {
-	case t.rec.ended() != nil:
-		return t.rec.ended()
+	case t.rec.endError() != nil:
+		return t.rec.endError()
 	case e.ctx.Err() != nil:
 		return context.Cause(e.ctx)
-	case err != nil && t.rec.writer.failed() != nil:
+	case err != nil && t.rec.writer.writeError() != nil:
 		return err
 	case err != nil || e.rec.state.Status == run.StatusFailed:
 		reason := e.rec.state.Error
@@ -184,11 +184,11 @@ func (t *turn) recordOutcome(j *job, e *engine, err error) error {
 		}
 		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, reason)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
-		return t.sender.outcome(j, j.errorResult(text, err), 0)
+		return t.sender.recordOutcome(j, j.errorResult(text, err), 0)
 	case e.rec.state.Status == run.StatusWaiting:
 		return nil
 	}
-	return t.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Output}, 0)
+	return t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Output}, 0)
 }
 
 // root returns the engine of the root run.

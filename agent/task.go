@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// detached records that a call has become a task, before its status is first requested.
-func (s *sender) detached(c *ledger.Call, t mcp.TaskState) error {
+// recordTask records that a call has become a task, before its status is first requested.
+func (s *sender) recordTask(c *ledger.Call, t mcp.TaskState) error {
 	task := ledger.Task{ID: t.ID}
 	if t.TTL != nil {
 		task.Expires = time.Now().Add(*t.TTL).UTC().Truncate(time.Millisecond)
@@ -31,7 +31,7 @@ func await(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.refuse(j, j.err)
+		return nil, t.sender.recordRefusal(j, j.err)
 	}
 	round, answers, err := roundOf(c)
 	if err != nil {

@@ -70,11 +70,11 @@ func workOn(e *engine) error {
 	t := newTurn(e)
 	defer t.scope.cancel(nil)
 	err := t.sched.run(t.start, e.rec.commit, t.scope.cancel)
-	if ended := e.ended(); ended != nil {
+	if ended := e.endError(); ended != nil {
 		err = ended
 	}
 	if err != nil {
-		return e.failed(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
+		return e.fail(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
 	}
 	if err := t.person.closeHeld(); err != nil {
 		return err
@@ -87,9 +87,9 @@ func workOn(e *engine) error {
 	if len(ledger.Open(e.rec.state)) > 0 {
 		return e.questions.suspend()
 	}
-	output, stop := e.outputOf(), e.rec.stopped()
+	output, stop := e.outputOf(), e.rec.stopAnswer()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
-		return e.failedAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Output))
+		return e.failAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Output))
 	}
 	answer, taken := e.takenOver()
 	if err := e.rec.endTurn(); err != nil {
@@ -115,13 +115,13 @@ const deciding = ""
 // start returns the errands that can begin, and records what is decided without one. The intents of
 // all calls are durable before the first is sent, and questions before anyone is asked.
 func (t *turn) start() (launch []errand, err error) {
-	if err := t.scope.failed(); err != nil {
+	if err := t.scope.handlerError(); err != nil {
 		return nil, err
 	}
 	if err := t.startDeciding(); err != nil {
 		return nil, err
 	}
-	if err := t.skip(); err != nil {
+	if err := t.endUnsent(); err != nil {
 		return nil, err
 	}
 	for _, waiting := range t.waiting() {
@@ -202,7 +202,7 @@ func (t *turn) startDeciding() error {
 	if t.sched.settled {
 		return nil
 	}
-	asks := t.asks(calls)
+	asks := t.mayAsk(calls)
 	if asks || slices.ContainsFunc(t.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
 		if err := t.rec.commit(); err != nil { // deciding may take long, and the reply was paid for
 			return err
@@ -252,7 +252,7 @@ type scope struct {
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex // guards the following field
-	failure error      // of a handler
+	failure error      // the first error of a handler
 }
 
 // fail ends the work with an error of a handler.
@@ -266,8 +266,8 @@ func (s *scope) fail(err error) error {
 	return err
 }
 
-// failed returns the error of a handler that ended the work.
-func (s *scope) failed() error {
+// handlerError returns the error of a handler that ended the work.
+func (s *scope) handlerError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure

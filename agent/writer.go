@@ -77,8 +77,8 @@ func (l *writer) add(r ledger.Entry, events []Event) error {
 	return nil
 }
 
-// failed returns why nothing more can be written, nil if that is possible.
-func (l *writer) failed() error {
+// writeError returns why nothing more can be written, nil if that is possible.
+func (l *writer) writeError() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
@@ -233,7 +233,7 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 func (l *writer) appendAll(q queued) error {
 	records, err := ledger.Encode(q.records...)
 	if err != nil {
-		return l.refuse(err)
+		return l.recordFailure(err)
 	}
 	done := 0
 	for _, c := range q.cuts {
@@ -268,7 +268,7 @@ func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 		return l.appendRecords(head, records)
 	}
 	if err != nil {
-		return l.refuse(err)
+		return l.recordFailure(err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -276,8 +276,8 @@ func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// refuse records that the store has failed, and returns the error: save does not try again.
-func (l *writer) refuse(err error) error {
+// recordFailure records that the store has failed, and returns the error: save does not try again.
+func (l *writer) recordFailure(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused = true
