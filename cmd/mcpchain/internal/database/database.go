@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -51,9 +53,9 @@ func connection(place string) string {
 	return place
 }
 
-// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. Only the
-// user of this process may read the file. The caller closes the database; several processes may
-// use it at once.
+// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. Its folder has to exist, unless it is in
+// the program's configuration folder. Only the user of this process may read the file. The error matches [cli.FileError] if
+// the place cannot be a database. The caller closes the database; several processes may use it at once.
 func Open(ctx context.Context, place string) (*DB, error) {
 	if IsPostgres(place) {
 		return open(ctx, "pgx", connection(place), sqlstore.DialectPostgres)
@@ -67,8 +69,13 @@ func Open(ctx context.Context, place string) (*DB, error) {
 	if err := createFile(place); err != nil {
 		return nil, err
 	}
-	file := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(place), RawQuery: "_pragma=busy_timeout(10000)"} // ms
-	return open(ctx, "sqlite", file.String(), sqlstore.DialectSQLite)
+	return open(ctx, "sqlite", source(place, "_pragma=busy_timeout(10000)"), sqlstore.DialectSQLite) // ms
+}
+
+// source returns a SQLite file as the driver wants it.
+func source(file, options string) string {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(file), RawQuery: options}
+	return u.String()
 }
 
 // open opens a database, and creates the tables of runs.
@@ -89,6 +96,9 @@ func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) 
 // existing one, or a name that ends with a slash. The caller closes the store.
 func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
 	if isFolder(place) {
+		if err := makeFolder(filepath.Dir(filepath.Clean(place))); err != nil {
+			return nil, nil, err
+		}
 		store, err := filestore.Open(place, nil)
 		return store, func() error { return nil }, err
 	}
@@ -117,12 +127,99 @@ func isFolder(place string) bool {
 // createFile creates a file that only the user of this process may read, unless it exists. SQLite
 // gives the files that it creates beside it the same permissions.
 func createFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return err
+		return storeError(err)
 	}
-	return file.Close()
+	return errors.Join(file.Close(), checkFile(path))
+}
+
+// makeFolder creates a folder within the program's configuration folder. Another one has to exist: its name may be mistyped.
+func makeFolder(folder string) error {
+	if own := cli.Place(); own != "" {
+		if path, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(path) {
+			return os.MkdirAll(folder, 0o700)
+		}
+	}
+	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
+		return storeError(fmt.Errorf("there is no folder %s: create it, or name another place", folder))
+	}
+	return nil
+}
+
+// Check returns an error unless a place has a store of runs. It creates nothing, and does not try to reach a server.
+func Check(ctx context.Context, place string) error {
+	if place == "" || IsPostgres(place) || strings.Contains(place, "://") {
+		return nil
+	}
+	info, err := os.Stat(place)
+	isStore := false
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = fmt.Errorf("there is no %s", place)
+	case err != nil:
+	case info.IsDir():
+		isStore = isFileStore(place)
+	default:
+		if err := checkFile(place); err != nil {
+			return err
+		}
+		isStore = hasRuns(ctx, place)
+	}
+	if err == nil && !isStore {
+		err = fmt.Errorf("%s is not a store of runs", place)
+	}
+	return storeError(err)
+}
+
+// storeError returns an error about the file or folder of -store, nil for nil.
+func storeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &cli.FileError{Err: fmt.Errorf("-store: %w", err)}
+}
+
+// isFileStore reports whether a folder has what [filestore.Open] creates.
+func isFileStore(folder string) bool {
+	for _, name := range []string{"locks", "due", "waiting"} {
+		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// checkFile returns an error if a file has content that is not that of a SQLite database.
+func checkFile(path string) error {
+	const magic = "SQLite format 3\x00"
+	file, err := os.Open(path)
+	if err != nil {
+		return storeError(err)
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, int64(len(magic))))
+	if err != nil {
+		return storeError(err)
+	}
+	if len(head) > 0 && string(head) != magic {
+		return storeError(fmt.Errorf("%s is not a SQLite database", path))
+	}
+	return nil
+}
+
+// hasRuns reports whether a file is a SQLite database with the table of runs. A database that cannot be read has it: the error
+// of [Open] says why.
+func hasRuns(ctx context.Context, file string) bool {
+	db, err := sql.Open("sqlite", source(file, "mode=ro"))
+	if err != nil {
+		return true
+	}
+	defer db.Close()
+	var found bool
+	err = db.QueryRowContext(ctx, "SELECT count(*) > 0 FROM sqlite_master WHERE name = 'mcpchain_runs'").Scan(&found)
+	return found || err != nil
 }

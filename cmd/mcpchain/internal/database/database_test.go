@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Open creates a file that only its user may read, whatever characters its name has. It says why it
 // cannot use another place.
 func TestOpen(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "new", "a b?#%.db")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	file := cli.Place("new", "a b?#%.db")
 	for range 2 {
 		db, err := Open(t.Context(), file)
 		check.Must(t, err)
@@ -22,12 +25,19 @@ func TestOpen(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v, want a file of the user alone", info, err)
 	}
+	text := filepath.Join(t.TempDir(), "sums.json")
+	check.Must(t, os.WriteFile(text, []byte(`{"servers": {}}`), 0o600))
+	missing := filepath.Join(t.TempDir(), "new")
 	for place, want := range map[string]string{
+		text: "-store: " + text + " is not a SQLite database", filepath.Join(missing, "a.db"): "there is no folder " + missing + ": create it",
 		"": "name a file by -store", "mysql://user:secret@h/runs": "not kept at mysql:// places", t.TempDir(): "directory",
 	} {
 		if _, err := Open(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want %q", place, err, want)
 		}
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("got a folder that was named on the command line, want none")
 	}
 }
 

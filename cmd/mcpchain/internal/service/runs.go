@@ -183,19 +183,8 @@ func (o *operator) complete() error {
 		return fmt.Errorf("%s needs -older, such as -older 720h", name)
 	case name == "delete" && status != "" && !status.Ended():
 		return fmt.Errorf("delete is for runs that are over, not for those that are %s", status)
-	case name != "import" && isMissing(o.place):
-		return fmt.Errorf("-store: there is no %s", o.place)
 	}
 	return nil
-}
-
-// isMissing reports whether a store is a file or folder that does not exist.
-func isMissing(place string) bool {
-	if place == "" || database.IsPostgres(place) || strings.Contains(place, "://") {
-		return false
-	}
-	_, err := os.Stat(place)
-	return errors.Is(err, os.ErrNotExist)
 }
 
 // statusFound is the exit status of verify if something is wrong.
@@ -221,6 +210,11 @@ func operate(args []string, in io.Reader, out io.Writer) int {
 
 // operate opens the store, which may be made by import only, and runs the command.
 func (o *operator) operate(ctx context.Context) error {
+	if o.operation.name != "import" {
+		if err := database.Check(ctx, o.place); err != nil {
+			return err
+		}
+	}
 	store, closeStore, err := database.OpenStore(ctx, o.place)
 	if err != nil {
 		return err

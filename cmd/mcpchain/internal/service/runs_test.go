@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -138,6 +140,34 @@ func TestRunsCommandLine(t *testing.T) {
 	out.Reset()
 	if status := operate([]string{"show", "ada/good", "-store", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
 		t.Errorf("show: got status %d and %s", status, &out)
+	}
+}
+
+// Only import makes a store of what is not one.
+func TestRunsNeedStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db, err := sql.Open("sqlite", "other.db")
+	check.Must(t, err)
+	check.Must(t, check.Err(db.Exec("CREATE TABLE t (n)")))
+	check.NoError(t, db.Close())
+	check.Must(t, os.Mkdir("empty", 0o700))
+	check.Must(t, os.WriteFile("empty.db", nil, 0o600))
+	check.Must(t, os.WriteFile("sums.json", []byte(`{"servers": {}}`), 0o600))
+	for place, want := range map[string]string{
+		"empty": "-store: empty is not a store of runs", "empty.db": "-store: empty.db is not a store of runs", "other.db": "-store: other.db is not a store of runs",
+		"sums.json": "-store: sums.json is not a SQLite database", "none.db": "-store: there is no none.db",
+	} {
+		o, err := parseRuns([]string{"verify", "-store", place}, io.Discard)
+		check.Must(t, err)
+		err = o.operate(t.Context())
+		check.Text(t, err, want, place)
+		check.Equal(t, "the status", cli.Status(err, io.Discard), 2)
+	}
+	made, err := filepath.Glob("*/*")
+	check.Must(t, err)
+	check.Equal(t, "files in folders", len(made), 0)
+	if raw, err := os.ReadFile("other.db"); err != nil || bytes.Contains(raw, []byte("mcpchain")) {
+		t.Errorf("got tables of runs in another database, %v", err)
 	}
 }
 

@@ -118,7 +118,9 @@ func TestWarnings(t *testing.T) {
 
 // TestFilesAreOfTheUser keeps what people said from other users of the machine.
 func TestFilesAreOfTheUser(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "new", "web.db")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	file := cli.Place("web", "web.db")
 	trial(t, "-store", file)
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
