@@ -30,8 +30,8 @@ model, a demo model with fixed rules answers.
 Environment:
   OPENAI_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY
       model, URL and API key of an OpenAI-compatible endpoint
-  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL
-      the same for -model-api messages
+  ANTHROPIC_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY
+      the same for Claude's API, if OPENAI_MODEL is not set
   NO_COLOR
       if set, the terminal output has no colours
 

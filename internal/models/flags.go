@@ -68,9 +68,10 @@ func (f *Flags) Complete() error {
 	given := map[string]bool{}
 	f.set.Visit(func(flag *flag.Flag) { given[flag.Name] = true })
 	f.Model.Key = f.getenv("OPENAI_API_KEY")
+	f.useClaude(given)
 	filed, err := f.find(given)
 	if err != nil {
-		return err
+		return &SettingError{err}
 	}
 	m := &f.Model
 	if err := m.complete(); err != nil {
@@ -88,11 +89,15 @@ func (f *Flags) Complete() error {
 		return errors.New("-base-url needs the name of a model, in -model or OPENAI_MODEL")
 	case m.Name == "" && m.BaseURL != "":
 		f.Hint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
-	case m.Name == "" && m.Key != "":
+	case m.Name == "" && m.Key != "" && m.API != Messages:
 		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
+	case m.Name == "" && f.getenv("ANTHROPIC_API_KEY") != "":
+		f.Hint = "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL"
 	case m.Name == "":
 	case m.Key == "" && m.API == Messages:
-		return errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")
+		return &SettingError{errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")}
+	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
+		return &SettingError{fmt.Errorf("%s has no model %q; it has %s", hosttext.Line(f.File.path, 400), hosttext.Line(m.Name, 80), f.File.quoted())}
 	case m.BaseURL == "" && m.Key == "":
 		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI)
 	case m.BaseURL == "" && m.API != Messages:
@@ -106,6 +111,34 @@ func (f *Flags) Complete() error {
 		return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(m.BaseURL), missingScheme(m.BaseURL))
 	}
 	return nil
+}
+
+// SettingError is a mistake in a file or in the environment, and not on the command line.
+type SettingError struct{ Err error }
+
+func (e *SettingError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// useClaude selects the model of ANTHROPIC_MODEL, unless OPENAI_MODEL or the command line selects another one.
+func (f *Flags) useClaude(given map[string]bool) {
+	m, name := &f.Model, f.getenv("ANTHROPIC_MODEL")
+	if name == "" || m.Name != "" || given["model"] || (given["base-url"] || given["model-api"]) && m.API != Messages {
+		return
+	}
+	m.Name, m.API = name, Messages
+	if !given["base-url"] {
+		m.BaseURL = "" // of OpenAI
+	}
+}
+
+// models returns the models of the file, if it was read.
+func (f *Flags) models() map[string]Model {
+	if f.File == nil {
+		return nil
+	}
+	return f.File.Models
 }
 
 // find looks up the model in the file. It returns false if it is not there. Settings of the command

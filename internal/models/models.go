@@ -14,6 +14,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -200,6 +201,15 @@ func read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
 	}
 	return data, err
+}
+
+// quoted lists the names, for the end of an error.
+func (f *File) quoted() string {
+	names := f.Names()
+	for i, name := range names {
+		names[i] = strconv.Quote(hosttext.Line(name, 80))
+	}
+	return hosttext.Line(strings.Join(names, ", "), 400)
 }
 
 func (f *File) names() string { return hosttext.Line(strings.Join(f.Names(), ", "), 400) }

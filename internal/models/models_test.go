@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -103,6 +104,56 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
 			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 		}
+	}
+}
+
+// Programs use ANTHROPIC_MODEL as the library does: with its own key, unless OPENAI_MODEL or a flag names another model.
+func TestClaudeOfTheEnvironment(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"default": "a", "models": {"a": {"baseUrl": "http://h/v1", "model": "q"}}}`)
+	const base, o = "http://h/v1", "http://o/v1"
+	claude := models.Model{Name: "claude-x", API: models.Messages, Key: "k"}
+	for _, tt := range []struct {
+		args, openai, base string
+		want               models.Model
+	}{
+		{"", "", "", claude},
+		{"", "", o, claude},
+		{"-models " + path, "", "", claude},
+		{"-models " + path + " -model a", "", "", models.Model{Name: "q", BaseURL: base}},
+		{"", "gpt", o, models.Model{Name: "gpt", BaseURL: o}},
+		{"-model m -base-url " + base, "", "", models.Model{Name: "m", BaseURL: base}},
+		{"-model-api chat", "", "", models.Model{API: "chat"}},
+	} {
+		f, err := complete(t, tt.args, map[string]string{"ANTHROPIC_MODEL": "claude-x", "ANTHROPIC_API_KEY": "k", "OPENAI_MODEL": tt.openai, "OPENAI_BASE_URL": tt.base})
+		if err != nil || !reflect.DeepEqual(f.Model, tt.want) {
+			t.Errorf("%q: got %+v, %v, want %+v", tt.args, f.Model, err, tt.want)
+		}
+	}
+	f, err := complete(t, "", map[string]string{"ANTHROPIC_API_KEY": "k"})
+	check.Must(t, err)
+	check.Equal(t, "hint", f.Hint, "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL")
+}
+
+// complete returns the settings of a command line and an environment.
+func complete(t *testing.T, args string, env map[string]string) (*models.Flags, error) {
+	t.Helper()
+	set := flag.NewFlagSet("test", flag.ContinueOnError)
+	f := models.Declare(set, func(name string) string { return env[name] })
+	check.Must(t, set.Parse(strings.Fields(args)))
+	return f, f.Complete()
+}
+
+// A name that no file and no host has is an error with the names of the file.
+func TestNameNotInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"models": {"a": {"baseUrl": "http://h/v1", "model": "q"}}}`)
+	_, err := complete(t, "-models "+path+" -model zz", nil)
+	check.Text(t, err, path+` has no model "zz"; it has "a"`, "")
+	if _, ok := errors.AsType[*models.SettingError](err); !ok {
+		t.Errorf("got %T, want that the file is wrong", err)
 	}
 }
 

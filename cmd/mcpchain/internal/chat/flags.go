@@ -161,7 +161,7 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 	}
 	o.oneShot = c.Given("prompt")
 	if err := o.model.Complete(); err != nil {
-		return nil, c.Wrong("%v", err)
+		return nil, c.Refuse(err)
 	}
 	return o, nil
 }

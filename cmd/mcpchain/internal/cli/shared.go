@@ -175,6 +175,8 @@ func (h *Hosting) logger(out io.Writer) *slog.Logger {
 func Environment(own string) Section {
 	return Section{"Environment", `OPENAI_MODEL, OPENAI_BASE_URL
     used if -model and -base-url are not given
+ANTHROPIC_MODEL
+    used with -model-api messages if neither -model nor OPENAI_MODEL is given
 OPENAI_API_KEY, ANTHROPIC_API_KEY
     API key of the model's host; the latter with -model-api messages
 ANTHROPIC_BASE_URL

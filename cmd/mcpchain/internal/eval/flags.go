@@ -142,7 +142,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 	default:
 		o.Model.Mode = results.Live
 		if err := o.model.Complete(); err != nil {
-			return nil, c.Wrong("%v", err)
+			return nil, c.Refuse(err)
 		}
 	}
 	return o, nil

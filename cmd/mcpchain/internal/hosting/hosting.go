@@ -180,7 +180,7 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 		if f.Hint != "" {
 			logger.Warn(f.Hint)
 		}
-		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL")
+		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL or ANTHROPIC_MODEL")
 		demo, err := tryout.StartModel()
 		if err != nil {
 			return nil, err

@@ -121,7 +121,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	}
 	if c.Given("base-url") || c.Given("model") {
 		if err := o.endpoint(); err != nil {
-			return nil, c.Wrong("%v", err)
+			return nil, c.Refuse(err)
 		}
 	}
 	if err := o.chooseProfiles(); err != nil {

@@ -118,7 +118,7 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 		return nil, err
 	}
 	if err := cmp.Or(o.Check(), o.complete()); err != nil {
-		return nil, c.Wrong("%v", err)
+		return nil, c.Refuse(err)
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "stored", "bytes", "rate", "turn-tokens")
 }
