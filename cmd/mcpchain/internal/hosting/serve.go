@@ -3,6 +3,7 @@ package hosting
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +14,15 @@ import (
 
 // Shutdown is how long requests may take to end.
 const Shutdown = 10 * time.Second
+
+// Listen listens on the address of -listen. Its error says what to do.
+func Listen(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%w; -listen names another address, as in -listen 127.0.0.1:0 for a free port", err)
+	}
+	return listener, nil
+}
 
 // Server serves HTTP to many people, within limits of time.
 type Server struct {

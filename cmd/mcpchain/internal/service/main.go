@@ -26,6 +26,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
@@ -152,7 +153,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		return nil, err
 	}
 	if err := cmp.Or(o.model.Complete(), o.Check(), o.check()); err != nil {
-		return nil, c.Wrong("%v", err)
+		return nil, c.Refuse(err)
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "lease", "keep", "rate", "parallel", "running", "open", "stored",
 		"streams", "memory", "connections")
@@ -189,19 +190,23 @@ func (o *options) check() error {
 
 // run serves until the context ends.
 func (o *options) run(ctx context.Context, logger *slog.Logger) error {
+	var listener net.Listener // nil of a worker
+	if o.role != worker {
+		var err error
+		if listener, err = hosting.Listen(o.Listen); err != nil {
+			return err
+		}
+		defer func() { _ = listener.Close() }()
+	}
 	s, err := assemble(ctx, o, logger)
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	defer tokens.OnHangup(logger, s.again)()
-	if o.role == worker {
+	if listener == nil {
 		logger.Info("the worker drives runs", "temporal", o.temporal)
 		return over(s.work(ctx))
-	}
-	listener, err := net.Listen("tcp", o.Listen)
-	if err != nil {
-		return err
 	}
 	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", storeName(o.store))
 	if o.Users == "" {

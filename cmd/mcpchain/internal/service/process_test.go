@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -190,4 +193,13 @@ func TestWarningOfDemoUsers(t *testing.T) {
 	check.NoError(t, process.end(t, syscall.SIGTERM))
 	want := `level=WARN msg="the users are a demo: everybody knows their tokens" tokens="[demo-ada demo-bob]" "they may call the servers of"=` + file
 	check.Contains(t, "the log", process.log.String(), want)
+}
+
+// TestBusyPort names the flag for another address before servers start.
+func TestBusyPort(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	check.Must(t, err)
+	defer busy.Close()
+	o := &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}, role: both} // without a store, so that assemble would fail
+	check.Text(t, o.run(t.Context(), slog.New(slog.DiscardHandler)), "; -listen names another address", "")
 }

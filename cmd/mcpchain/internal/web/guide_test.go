@@ -76,7 +76,7 @@ func serve(t *testing.T, program, dir string, args []string) {
 	said := ""
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		said += lines.Text() + "\n"
-		page := regexp.MustCompile(`The page is at (http://\S+:\d+/)`).FindStringSubmatch(lines.Text())
+		page := regexp.MustCompile(`The page is at (http://\S+:\d+/) until Ctrl-C\. It keeps conversations in \S*web\.db$`).FindStringSubmatch(lines.Text())
 		if page == nil {
 			continue
 		}

@@ -40,9 +40,9 @@ const (
 
 // listen serves the page, and the sandbox of views if there is one, until the context ends.
 func listen(ctx context.Context, o *options) (err error) {
-	listener, err := net.Listen("tcp", o.Listen)
+	listener, err := hosting.Listen(o.Listen)
 	if err != nil {
-		return fmt.Errorf("%w; -listen names another address, as in -listen 127.0.0.1:0 for a free port", err)
+		return err
 	}
 	defer func() { _ = listener.Close() }()
 	o.logger = o.Logger()
@@ -59,7 +59,7 @@ func listen(ctx context.Context, o *options) (err error) {
 		fmt.Fprintln(os.Stderr, "Warning:", w)
 	}
 	defer tokens.OnHangup(o.logger, a.again)()
-	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
+	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C. It keeps conversations in %s\n", listener.Addr(), o.store)
 	both, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, s hosting.Server) {
 		s.Proxies, s.Logger, s.LogLevel = o.Proxies, o.logger, slog.LevelWarn
