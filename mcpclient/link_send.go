@@ -68,7 +68,7 @@ func (l *link) postAsync(p asyncPost) {
 			}
 			return l.post(ctx, p.body, header, p.session)
 		},
-		Failed: func(err error) {
+		OnError: func(err error) {
 			if errors.Is(err, wire.ErrSessionOver) || l.client.onMessageError(err) {
 				l.log.Debug("message to the server dropped", "message", p.what, "because", err)
 				return

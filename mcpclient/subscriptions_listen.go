@@ -83,7 +83,7 @@ func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 			f.Count = 0
 		}
 		l.log.Debug("the stream of a subscription broke", "error", f.Err)
-		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(streamable.AskedWait(f.Err)))
+		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(streamable.RetryAfter(f.Err)))
 		return nil
 	})
 	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {

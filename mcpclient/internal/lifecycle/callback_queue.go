@@ -39,7 +39,7 @@ func (q *CallbackQueue) Add(run func(), size int) {
 	q.queue = append(q.queue, callback{run, size})
 	q.bytes += size
 	for len(q.queue) > q.limit || q.bytes > q.maxBytes && len(q.queue) > 1 {
-		q.takeLocked()
+		q.dequeueLocked()
 		q.dropped.count++
 	}
 	if !q.running {
@@ -47,8 +47,8 @@ func (q *CallbackQueue) Add(run func(), size int) {
 	}
 }
 
-// takeLocked removes the oldest callback and returns it.
-func (q *CallbackQueue) takeLocked() (run func()) {
+// dequeueLocked removes the oldest callback and returns it.
+func (q *CallbackQueue) dequeueLocked() (run func()) {
 	first := q.queue[0]
 	q.queue[0] = callback{} // the array outlives the slice
 	q.queue = q.queue[1:]
@@ -81,7 +81,7 @@ func (q *CallbackQueue) next() (run func(), dropped int) {
 		q.queue, q.bytes = nil, 0
 		return nil, dropped
 	}
-	return q.takeLocked(), dropped
+	return q.dequeueLocked(), dropped
 }
 
 // call runs a callback. A panic is logged.

@@ -15,8 +15,8 @@ import (
 //	open ──▶ closing ──▶ closed
 //
 // While the state is closing, calls fail and queued messages are still sent. A connection that ends
-// by itself closes it at once. Once it is closed, no goroutine starts, and the contexts of all have
-// ended.
+// by itself closes it immediately. Once it is closed, no goroutine starts, and the contexts of all
+// have ended.
 type Lifecycle struct {
 	opts Options
 
@@ -24,45 +24,44 @@ type Lifecycle struct {
 	cancel context.CancelFunc
 
 	ours sync.WaitGroup // goroutines that run the client's own code
-	host sync.WaitGroup // goroutines that run the host's: handlers, callbacks
+	host sync.WaitGroup // goroutines that run the host's code: handlers, callbacks
 
 	mu       sync.Mutex
 	state    state
-	owned    bool   // a goroutine of ours was started
-	hosted   bool   // a goroutine of host was started
-	closing  moment // the state stops being open
-	stopped  moment // Wait returns
-	done     moment // no goroutine runs any more
-	err      error  // why the state is closed, nil before
-	closeErr error  // of disconnecting, set when stopped is closed
+	owned    bool  // a goroutine of ours was started
+	hosted   bool  // a goroutine of host was started
+	closing  event // the state stops being open
+	stopped  event // Wait returns
+	done     event // no goroutine runs any more
+	err      error // why the state is closed, nil before
+	closeErr error // of disconnecting, set when stopped is closed
 }
 
-// moment is an event that happens once. It has a channel only if someone waits for it, which is
-// rare.
-type moment struct {
-	come bool
-	wake chan struct{}
+// event happens once. It has a channel only if someone waits for it, which is rare.
+type event struct {
+	happened bool
+	wake     chan struct{}
 }
 
-// wait returns a channel that is closed when the moment has come.
-func (l *Lifecycle) wait(m *moment) <-chan struct{} {
+// wait returns a channel that is closed when the event has happened.
+func (l *Lifecycle) wait(m *event) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.wake == nil {
 		m.wake = make(chan struct{})
-		if m.come {
+		if m.happened {
 			close(m.wake)
 		}
 	}
 	return m.wake
 }
 
-// comeLocked marks that the moment has come. The lock of its lifecycle is held.
-func (m *moment) comeLocked() {
-	if !m.come && m.wake != nil {
+// fireLocked marks the event as happened. The lock of its lifecycle is held.
+func (m *event) fireLocked() {
+	if !m.happened && m.wake != nil {
 		close(m.wake)
 	}
-	m.come = true
+	m.happened = true
 }
 
 // Options configure a lifecycle.
@@ -70,7 +69,7 @@ type Options struct {
 	Closed     error                       // why the state is closed after Close
 	Ended      func(context.Context) error // the error of a wait whose context has ended; nil: the context's cause
 	Middleware bool                        // the host's code wraps what our goroutines send
-	Timeout    time.Duration               // for our goroutines to return after the context has ended
+	Timeout    time.Duration               // how long our goroutines may run after the context has ended
 	Log        *slog.Logger
 }
 
@@ -173,64 +172,64 @@ func (l *Lifecycle) Cause() error {
 // disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	if begun, _ := l.beginClose(); begun {
-		go l.leaveAndFinish(goodbye, disconnect)
+		go l.closeAndFinish(goodbye, disconnect)
 	}
 }
 
 // CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. If no goroutine was started it starts
 // none.
 func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
-	begun, alone := l.beginClose()
+	begun, unused := l.beginClose()
 	switch {
-	case begun && alone:
-		if alone = l.leave(goodbye); alone {
+	case begun && unused:
+		if unused = l.runGoodbye(goodbye); unused {
 			l.finish(disconnect)
 		} else {
 			go l.finish(disconnect) // goodbye has started a goroutine
 		}
 	case begun:
-		go l.leaveAndFinish(goodbye, disconnect)
+		go l.closeAndFinish(goodbye, disconnect)
 	}
 	return l.Wait()
 }
 
-func (l *Lifecycle) leaveAndFinish(goodbye func(), disconnect func() error) {
-	l.leave(goodbye)
+func (l *Lifecycle) closeAndFinish(goodbye func(), disconnect func() error) {
+	l.runGoodbye(goodbye)
 	l.finish(disconnect)
 }
 
 // beginClose reports whether the state was open, and whether no goroutine had been started.
-func (l *Lifecycle) beginClose() (begun, alone bool) {
+func (l *Lifecycle) beginClose() (begun, unused bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != stateOpen {
 		return false, false
 	}
 	l.state = stateClosing
-	l.closing.comeLocked()
-	return true, l.aloneLocked()
+	l.closing.fireLocked()
+	return true, l.isUnusedLocked()
 }
 
-// leave runs goodbye, and then closes the state. It reports whether no goroutine had been
+// runGoodbye runs goodbye, and then closes the state. It reports whether no goroutine had been
 // started.
-func (l *Lifecycle) leave(goodbye func()) (alone bool) {
+func (l *Lifecycle) runGoodbye(goodbye func()) (unused bool) {
 	goodbye()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endLocked(l.opts.Closed)
-	return l.aloneLocked()
+	return l.isUnusedLocked()
 }
 
-func (l *Lifecycle) aloneLocked() bool { return !l.owned && !l.hosted }
+func (l *Lifecycle) isUnusedLocked() bool { return !l.owned && !l.hosted }
 
-// Fail closes an open lifecycle at once with the reason err, and disconnects in the background.
+// Fail immediately closes an open lifecycle with the reason err, and disconnects in the background.
 func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != stateOpen {
 		return
 	}
-	l.closing.comeLocked()
+	l.closing.fireLocked()
 	l.endLocked(err)
 	go l.finish(disconnect)
 }
@@ -266,7 +265,7 @@ func (l *Lifecycle) finish(disconnect func() error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.done.comeLocked()
+	l.done.fireLocked()
 }
 
 // stop makes Wait return err, the error of disconnecting.
@@ -274,14 +273,14 @@ func (l *Lifecycle) stop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closeErr = err
-	l.stopped.comeLocked()
+	l.stopped.fireLocked()
 }
 
 // Wait waits until the state is closed and our goroutines have returned, for these no longer
 // than the timeout. It returns the error of disconnecting.
 func (l *Lifecycle) Wait() error {
 	l.mu.Lock()
-	if !l.stopped.come {
+	if !l.stopped.happened {
 		l.mu.Unlock()
 		<-l.Stopped()
 		l.mu.Lock()

@@ -34,9 +34,9 @@ type SendQueue struct {
 
 // Message is a message for which no caller waits.
 type Message struct {
-	Values context.Context // whose values the context of Send has; nil: the lifecycle's
-	Send   func(ctx context.Context) error
-	Failed func(err error) // logs it; not called for [Options.Closed]
+	Values  context.Context // has the values for the context of Send; nil: the context of the lifecycle
+	Send    func(ctx context.Context) error
+	OnError func(err error) // logs it; not called for [Options.Closed]
 }
 
 // NewSendQueue returns an empty queue.
@@ -72,7 +72,7 @@ func (s *SendQueue) sendAll() {
 			return
 		}
 		if err := s.send(m); err != nil && !errors.Is(err, s.life.opts.Closed) {
-			m.Failed(err)
+			m.OnError(err)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 	if idle {
 		s.workers--
 		s.queue = nil
-		s.emptyLocked()
+		s.closeIfEmptyLocked()
 		return Message{}, dropped, false
 	}
 	m = s.queue[0]
@@ -109,13 +109,13 @@ func (s *SendQueue) Finish(d time.Duration) {
 	s.mu.Lock()
 	empty := make(chan struct{})
 	s.empty = empty
-	s.emptyLocked()
+	s.closeIfEmptyLocked()
 	s.mu.Unlock()
 	await.Closed(empty, d)
 }
 
-// emptyLocked closes empty if all messages were sent.
-func (s *SendQueue) emptyLocked() {
+// closeIfEmptyLocked closes empty if all messages were sent.
+func (s *SendQueue) closeIfEmptyLocked() {
 	if s.workers == 0 && s.empty != nil {
 		close(s.empty)
 	}

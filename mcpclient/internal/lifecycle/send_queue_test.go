@@ -28,7 +28,7 @@ func TestSendQueue(t *testing.T) {
 					sent.Add(1)
 					return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
 				},
-				Failed: func(err error) {
+				OnError: func(err error) {
 					if failed.Add(1); !errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("got %v, want the time-out", err)
 					}
@@ -53,8 +53,8 @@ func TestSendQueueEnds(t *testing.T) {
 		s := NewSendQueue(l, silent)
 		ended := make(chan error, 1)
 		s.Add(Message{
-			Send:   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-			Failed: func(err error) { ended <- err },
+			Send:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			OnError: func(err error) { ended <- err },
 		})
 		start := time.Now()
 		if s.Finish(time.Second); time.Since(start) != time.Second {

@@ -43,7 +43,7 @@ func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(t.Env, nameless); i >= 0 {
+	if i := slices.IndexFunc(t.Env, isMalformedEntry); i >= 0 {
 		return nil, fmt.Errorf("start %q: Env[%d]: want KEY=value", t.Path, i)
 	}
 	p, err := child.Start(child.Spec{
@@ -58,23 +58,23 @@ func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
 		return nil, &startError{&transport.ProcessError{Command: t.Path, Status: err.Error()}, err}
 	}
 
-	return newStream(started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
+	return newStream(commandCarrier{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
 }
 
-// nameless reports an entry that is not KEY=value. A name may begin with "=": Windows keeps the
-// directory of each drive in such variables.
-func nameless(entry string) bool {
+// isMalformedEntry reports whether an entry is not KEY=value. A name may begin with "=": Windows
+// keeps the directory of each drive in such variables.
+func isMalformedEntry(entry string) bool {
 	return entry == "" || !strings.Contains(entry[1:], "=")
 }
 
-// started is the process of a [Command], as the source of a stream.
-type started struct {
+// commandCarrier is the [carrier] of a [Command]: its process.
+type commandCarrier struct {
 	process *child.Process
 	path    string
 }
 
 // cause returns how the process ended. It may be about to end.
-func (s started) cause(op string, _ error) error {
+func (s commandCarrier) cause(op string, _ error) error {
 	await.Closed(s.process.Done(), exitTime)
 	closed := "closed its standard output but runs on"
 	if op == "write" {
@@ -83,15 +83,15 @@ func (s started) cause(op string, _ error) error {
 	return &transport.ProcessError{Command: s.path, Status: cmp.Or(s.process.Status(), closed), Stderr: s.stderr()}
 }
 
-func (s started) closeRead() { s.process.End() }
+func (s commandCarrier) closeRead() { s.process.End() }
 
-func (s started) close() error { return s.process.Stop() }
+func (s commandCarrier) close() error { return s.process.Stop() }
 
-func (s started) Kill() { s.process.Kill() }
+func (s commandCarrier) Kill() { s.process.Kill() }
 
-func (s started) stderr() string { return s.process.StderrExcerpt() }
+func (s commandCarrier) stderr() string { return s.process.StderrExcerpt() }
 
-func (s started) name() string { return fmt.Sprintf("the command %q", s.path) }
+func (s commandCarrier) name() string { return fmt.Sprintf("the command %q", s.path) }
 
 // startError is a transport.ProcessError with the operating system's error.
 type startError struct {

@@ -40,39 +40,39 @@ func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", transport.ErrDialedOnce)
 	}
 
-	over := supplied{t.Reader, t.Writer}
+	over := ioCarrier{t.Reader, t.Writer}
 	if !closeEndsRead(t.Reader) {
 		over.reader = newPump(t.Reader)
 	}
 	return newStream(over, over.reader, over.writer, t.MaxMessage), nil
 }
 
-// supplied is a reader and writer of an [IO], as the source of a stream. Closing the reader
-// ends a blocked Read.
-type supplied struct {
+// ioCarrier is the [carrier] of an [IO]: its reader and writer. Closing the reader ends a blocked
+// Read.
+type ioCarrier struct {
 	reader io.Reader
 	writer io.Writer
 }
 
 // cause returns io.EOF, the regular end, unchanged.
-func (s supplied) cause(op string, err error) error {
+func (s ioCarrier) cause(op string, err error) error {
 	if err == io.EOF {
 		return err
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }
 
-func (s supplied) closeRead() { _ = closeIfCloser(s.reader) }
+func (s ioCarrier) closeRead() { _ = closeIfCloser(s.reader) }
 
-func (s supplied) close() error {
+func (s ioCarrier) close() error {
 	return errors.Join(closeIfCloser(s.writer), closeIfCloser(s.reader))
 }
 
-func (s supplied) Kill() {}
+func (s ioCarrier) Kill() {}
 
-func (s supplied) stderr() string { return "" }
+func (s ioCarrier) stderr() string { return "" }
 
-func (s supplied) name() string { return "" }
+func (s ioCarrier) name() string { return "" }
 
 // closeEndsRead reports whether closing r ends a blocked Read.
 func closeEndsRead(r io.Reader) bool {
@@ -108,7 +108,7 @@ type pump struct {
 	src   io.Reader
 	ended chan struct{} // closed when src is not read any more
 	once  sync.Once
-	err   error // of closing src
+	err   error // the error of closing src
 }
 
 func newPump(src io.Reader) *pump {

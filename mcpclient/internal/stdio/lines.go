@@ -24,13 +24,13 @@ var byteOrderMark = []byte("\uFEFF")
 // answer in them.
 type lineReader struct {
 	src       io.Reader
-	max       int    // bytes of a line, and of a message
-	buffer    []byte // of readBuffer bytes; nil before the first read
+	max       int    // bound of a line, and of a message, in bytes
+	buffer    []byte // has readBuffer bytes; nil before the first read
 	data      []byte // read but not returned: part of the buffer, or the rest of a long line
 	discard   bool   // the next line is the rest of one that is too long
-	err       error  // of src, which is not read again
+	err       error  // the error of src, which is not read again
 	multiline multiline
-	held      []byte // the line that interrupted a multi-line message
+	pending   []byte // the line that interrupted a multi-line message
 	skipped   skippedLines
 }
 
@@ -38,9 +38,9 @@ type lineReader struct {
 // be further messages; any other error is the end of the input.
 func (l *lineReader) next() ([]byte, error) {
 	for {
-		line, owned, err := l.line()
+		line, owned, err := l.nextLine()
 		if err != nil {
-			if err = l.interrupted(err); err != nil {
+			if err = l.lineError(err); err != nil {
 				return nil, err
 			}
 			continue
@@ -62,12 +62,12 @@ func (l *lineReader) next() ([]byte, error) {
 		case l.multiline.depth > 0:
 			unfinished := l.multiline.text
 			l.multiline = multiline{}
-			l.held = bytes.Clone(line)
+			l.pending = bytes.Clone(line)
 			if unfinished != nil {
 				return unfinished, nil
 			}
 		case beginsMultiline(text):
-			l.multiline = multiline{bytes.Clone(text), brackets(text)}
+			l.multiline = multiline{bytes.Clone(text), bracketBalance(text)}
 		case owned:
 			return text, nil
 		default:
@@ -78,11 +78,11 @@ func (l *lineReader) next() ([]byte, error) {
 
 func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
 
-// line returns the next line without its newline. Unless owned is true it is valid until the next
-// call. A line over the bound is an error as soon as that is known; its rest is skipped.
-func (l *lineReader) line() (line []byte, owned bool, err error) {
-	if l.held != nil {
-		line, l.held = l.held, nil
+// nextLine returns the next line without its newline. Unless owned is true it is valid until the
+// next call. A line over the bound is an error as soon as that is known; its rest is skipped.
+func (l *lineReader) nextLine() (line []byte, owned bool, err error) {
+	if l.pending != nil {
+		line, l.pending = l.pending, nil
 		return line, true, nil
 	}
 	searched := 0
@@ -95,7 +95,7 @@ func (l *lineReader) line() (line []byte, owned bool, err error) {
 				searched = 0
 				continue
 			case len(line) > l.max:
-				return nil, false, l.tooLong(line)
+				return nil, false, l.tooLongError(line)
 			}
 			return line, false, nil
 		}
@@ -105,7 +105,7 @@ func (l *lineReader) line() (line []byte, owned bool, err error) {
 			l.data = nil
 			searched = 0
 		case searched > l.max:
-			err := l.tooLong(l.data)
+			err := l.tooLongError(l.data)
 			l.discard = true
 			l.data = nil
 			return nil, false, err
@@ -171,7 +171,7 @@ func (l *lineReader) longLine() ([]byte, error) {
 		total += len(chunk)
 	}
 	l.discard = true
-	return nil, l.tooLong(chunks[0])
+	return nil, l.tooLongError(chunks[0])
 }
 
 // lastLine returns what remains at the end of the input, unless it is part of a message.
@@ -188,7 +188,7 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 	return nil, err
 }
 
-func (l *lineReader) tooLong(line []byte) error {
+func (l *lineReader) tooLongError(line []byte) error {
 	return &transport.MessageError{
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
 		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),

@@ -26,7 +26,7 @@ type received struct {
 }
 
 func receiveAll(l *lineReader) (r received) {
-	l.skipped.observe(func(string) { r.Skipped++ })
+	l.skipped.setObserver(func(string) { r.Skipped++ })
 	for {
 		message, err := l.next()
 		if e, ok := errors.AsType[*transport.MessageError](err); ok {

@@ -18,12 +18,12 @@ type multiline struct {
 
 // beginsMultiline reports whether a line begins a message that continues.
 func beginsMultiline(line []byte) bool {
-	return strings.IndexByte("{[,", line[len(line)-1]) >= 0 && brackets(line) > 0
+	return strings.IndexByte("{[,", line[len(line)-1]) >= 0 && bracketBalance(line) > 0
 }
 
-// brackets returns the number of brackets that a line opens minus those that it closes. Strings
-// end within their line.
-func brackets(line []byte) (n int) {
+// bracketBalance returns the number of brackets that a line opens minus those that it closes.
+// Strings end within their line.
+func bracketBalance(line []byte) (n int) {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
 		case '{', '[':
@@ -50,11 +50,11 @@ func (s *multiline) continues(line []byte) bool {
 // error when it exceeds the bound.
 func (l *lineReader) extend(line []byte) (message []byte, err error) {
 	s := &l.multiline
-	s.depth = max(0, s.depth+brackets(line))
+	s.depth = max(0, s.depth+bracketBalance(line))
 	switch {
 	case s.text == nil:
 	case len(s.text)+1+len(line) > l.max:
-		err = l.tooLong(s.text)
+		err = l.tooLongError(s.text)
 		s.text = nil
 	default:
 		s.text = append(append(s.text, ' '), line...)
@@ -65,10 +65,10 @@ func (l *lineReader) extend(line []byte) (message []byte, err error) {
 	return message, err
 }
 
-// interrupted returns the error to report when reading a line failed, in view of the current
+// lineError returns the error to report when reading a line failed, in view of the current
 // message: it is cut off at the end of the input, and over the bound if the line was one of it. It
 // is nil if the message was reported before.
-func (l *lineReader) interrupted(err error) error {
+func (l *lineReader) lineError(err error) error {
 	s := &l.multiline
 	long, isLong := errors.AsType[*transport.MessageError](err)
 	switch {
@@ -81,7 +81,7 @@ func (l *lineReader) interrupted(err error) error {
 	case s.text == nil:
 		return nil
 	default:
-		err = l.tooLong(s.text)
+		err = l.tooLongError(s.text)
 		s.text = nil
 	}
 	return err

@@ -25,8 +25,9 @@ func (s *skippedLines) add(line []byte) {
 	}
 }
 
-// observe sets what is called with each line from now on, and calls it with the latest one.
-func (s *skippedLines) observe(onSkip func(line string)) {
+// setObserver sets the function to call with each line from now on, and calls it with the latest
+// one.
+func (s *skippedLines) setObserver(onSkip func(line string)) {
 	s.mu.Lock()
 	s.onSkip = onSkip
 	latest := s.latest

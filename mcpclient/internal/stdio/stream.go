@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// closingTime is how long Close waits for what is queued to be written, and for a
-// reader or writer that does not return.
+// closingTime is how long Close waits for queued messages to be written, and for a reader or writer
+// that does not return.
 const closingTime = time.Second / 5
 
 // stream is a transport.Conn that has one message on each line. It runs no goroutine
@@ -31,14 +31,14 @@ type stream struct {
 	err error // why the connection ended
 }
 
-// carrier is what a stream runs over.
+// carrier is a pair of pipes that a stream runs over: those of a process, or a reader and a writer.
 type carrier interface {
-	cause(op string, err error) error // what an error of reading or writing means
+	cause(op string, err error) error // explains an error of reading or writing
 	closeRead()                       // makes a Read that blocks return
 	close() error                     // ends it, and makes a Write return
 	Kill()                            // implements Killer: close takes no time
-	stderr() string                   // some of what the server wrote there
-	name() string                     // of the server, for errors; "" if it has none
+	stderr() string                   // an excerpt of its standard error
+	name() string                     // names the server in errors; "" if it has no name
 }
 
 // newStream makes a stream over a carrier, whose messages come from r and go to w. They have at
@@ -47,7 +47,7 @@ func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
 	s.lines.src = r
 	s.lines.max = cmp.Or(max(maxMessage, 0), wire.DefaultMaxMessage)
-	s.out.dst, s.out.failed = w, func(err error) {
+	s.out.dst, s.out.onError = w, func(err error) {
 		_ = s.end("write", err)
 		s.closeRead()
 	}
@@ -55,7 +55,7 @@ func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 }
 
 // Send queues a message. It waits while 1 MiB is queued; a larger message waits until it is alone.
-// What was queued is written whole, also when the context of its sender has ended.
+// A queued message is written whole, even if the context of its sender has ended.
 func (s *stream) Send(ctx context.Context, message []byte) error {
 	_, err := s.out.send(ctx, message)
 	return err
@@ -82,8 +82,8 @@ func (s *stream) Recv() ([]byte, error) {
 	return nil, s.end("read", err)
 }
 
-// Close gives what is queued a moment to be written, and then ends what the stream runs over. Every
-// call returns the error of the first.
+// Close gives queued messages a moment to be written, and then closes the carrier. Every call
+// returns the error of the first.
 func (s *stream) Close() error {
 	s.closing.Do(func() {
 		s.fail(transport.ErrClosed)
@@ -128,7 +128,7 @@ func (s *stream) fail(err error) error {
 }
 
 // OnSkip implements [wire.Skipper].
-func (s *stream) OnSkip(skipped func(line string)) { s.lines.skipped.observe(skipped) }
+func (s *stream) OnSkip(skipped func(line string)) { s.lines.skipped.setObserver(skipped) }
 
 // Acknowledged implements [wire.Acknowledger].
 func (s *stream) Acknowledged() bool { return false }

@@ -15,25 +15,25 @@ import (
 
 const (
 	maxQueued = 1 << 20  // messages that wait to be written, in bytes
-	keptQueue = 16 << 10 // a buffer for writing that is larger is not kept
+	maxSpare  = 16 << 10 // a buffer for writing that is larger is not kept
 )
 
 // writer is the write queue of a connection. It writes messages one after the other
 // to dst, which may block, on a goroutine that exists while there is something to
 // write. Messages that come meanwhile go out in one Write.
 type writer struct {
-	dst    io.Writer
-	failed func(error) // called when dst failed; it calls refuse
+	dst     io.Writer
+	onError func(error) // called when dst failed; it calls refuse
 
 	mu      sync.Mutex
-	err     error         // of every later send
+	err     error         // the error of every later send
 	next    []byte        // messages to be written
 	spare   []byte        // an empty buffer for the time when next is being written
 	queued  int           // bytes in next and in what is being written
 	count   int64         // messages that were queued so far
-	begun   int64         // of those, how many may have been written, in part at least
+	started int64         // messages that may have been written, at least in part
 	stopped bool          // the others are not written any more
-	waiting []*waiter     // for room, first come first served
+	waiting []*waiter     // messages that wait for room, oldest first
 	running bool          // the writing goroutine exists
 	idle    chan struct{} // closed when that ends; nil while wait has no caller
 }
@@ -41,12 +41,12 @@ type writer struct {
 // waiter is a message for which there was no room.
 type waiter struct {
 	message []byte
-	number  int64      // once it is queued
+	number  int64      // set when it is queued
 	done    chan error // gets one value: nil when the message is queued
 }
 
 // send queues a message and returns its number. It waits for room until ctx ends; then the message
-// is not sent. The error after refuse is that of refuse.
+// is not sent. After refuse it returns the error of refuse.
 func (w *writer) send(ctx context.Context, message []byte) (number int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("send: %w", err)
@@ -61,7 +61,7 @@ func (w *writer) send(ctx context.Context, message []byte) (number int64, err er
 	select {
 	case err = <-m.done:
 	case <-ctx.Done():
-		if w.giveUp(m) {
+		if w.cancel(m) {
 			return 0, fmt.Errorf("send: the server does not read: %w", ctx.Err())
 		}
 		err = <-m.done
@@ -84,8 +84,8 @@ func (w *writer) enqueue(message []byte) (number int64, _ *waiter, _ error) {
 	return 0, m, nil
 }
 
-// giveUp reports whether m was still waiting.
-func (w *writer) giveUp(m *waiter) bool {
+// cancel removes m from the waiting messages. It returns false if m is queued already.
+func (w *writer) cancel(m *waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := slices.Index(w.waiting, m)
@@ -131,18 +131,18 @@ func (w *writer) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.next) > 0 && !w.stopped {
-		batch, before := w.next, w.begun
+		batch, before := w.next, w.started
 		w.next, w.spare = w.spare, nil
-		w.begun = w.count
+		w.started = w.count
 		w.mu.Unlock()
 		n, err := w.dst.Write(batch)
 		if err != nil {
-			w.stop(before + messagesIn(batch[:n]))
-			w.failed(err)
+			w.abort(before + messagesIn(batch[:n]))
+			w.onError(err)
 		}
 		w.mu.Lock()
 		w.queued -= len(batch)
-		if cap(batch) <= keptQueue {
+		if cap(batch) <= maxSpare {
 			w.spare = batch[:0]
 		}
 		w.admitLocked()
@@ -158,7 +158,7 @@ func (w *writer) run() {
 	}
 }
 
-// messagesIn counts the messages in what was written, one in part included.
+// messagesIn counts the messages in written bytes, including one that is incomplete.
 func messagesIn(written []byte) int64 {
 	n := bytes.Count(written, []byte{'\n'})
 	if len(written) > 0 && written[len(written)-1] != '\n' {
@@ -167,16 +167,16 @@ func messagesIn(written []byte) int64 {
 	return int64(n)
 }
 
-// stop is called when dst failed, after so many messages had been written, in part at least. Those
-// that are queued are dropped.
-func (w *writer) stop(begun int64) {
+// abort is called when dst failed. started is the number of messages that were written, at least in
+// part. The queued ones are dropped.
+func (w *writer) abort(started int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begun = begun
+	w.started = started
 	w.stopped = true
 }
 
-// drop drops what is queued. What is being written is finished.
+// drop drops the queued messages. A Write in progress is finished.
 func (w *writer) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,10 +187,10 @@ func (w *writer) drop() {
 func (w *writer) unwritten(number int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stopped && number > w.begun
+	return w.stopped && number > w.started
 }
 
-// refuse refuses messages from now on. What is queued is still written.
+// refuse refuses messages from now on. Queued messages are still written.
 func (w *writer) refuse(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

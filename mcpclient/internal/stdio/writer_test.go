@@ -48,7 +48,7 @@ func TestSendCoalesces(t *testing.T) {
 		if w.running {
 			t.Error("the writing goroutine is still there")
 		}
-		if kept := cap(w.next) + cap(w.spare); kept > 2*keptQueue {
+		if kept := cap(w.next) + cap(w.spare); kept > 2*maxSpare {
 			t.Errorf("%d bytes of buffers are kept", kept)
 		}
 	})
@@ -59,7 +59,7 @@ func TestSendBuffersApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{pass: make(chan struct{})}
 		w := &writer{dst: g}
-		large := strings.Repeat("l", 2*keptQueue)
+		large := strings.Repeat("l", 2*maxSpare)
 		for i, m := range []string{"first", large, "second", "third"} {
 			check.Must(t, check.Err(w.send(t.Context(), []byte(m))))
 			synctest.Wait()
@@ -71,8 +71,8 @@ func TestSendBuffersApart(t *testing.T) {
 		close(g.pass)
 		synctest.Wait()
 		check.Equal(t, "", strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n")
-		if kept := max(cap(w.next), cap(w.spare)); kept > keptQueue {
-			t.Errorf("a buffer of %d bytes is kept, want %d at most", kept, keptQueue)
+		if kept := max(cap(w.next), cap(w.spare)); kept > maxSpare {
+			t.Errorf("a buffer of %d bytes is kept, want %d at most", kept, maxSpare)
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestSendNothingAfterError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pass, calls := make(chan struct{}), 0
 		w := &writer{dst: writerFunc(func([]byte) (int, error) { <-pass; calls++; return 0, io.ErrShortWrite })}
-		w.failed = func(err error) { w.refuse(err) }
+		w.onError = func(err error) { w.refuse(err) }
 		for range 3 {
 			_, _ = w.send(t.Context(), []byte("{}"))
 			synctest.Wait()
@@ -168,7 +168,7 @@ func TestSendUnwritten(t *testing.T) {
 					}
 					return test.written, io.ErrClosedPipe
 				})
-				w.failed = func(error) { _, _ = w.send(t.Context(), []byte("{}")) } // before it is refused
+				w.onError = func(error) { _, _ = w.send(t.Context(), []byte("{}")) } // before it is refused
 				for range 4 {
 					_, _ = w.send(t.Context(), []byte("{}"))
 					synctest.Wait()

@@ -7,14 +7,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// statusError is a [transport.HTTPError] with what else is known of the response.
+// statusError is a [transport.HTTPError] with more details of the response.
 type statusError struct {
 	*transport.HTTPError
 
-	raw      []byte        // the body, up to 64 KiB
-	rpc      *mcp.RPCError // in the body, or nil
-	session  string        // that the server no longer knows, or ""
-	declined bool          // the request had credentials
+	raw            []byte        // the body, up to 64 KiB
+	rpc            *mcp.RPCError // the error in the body, or nil
+	session        string        // the session that the server no longer knows, or ""
+	hadCredentials bool          // the request had credentials
 }
 
 // LostSession implements [wire.LostSessionError].
@@ -28,11 +28,12 @@ func (e *statusError) Unwrap() []error {
 	return []error{e.HTTPError, e.rpc}
 }
 
-// Error has the request, the status, the beginning of the body, and advice for some statuses.
+// Error names the request, the status and the beginning of the body, and gives advice for some
+// statuses.
 func (e *statusError) Error() string {
 	text := e.HTTPError.Error()
 	switch {
-	case e.Status == http.StatusUnauthorized && e.declined:
+	case e.Status == http.StatusUnauthorized && e.hadCredentials:
 		return text + " (the server does not take the credentials that were sent: have HTTP.Token renew them, or see package oauth)"
 	case e.Status == http.StatusUnauthorized:
 		return text + " (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\", or see package oauth)"
@@ -40,14 +41,14 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// older reports whether a server of 2024-11-05, which has no Streamable HTTP, answers initialize
-// with this status.
-func (e *statusError) older() bool {
+// suggestsOlderServer reports whether a server of 2024-11-05, which has no Streamable HTTP, answers
+// initialize with this status.
+func (e *statusError) suggestsOlderServer() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
-// noStream reports whether the server says that it has no standalone stream. A 404 says so, too,
-// unless the stream wasOpen before in a session, which the server has forgotten then.
-func (e *statusError) noStream(wasOpen bool) bool {
+// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so,
+// too, unless the stream wasOpen before in a session, which the server has forgotten then.
+func (e *statusError) meansNoStream(wasOpen bool) bool {
 	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }

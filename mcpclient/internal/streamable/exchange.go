@@ -14,67 +14,67 @@ import (
 type exchange struct {
 	context.Context
 	cancel context.CancelFunc
-	detach func() bool // from the caller's context
+	detach func() bool // detaches the context from the caller's
 	all    *exchanges
-	place  int // in all.open; -1 when it is not there
+	index  int // the index in all.open; -1 if it is not there
 
-	asks  bool        // the request awaits an answer
-	first bool        // the request is of a handshake, and nothing else is under way
-	drain *time.Timer // ends the drain; nil before one
+	awaitsAnswer bool        // the request awaits an answer
+	handshake    bool        // the request is of a handshake, and nothing else is under way
+	drain        *time.Timer // ends the drain; nil before one
 }
 
 // exchanges are the exchanges of a connection.
 type exchanges struct {
-	mu       sync.Mutex
-	open     []*exchange
-	drains   group
-	callsOff bool // no request may await an answer
-	closed   bool
-	done     chan struct{} // closed by close
+	mu         sync.Mutex
+	open       []*exchange
+	drains     group
+	callsEnded bool // no request may await an answer
+	closed     bool
+	done       chan struct{} // closed by close
 }
 
 // begin begins an exchange. Its context has ended already if it comes too late.
-func (e *exchanges) begin(caller context.Context, asks, first bool) *exchange {
-	x := &exchange{all: e, asks: asks, first: first}
-	if first { // it does not outlive the call
+func (e *exchanges) begin(caller context.Context, awaitsAnswer, handshake bool) *exchange {
+	x := &exchange{all: e, awaitsAnswer: awaitsAnswer, handshake: handshake}
+	if handshake { // it does not outlive the call
 		x.Context, x.cancel = context.WithCancel(caller)
-		x.detach = attached
+		x.detach = neverDetach
 	} else {
 		x.Context, x.cancel = context.WithCancel(context.WithoutCancel(caller))
 		x.detach = context.AfterFunc(caller, x.cancel)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || e.callsOff && asks || caller.Err() != nil {
+	if e.closed || e.callsEnded && awaitsAnswer || caller.Err() != nil {
 		x.cancel()
 	}
-	x.place = len(e.open)
+	x.index = len(e.open)
 	e.open = append(e.open, x)
 	return x
 }
 
-// attached is the detach of an exchange that is never detached.
-func attached() bool { return false }
+// neverDetach is the detach function of a handshake's exchange, which ends with its caller.
+func neverDetach() bool { return false }
 
 // removeLocked takes an exchange out of the open ones.
 func (e *exchanges) removeLocked(x *exchange) {
-	if x.place < 0 {
+	if x.index < 0 {
 		return
 	}
 	last := len(e.open) - 1
-	e.open[x.place] = e.open[last]
-	e.open[x.place].place = x.place
+	e.open[x.index] = e.open[last]
+	e.open[x.index].index = x.index
 	e.open[last], e.open = nil, e.open[:last]
-	x.place = -1
+	x.index = -1
 }
 
 // endCalls ends the exchanges whose requests await an answer, and every later one.
 func (e *exchanges) endCalls() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.callsOff = true
+	e.callsEnded = true
 	for _, x := range e.open {
-		if x.asks && x.drain == nil {
+		if x.awaitsAnswer && x.drain == nil {
 			x.cancel()
 		}
 	}
@@ -98,8 +98,8 @@ func (e *exchanges) close() {
 	}
 }
 
-// over reports whether close was called.
-func (e *exchanges) over() bool {
+// isClosed reports whether close was called.
+func (e *exchanges) isClosed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closed
@@ -108,11 +108,11 @@ func (e *exchanges) over() bool {
 // end ends the exchange, unless it is being drained. It may be called again.
 func (x *exchange) end() {
 	if x.drain == nil {
-		x.leave()
+		x.release()
 	}
 }
 
-func (x *exchange) leave() {
+func (x *exchange) release() {
 	x.detach()
 	x.cancel()
 	x.all.mu.Lock()
@@ -121,28 +121,28 @@ func (x *exchange) leave() {
 }
 
 const (
-	maxDraining = maxIdle // more connections would not be kept
+	maxDraining = maxIdle // more connections would not be reused
 	maxDrain    = 4 << 10
 	drainTime   = time.Second
-	drainPause  = 100 * time.Millisecond // of a handshake
-	drainGrace  = 10 * time.Millisecond  // once the connection is closed
+	drainPause  = 100 * time.Millisecond // bounds the drain after a handshake
+	drainGrace  = 10 * time.Millisecond  // bounds the drain after close
 )
 
-// drainOff reads the end of a response that is not needed any more, so that the
-// connection under it can be used again, and then ends the exchange. It gives
-// up when the server keeps the response open or says more.
-func (x *exchange) drainOff(body io.ReadCloser) {
+// drainBody reads the rest of a response that is not needed any more, so that its connection can be
+// reused, and then ends the exchange. It gives up if the server keeps the response open or sends
+// more.
+func (x *exchange) drainBody(body io.ReadCloser) {
 	switch {
 	case body == http.NoBody:
-	case x.first:
-		x.drainFirst(body)
+	case x.handshake:
+		x.drainNow(body)
 	case !x.startDrain(body):
 		_ = body.Close()
 	}
 }
 
-// drainFirst drains while what follows a handshake, and needs the connection, waits.
-func (x *exchange) drainFirst(body io.ReadCloser) {
+// drainNow drains on this goroutine: the request after the handshake needs the connection.
+func (x *exchange) drainNow(body io.ReadCloser) {
 	late := time.AfterFunc(drainPause, x.cancel)
 	defer late.Stop()
 	_, _ = io.CopyN(io.Discard, body, maxDrain)
@@ -162,7 +162,7 @@ func (x *exchange) startDrain(body io.ReadCloser) bool {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 		_ = body.Close()
 		x.drain.Stop()
-		x.leave()
+		x.release()
 	})
 	return true
 }

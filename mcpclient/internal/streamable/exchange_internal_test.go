@@ -90,7 +90,7 @@ func TestDrainOutlivesCalls(t *testing.T) {
 		e := &exchanges{done: make(chan struct{})}
 		caller, leave := context.WithCancel(t.Context())
 		x, late := e.begin(caller, true, false), e.begin(t.Context(), false, false)
-		x.drainOff(&stuck{x})
+		x.drainBody(&stuck{x})
 		x.end() // as the caller does
 		leave()
 		synctest.Wait()

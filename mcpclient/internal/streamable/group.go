@@ -7,29 +7,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
-// group counts what is under way, so that its end can be waited for.
+// group counts operations in progress. Unlike a sync.WaitGroup it allows a wait with a limit.
 type group struct {
 	mu   sync.Mutex
 	size int
-	idle chan struct{} // closed when nothing is; nil if no goroutine waits
+	idle chan struct{} // closed when size is 0; nil if no goroutine waits
 }
 
 // Go runs fn on a goroutine of the group.
 func (g *group) Go(fn func()) {
-	g.enter()
+	g.add()
 	go func() {
-		defer g.leave()
+		defer g.done()
 		fn()
 	}()
 }
 
-func (g *group) enter() {
+func (g *group) add() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.size++
 }
 
-func (g *group) leave() {
+func (g *group) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.size--; g.size == 0 && g.idle != nil {
@@ -44,7 +44,7 @@ func (g *group) count() int {
 	return g.size
 }
 
-// whenIdle is closed once nothing is under way.
+// whenIdle returns a channel that is closed when nothing is in progress.
 func (g *group) whenIdle() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +59,7 @@ func (g *group) whenIdle() <-chan struct{} {
 	return g.idle
 }
 
-// wait waits at most d until nothing is under way.
+// wait waits at most d until nothing is in progress.
 func (g *group) wait(d time.Duration) {
 	if g.count() == 0 {
 		return

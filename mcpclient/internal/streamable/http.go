@@ -74,7 +74,7 @@ func (t *HTTP) conn() (*conn, error) {
 	if c.max <= 0 {
 		c.max = wire.DefaultMaxMessage
 	}
-	c.accept.start(c.own["Accept"])
+	c.accept.setValues(c.own["Accept"])
 	c.exchanges.done = make(chan struct{})
 	if t.Client != nil {
 		c.client = *t.Client
@@ -111,13 +111,13 @@ const maxIdle = 1024
 type conn struct {
 	url     string
 	secrets *redact.Secrets
-	own     http.Header // the host's own, for every request; nil for none
+	own     http.Header // the host's fields for every request; nil for none
 	max     int
 
-	client http.Client
-	idle   *http.Transport // the transport of client, if it is our own
-	accept accept
-	kept   keepAlive
+	client    http.Client
+	idle      *http.Transport // the transport of client, if it is our own
+	accept    accept
+	keepAlive keepAlive
 
 	source    transport.TokenSource   // nil for none
 	session   atomic.Pointer[session] // nil for none
@@ -136,8 +136,8 @@ const (
 // Exchange implements [wire.Exchanger].
 func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]byte) bool) error {
 	m := newMessage(sent)
-	m.asks = true
-	if !m.enterOwn() {
+	m.awaitsAnswer = true
+	if !m.joinOwn() {
 		return wire.ErrSessionOver
 	}
 	x := c.exchanges.begin(ctx, true, sent.Handshake)
@@ -148,23 +148,23 @@ func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]
 		return err
 	}
 	if sent.Opens && resp.StatusCode == http.StatusOK {
-		if err := c.begin(m, resp.Header.Get(sessionHeader)); err != nil {
+		if err := c.startSession(m, resp.Header.Get(sessionHeader)); err != nil {
 			_ = resp.Body.Close()
 			return err
 		}
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
 		s := &eventStream{conn: c, header: m.header, session: m.session}
-		return s.exchange(x, m.listened(resp.Body), deliver)
+		return s.exchange(x, m.withReadHook(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return c.single(resp, m, deliver)
+	return c.handleSingle(resp, m, deliver)
 }
 
 // Post implements [wire.Exchanger].
 func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
 	m := newMessage(sent)
-	if !m.enterOwn() {
+	if !m.joinOwn() {
 		return wire.ErrSessionOver
 	}
 	defer m.leave()
@@ -181,7 +181,7 @@ func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
 		defer func() { _ = resp.Body.Close() }()
 		return c.statusError(resp)
 	}
-	x.drainOff(resp.Body)
+	x.drainBody(resp.Body)
 	return nil
 }
 

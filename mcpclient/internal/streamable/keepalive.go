@@ -25,12 +25,12 @@ const (
 // did not say so.
 type keepAlive struct {
 	atomic.Int64
-	plain2 atomic.Bool // the last response came over HTTP/2 without TLS
+	cleartextHTTP2 atomic.Bool // the last response came over HTTP/2 without TLS
 }
 
-// learn reads the protocol of a response, and its field Keep-Alive, such as "timeout=5, max=100".
-func (k *keepAlive) learn(resp *http.Response) {
-	k.plain2.Store(resp.ProtoMajor == 2 && resp.TLS == nil)
+// observe reads the protocol of a response, and its field Keep-Alive, such as "timeout=5, max=100".
+func (k *keepAlive) observe(resp *http.Response) {
+	k.cleartextHTTP2.Store(resp.ProtoMajor == 2 && resp.TLS == nil)
 	for _, field := range resp.Header["Keep-Alive"] {
 		for parameter := range strings.SplitSeq(field, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
@@ -42,13 +42,14 @@ func (k *keepAlive) learn(resp *http.Response) {
 	}
 }
 
-// avoid returns a context in which a request uses no connection that may be about to be closed.
-func (k *keepAlive) avoid(ctx context.Context) (context.Context, *avoidance) {
+// avoidStale returns a context in which a request uses no connection that may be about to be
+// closed.
+func (k *keepAlive) avoidStale(ctx context.Context) (context.Context, *avoidance) {
 	a := new(avoidance)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
 			kept := cmp.Or(time.Duration(k.Load()), usualKeepAlive)
-			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !k.plain2.Load() && !shared(got.Conn)
+			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !k.cleartextHTTP2.Load() && !isShared(got.Conn)
 			a.closed.Store(stale)
 			if stale {
 				_ = got.Conn.Close() // net/http takes another one, as nothing was written
@@ -62,20 +63,20 @@ func (k *keepAlive) avoid(ctx context.Context) (context.Context, *avoidance) {
 	}), a
 }
 
-// avoidance is what became of a request that avoids old connections.
+// avoidance records how a request avoided stale connections.
 type avoidance struct {
-	closed  atomic.Bool // its latest connection was closed for that
-	written atomic.Bool // maybe, to another connection
+	closed  atomic.Bool // its latest connection was closed because it was stale
+	written atomic.Bool // it may have been written to another connection
 }
 
-// failed reports whether a request without a response failed only because its connection was closed
-// here. Nothing was sent then. net/http takes another connection only if it can read the body again,
+// causedFailure reports whether a request failed only because avoidStale closed its connection.
+// Nothing was sent then. net/http takes another connection only if it can read the body again,
 // which a RoundTripper of the host may not let it. a is nil for a request that avoids none.
-func (a *avoidance) failed() bool { return a != nil && a.closed.Load() && !a.written.Load() }
+func (a *avoidance) causedFailure() bool { return a != nil && a.closed.Load() && !a.written.Load() }
 
-// shared reports whether other requests may be using the connection, because it is one of HTTP/2
+// isShared reports whether other requests may be using the connection, because it is one of HTTP/2
 // with TLS.
-func shared(conn net.Conn) bool {
+func isShared(conn net.Conn) bool {
 	c, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
 }

@@ -12,26 +12,26 @@ import (
 
 // message is a message that is being sent, possibly by several HTTP requests.
 type message struct {
-	sent   *wire.Message
-	header http.Header // of this message; shared, not to be modified
-	asks   bool        // it expects an answer
-	bound  bool        // it belongs to its session; otherwise it joins the current one
+	sent         *wire.Message
+	header       http.Header // shared: do not modify it
+	awaitsAnswer bool        // it expects an answer
+	bound        bool        // it belongs to its session; otherwise it joins the current one
 
-	session *session        // in which it is sent, or nil
-	token   transport.Token // with which it is sent
+	session *session        // the session in which it is sent, or nil
+	token   transport.Token // the token with which it is sent
 }
 
 func newMessage(sent *wire.Message) *message {
 	m := &message{sent: sent, header: sent.Header}
 	if s, ok := sent.In.(*session); ok {
 		m.bound = true
-		m.in(s)
+		m.setSession(s)
 	}
 	return m
 }
 
-// in sets the session of the message, or nil.
-func (m *message) in(s *session) {
+// setSession sets the session of the message; nil for none.
+func (m *message) setSession(s *session) {
 	m.session = s
 	if s == nil {
 		m.sent.SetSession(nil)
@@ -40,28 +40,28 @@ func (m *message) in(s *session) {
 	}
 }
 
-// follows reports whether a message is a consequence of an earlier one of its session, as the
-// answer to a server's request is. A request for the next page is not.
-func (m *message) follows() bool { return m.bound && m.session != nil && !m.asks }
+// isFollowUp reports whether a message follows from an earlier one of its session, such as the
+// answer to a server's request. A request for the next page does not.
+func (m *message) isFollowUp() bool { return m.bound && m.session != nil && !m.awaitsAnswer }
 
-// listened returns the body of a response that reports reads to the sender of the message.
-func (m *message) listened(body io.ReadCloser) io.ReadCloser {
+// withReadHook returns a body that reports its reads to the sender of the message.
+func (m *message) withReadHook(body io.ReadCloser) io.ReadCloser {
 	if m.sent.Heard == nil {
 		return body
 	}
-	return &heardBody{body, m.sent.Heard}
+	return &hookedBody{body, m.sent.Heard}
 }
 
-// heardBody reports every read, including comments that keep a stream alive.
-type heardBody struct {
+// hookedBody reports every read, including comments that keep a stream alive.
+type hookedBody struct {
 	io.ReadCloser
-	heard func()
+	onRead func()
 }
 
-func (b *heardBody) Read(p []byte) (int, error) {
+func (b *hookedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.heard()
+		b.onRead()
 	}
 	return n, err
 }

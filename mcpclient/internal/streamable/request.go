@@ -21,21 +21,21 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// accepts are the values of Accept to try, in order, when a server answers 406; the last is to
+// acceptValues are the values of Accept to try, in order, when a server answers 406; the last is to
 // send none.
-var accepts = [][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
+var acceptValues = [][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
 
 // accept remembers the first value of Accept that an endpoint accepts.
 type accept struct {
-	values [][]string // the host's own, if there is one, and accepts
+	values [][]string // the host's own, if there is one, and acceptValues
 	level  atomic.Int32
 }
 
-// start sets the values to try, the host's own first.
-func (a *accept) start(own []string) {
-	a.values = accepts
+// setValues sets the values to try, the host's own first.
+func (a *accept) setValues(own []string) {
+	a.values = acceptValues
 	if own != nil {
-		a.values = slices.Concat([][]string{own}, accepts)
+		a.values = slices.Concat([][]string{own}, acceptValues)
 	}
 }
 
@@ -56,17 +56,17 @@ func (a *accept) next(level int32) bool {
 func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *transport.Token
 	for asked := false; ; {
-		c.enter(m)
+		c.assignSession(m)
 		if err := c.authorize(ctx, m, renewed); err != nil {
 			return nil, err
 		}
 		level := c.accept.level.Load()
-		resp, err := c.once(ctx, method, m, c.accept.values[level])
+		resp, err := c.doOnce(ctx, method, m, c.accept.values[level])
 		if err != nil {
 			return nil, err
 		}
 		again := method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable && c.accept.next(level)
-		if !asked && c.refuses(resp) {
+		if !asked && c.isTokenRefusal(resp) {
 			asked = true
 			if renewed, err = c.reauthorize(ctx, m, resp); err != nil {
 				_ = resp.Body.Close()
@@ -84,12 +84,13 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 	}
 }
 
-// once makes one HTTP request, and follows its redirects. accept is the value of Accept for a POST.
-func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
+// doOnce makes one HTTP request, and follows its redirects. accept is the value of Accept for a
+// POST.
+func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
 	traced := ctx
 	var old *avoidance
 	if !m.sent.Repeatable {
-		traced, old = c.kept.avoid(ctx)
+		traced, old = c.keepAlive.avoidStale(ctx)
 	}
 	req, err := c.request(traced, method, m.sent.Body)
 	if err != nil {
@@ -104,12 +105,12 @@ func (c *conn) once(ctx context.Context, method string, m *message, accept []str
 		err = wrapped.Err // the text of the outer error has the whole URL
 	}
 	switch {
-	case err != nil && old.failed() && ctx.Err() == nil:
-		return c.once(ctx, method, m, accept)
+	case err != nil && old.causedFailure() && ctx.Err() == nil:
+		return c.doOnce(ctx, method, m, accept)
 	case err != nil:
-		return nil, c.unsent(method, err)
+		return nil, c.noResponseError(method, err)
 	}
-	c.kept.learn(resp)
+	c.keepAlive.observe(resp)
 	if resp.Request == nil { // a RoundTripper of the host may leave it nil
 		resp.Request = req
 	}
@@ -120,32 +121,32 @@ func (c *conn) once(ctx context.Context, method string, m *message, accept []str
 // connection turns out to be closed. Without a value it is not sent.
 const replayable = "Idempotency-Key"
 
-// unsent returns the error of a request without a response.
-func (c *conn) unsent(method string, err error) error {
-	if c.exchanges.over() {
+// noResponseError returns the error of a request without a response.
+func (c *conn) noResponseError(method string, err error) error {
+	if c.exchanges.isClosed() {
 		return transport.ErrClosed
 	}
-	if text := c.Redact(err.Error()); text != err.Error() { // it quotes a redirect
+	if text := c.Redact(err.Error()); text != err.Error() { // the text may quote a redirect
 		err = redact.Error(excerpt.Cut(text), err)
 	}
 	err = fmt.Errorf("%s %s: %w", method, c.safeURL(), err)
 	// Before the response began: what the server did is unknown.
-	if broke(err) {
+	if isBroken(err) {
 		return &transport.BrokenError{Err: err}
 	}
 	return err
 }
 
-// broke reports whether a request failed because its connection could not be made or was cut. A
+// isBroken reports whether a request failed because its connection could not be made or was cut. A
 // name without an address, or an untrusted certificate, is not such a failure.
-func broke(err error) bool {
+func isBroken(err error) bool {
 	_, network := errors.AsType[*os.SyscallError](err)
-	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || hungUp(err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isServerClosed(err)
 }
 
-// hungUp reports whether the server closed a connection in a way for which net/http has a text
-// but no exported error.
-func hungUp(err error) bool {
+// isServerClosed reports whether the server closed a connection in a way for which net/http has a
+// text but no exported error.
+func isServerClosed(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		for _, text := range []string{
 			"http: server closed idle connection", // also a new one, before its first request was written
@@ -183,8 +184,8 @@ func canonical(h http.Header) http.Header {
 	return own
 }
 
-// header makes the header of a request. What is for this request wins over what is for all, and
-// what the transport demands over both.
+// header makes the header of a request. Fields of this request replace fields of all requests, and
+// fields of the transport replace both.
 func (c *conn) header(method string, m *message, accept []string) http.Header {
 	h := make(http.Header, len(c.own)+len(m.header)+5)
 	h["User-Agent"] = userAgent()
@@ -210,7 +211,7 @@ var (
 	contentJSON  = []string{mediaJSON}
 	acceptStream = []string{mediaStream}
 
-	// userAgent is what the transport calls itself if its Header does not say.
+	// userAgent is the default of the field User-Agent.
 	userAgent = sync.OnceValue(func() []string {
 		if v := version.Module(); !strings.ContainsAny(v, " ()") {
 			return []string{"mcpchain/" + v}

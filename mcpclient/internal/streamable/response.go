@@ -19,45 +19,45 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// single handles a response that is one message or none.
-func (c *conn) single(resp *http.Response, m *message, deliver func([]byte) bool) error {
+// handleSingle handles a response that is one message or none.
+func (c *conn) handleSingle(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
-		return c.refused(resp, m, deliver)
+		return c.handleFailure(resp, m, deliver)
 	}
 	if mediaType(resp) != mediaJSON {
-		return c.misfit(resp)
+		return c.contentTypeError(resp)
 	}
 	body, err := c.readBody(resp)
 	switch {
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(body)) == 0:
-		return c.bodiless(resp)
+		return c.noBodyError(resp)
 	}
 	deliver(body)
 	return nil
 }
 
-// misfit returns the error of a response whose content type is not that of a message.
-func (c *conn) misfit(resp *http.Response) error {
-	body := readFailed(resp.Body, maxFailed)
+// contentTypeError returns the error of a response whose content type is not that of a message.
+func (c *conn) contentTypeError(resp *http.Response) error {
+	body := readErrorBody(resp.Body, maxErrorBody)
 	if len(bytes.TrimSpace(body)) == 0 {
-		return c.bodiless(resp)
+		return c.noBodyError(resp)
 	}
 	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
 		mcp.ErrInvalidResult, c.safeURL(), c.safeContentType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
 }
 
-func (c *conn) bodiless(resp *http.Response) error {
+func (c *conn) noBodyError(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.safeURL(), resp.StatusCode)
 }
 
-// beginning returns what an error quotes of a body that is not a message.
+// beginning returns the excerpt of a body that an error quotes.
 func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
 
-// refused handles a failure status. A JSON-RPC error in the body is the server's answer, unless
-// the status is about more than this request.
-func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) bool) error {
+// handleFailure handles a failure status. A JSON-RPC error in the body is the server's answer,
+// unless the status is about more than this request.
+func (c *conn) handleFailure(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	failure := c.statusError(resp)
 	answer, err := jsonrpc.Parse(failure.raw)
 	if err != nil || answer.Error == nil {
@@ -68,11 +68,11 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	switch {
 	case ok && rpc.Code == mcp.CodeMethodNotFound:
 		failure.session = "" // the method was not found, not the session
-	case ok && forgets(failure.Status, rpc):
+	case ok && meansLostSession(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
 	beyond := wire.Transient(failure.Status) || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
-		failure.session != "" || m.sent.Opens && failure.older()
+		failure.session != "" || m.sent.Opens && failure.suggestsOlderServer()
 	m.sent.Refusal = failure.Status
 	if ok && (!beyond || results.OnlyModern(rpc)) && deliver(failure.raw) {
 		return nil
@@ -81,10 +81,10 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	return failure
 }
 
-// forgets reports whether an answer means that the server does not know the session. The status
-// should be 404, but servers modelled on the examples of the TypeScript SDK answer 400 with "No
-// valid session ID provided".
-func forgets(status int, err *mcp.RPCError) bool {
+// meansLostSession reports whether an answer means that the server does not know the session. The
+// status should be 404, but servers modelled on the examples of the TypeScript SDK answer 400 with
+// "No valid session ID provided".
+func meansLostSession(status int, err *mcp.RPCError) bool {
 	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
 }
 
@@ -98,7 +98,7 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// safeContentType returns what an error quotes of the type of a response.
+// safeContentType returns the type of a response for errors.
 func (c *conn) safeContentType(resp *http.Response) string {
 	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
@@ -106,7 +106,7 @@ func (c *conn) safeContentType(resp *http.Response) string {
 // readBody reads a body within the bound of a message.
 func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	if resp.ContentLength > int64(c.max) {
-		return nil, c.tooLarge()
+		return nil, c.tooLargeError()
 	}
 	if resp.ContentLength >= 0 {
 		body, err = readSized(resp.Body, int(resp.ContentLength))
@@ -117,18 +117,18 @@ func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	case err != nil:
 		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.safeURL(), len(body), err), Begun: true}
 	case len(body) > c.max:
-		return nil, c.tooLarge()
+		return nil, c.tooLargeError()
 	}
 	return body, nil
 }
 
-func (c *conn) tooLarge() error {
+func (c *conn) tooLargeError() error {
 	return fmt.Errorf("%w: the body of the response is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, c.max)
 }
 
 const (
 	trustedSize  = 1 << 20 // bytes allocated because of a Content-Length alone
-	trustedRatio = 16      // and for each byte that has arrived
+	trustedRatio = 16      // bytes allocated for each byte that has arrived
 )
 
 // readSized reads a body with a declared size to its end.
@@ -151,14 +151,14 @@ func readSized(r io.Reader, size int) ([]byte, error) {
 }
 
 const (
-	maxFailed  = redact.Max  // bytes of a body that are read for an error
-	failedTime = time.Second // how long that may take
+	maxErrorBody  = redact.Max  // bytes of a body that are read for an error
+	errorBodyTime = time.Second // how long that may take
 )
 
-// readFailed reads the body of a failed response, as far as it arrives in time. Not every such
+// readErrorBody reads the body of a failed response, as far as it arrives in time. Not every such
 // body ends.
-func readFailed(body io.ReadCloser, max int64) []byte {
-	late := time.AfterFunc(failedTime, func() { _ = body.Close() })
+func readErrorBody(body io.ReadCloser, max int64) []byte {
+	late := time.AfterFunc(errorBodyTime, func() { _ = body.Close() })
 	defer late.Stop()
 	raw, _ := io.ReadAll(io.LimitReader(body, max))
 	return raw
@@ -166,7 +166,7 @@ func readFailed(body io.ReadCloser, max int64) []byte {
 
 // statusError returns the error of a response with a failure status.
 func (c *conn) statusError(resp *http.Response) *statusError {
-	raw := readFailed(resp.Body, maxFailed)
+	raw := readErrorBody(resp.Body, maxErrorBody)
 	lost := ""
 	if resp.StatusCode == http.StatusNotFound {
 		lost = resp.Request.Header.Get(sessionHeader)
@@ -180,8 +180,8 @@ func (c *conn) statusError(resp *http.Response) *statusError {
 			Body:       excerpt.Cut(c.Redact(strings.TrimSpace(string(raw)))),
 			RetryAfter: wait,
 		},
-		raw:      raw,
-		session:  lost,
-		declined: resp.Request.Header.Get("Authorization") != "",
+		raw:            raw,
+		session:        lost,
+		hadCredentials: resp.Request.Header.Get("Authorization") != "",
 	}
 }

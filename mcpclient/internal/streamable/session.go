@@ -20,7 +20,7 @@ type session struct {
 	id      string // empty until the server has named it
 	users   group  // current requests
 	over    atomic.Bool
-	token   atomic.Pointer[transport.Token] // that was sent last; nil without a source
+	token   atomic.Pointer[transport.Token] // the token that was sent last; nil without a source
 	version atomic.Pointer[[]string]        // the revision in headers, or nil
 }
 
@@ -35,17 +35,17 @@ func (s *session) SetOver(over bool) { s.over.Store(over) }
 
 // join adds a message to the session, unless that has ended.
 func (s *session) join() bool {
-	s.users.enter()
+	s.users.add()
 	if s.over.Load() {
-		s.users.leave()
+		s.users.done()
 		return false
 	}
 	return true
 }
 
-// enterOwn adds a bound message to its session, until [message.leave]. It returns false if the
+// joinOwn adds a bound message to its session, until [message.leave]. It returns false if the
 // session has ended.
-func (m *message) enterOwn() bool { return !m.bound || m.session.join() }
+func (m *message) joinOwn() bool { return !m.bound || m.session.join() }
 
 // isModern reports whether a message with this header belongs to the era without sessions, whose
 // streams cannot be resumed either.
@@ -61,26 +61,26 @@ func (c *conn) join(m *message) {
 		if isModern(m.header) {
 			s = nil
 		}
-		m.in(s)
+		m.setSession(s)
 		if s == nil {
 			return
 		}
-		s.users.enter()
+		s.users.add()
 		if c.session.Load() == s { // whoever replaces it from now on waits
 			return
 		}
-		s.users.leave()
+		s.users.done()
 	}
 }
 
-// enter adds m to the session to which it belongs, until [message.leave].
-func (c *conn) enter(m *message) {
+// assignSession adds m to the session to which it belongs, until [message.leave].
+func (c *conn) assignSession(m *message) {
 	switch {
 	case m.bound: // it was added before
 	case m.sent.Opens:
 		s := new(session)
-		s.users.enter()
-		m.in(s)
+		s.users.add()
+		m.setSession(s)
 	default:
 		c.join(m)
 	}
@@ -94,28 +94,28 @@ func (c *conn) enter(m *message) {
 // leave takes the message out of its session, if it has one.
 func (m *message) leave() {
 	if m.session != nil {
-		m.session.users.leave()
+		m.session.users.done()
 	}
 }
 
 // maxSessionID bounds the id of a session in bytes, because every request has it.
 const maxSessionID = 8 << 10
 
-// begin starts the session that a response names, "" for none, for the request m. The previous
-// session ends, unless the server has forgotten it.
-func (c *conn) begin(m *message, id string) error {
+// startSession starts the session that a response names, "" for none, for the request m. The
+// previous session ends, unless the server has forgotten it.
+func (c *conn) startSession(m *message, id string) error {
 	if len(id) > maxSessionID {
 		return fmt.Errorf("%w: the session id has %d bytes, more than %d", mcp.ErrInvalidResult, len(id), maxSessionID)
 	}
 	s := m.session
 	if id == "" {
 		s = nil
-		m.in(s)
+		m.setSession(s)
 	} else {
 		s.id = id
 	}
 	if old := c.session.Swap(s); old != nil && !old.over.Load() {
-		c.retiring.begin(func(ctx context.Context) { c.retire(ctx, old) })
+		c.retiring.start(func(ctx context.Context) { c.retire(ctx, old) })
 	}
 	return nil
 }
@@ -132,13 +132,13 @@ func (c *conn) Session() wire.Session {
 type retiring struct {
 	mu     sync.Mutex
 	group  group
-	ctx    context.Context // nil before the first
+	ctx    context.Context // nil before the first session is replaced
 	cancel context.CancelFunc
 	closed bool
 }
 
-// begin runs end on a goroutine, unless stop was called. Its context ends with stop.
-func (r *retiring) begin(end func(context.Context)) {
+// start runs end on a goroutine, unless stop was called. Its context ends with stop.
+func (r *retiring) start(end func(context.Context)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -150,7 +150,7 @@ func (r *retiring) begin(end func(context.Context)) {
 	r.group.Go(func() { end(r.ctx) })
 }
 
-// stop cancels what is in progress, and waits for it at most d.
+// stop cancels the ends in progress, and waits for them at most d.
 func (r *retiring) stop(d time.Duration) {
 	r.mu.Lock()
 	r.closed = true
@@ -161,12 +161,12 @@ func (r *retiring) stop(d time.Duration) {
 	r.group.wait(d)
 }
 
-// forgetTimeout bounds the request that ends a session.
-const forgetTimeout = 5 * time.Second
+// deleteTimeout bounds the request that ends a session.
+const deleteTimeout = 5 * time.Second
 
 // retire ends a session that was replaced, when nothing belongs to it any more.
 func (c *conn) retire(ctx context.Context, s *session) {
-	for range 2 { // also wait for what joined it in between
+	for range 2 { // also wait for messages that joined it in between
 		select {
 		case <-s.users.whenIdle():
 		case <-ctx.Done():
@@ -174,19 +174,19 @@ func (c *conn) retire(ctx context.Context, s *session) {
 		}
 		s.over.Store(true)
 	}
-	ctx, cancel := context.WithTimeout(ctx, forgetTimeout)
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
-	c.forget(ctx, s)
+	c.deleteSession(ctx, s)
 }
 
 // EndCalls implements [wire.Exchanger].
 func (c *conn) EndCalls() { c.exchanges.endCalls() }
 
 // HasSessions implements [wire.Exchanger].
-func (c *conn) HasSessions() bool { return c.known() != nil || c.retiring.group.count() > 0 }
+func (c *conn) HasSessions() bool { return c.liveSession() != nil || c.retiring.group.count() > 0 }
 
-// known returns the current session, nil if the server knows none.
-func (c *conn) known() *session {
+// liveSession returns the current session, nil if the server knows none.
+func (c *conn) liveSession() *session {
 	if s := c.session.Load(); s != nil && !s.over.Load() {
 		return s
 	}
@@ -196,8 +196,8 @@ func (c *conn) known() *session {
 // EndSessions implements [wire.Exchanger].
 func (c *conn) EndSessions(ctx context.Context) {
 	c.exchanges.close()
-	if s := c.known(); s != nil {
-		c.forget(ctx, s)
+	if s := c.liveSession(); s != nil {
+		c.deleteSession(ctx, s)
 	}
 	select {
 	case <-c.retiring.group.whenIdle():
@@ -205,8 +205,8 @@ func (c *conn) EndSessions(ctx context.Context) {
 	}
 }
 
-// forget tells the server that a session has ended, and ignores its answer.
-func (c *conn) forget(ctx context.Context, s *session) {
+// deleteSession tells the server that a session has ended, and ignores its answer.
+func (c *conn) deleteSession(ctx context.Context, s *session) {
 	sent := &wire.Message{In: s}
 	if version := s.version.Load(); version != nil {
 		sent.Header = http.Header{versionHeader: *version}

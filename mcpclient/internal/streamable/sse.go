@@ -41,7 +41,7 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
 		c.body = resp.Body
-		err = c.open(resp)
+		err = c.readEndpoint(resp)
 	}
 	switch {
 	case err != nil && wait.Err() != nil:
@@ -57,15 +57,15 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 // sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
 	recipe *HTTP
-	stream *conn     // for the stream
-	posts  *conn     // for posts to the endpoint
-	life   *exchange // of the stream
+	stream *conn     // receives the stream
+	posts  *conn     // posts to the endpoint
+	life   *exchange // the exchange of the stream
 	body   io.ReadCloser
 	events *sse.Reader
 }
 
-// open reads the stream up to the endpoint.
-func (c *sseConn) open(resp *http.Response) error {
+// readEndpoint reads the stream up to the endpoint.
+func (c *sseConn) readEndpoint(resp *http.Response) error {
 	shown := c.stream.safeURL()
 	switch {
 	case resp.StatusCode/100 != 2:
@@ -84,13 +84,13 @@ func (c *sseConn) open(resp *http.Response) error {
 		case event.Type != "endpoint":
 			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", mcp.ErrInvalidResult, shown, excerpt.Cut(event.Type))
 		}
-		return c.endpoint(resp.Request.URL, strings.TrimSpace(string(event.Data)))
+		return c.setEndpoint(resp.Request.URL, strings.TrimSpace(string(event.Data)))
 	}
 }
 
-// endpoint sets the URL for posts, which may be relative to that of the stream. It must have
+// setEndpoint sets the URL for posts, which may be relative to that of the stream. It must have
 // the same origin, because the messages are meant for that one.
-func (c *sseConn) endpoint(base *url.URL, raw string) error {
+func (c *sseConn) setEndpoint(base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
 		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", mcp.ErrInvalidResult, c.stream.safeURL(), maxEndpoint)

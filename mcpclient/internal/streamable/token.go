@@ -12,9 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// ask gets a token from the source, and has errors and logs hide it. The time that the source takes
-// does not count as silence of the server.
-func (c *conn) ask(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
+// requestToken gets a token from the source, and adds it to the secrets that errors and logs hide.
+// The time that the source takes does not count as silence of the server.
+func (c *conn) requestToken(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
 	defer bound.From(ctx).Hold()() // a person may sign in
 	t, err := c.source.Token(ctx, refused)
 	if err = cmp.Or(err, redact.CheckToken(t.Value)); err != nil {
@@ -29,7 +29,7 @@ func (c *conn) Owner(ctx context.Context) (string, error) {
 	if c.source == nil {
 		return "", nil
 	}
-	t, err := c.ask(ctx, nil)
+	t, err := c.requestToken(ctx, nil)
 	return t.Owner, err
 }
 
@@ -42,16 +42,16 @@ func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Tok
 		return nil
 	case renewed != nil:
 		m.token = *renewed
-	case m.follows():
+	case m.isFollowUp():
 		m.token = *s.token.Load()
 	default:
-		if m.token, err = c.ask(ctx, nil); err != nil {
+		if m.token, err = c.requestToken(ctx, nil); err != nil {
 			return err
 		}
 	}
 	switch {
 	case s == nil:
-	case m.follows() && renewed == nil: // the session may have a newer one
+	case m.isFollowUp() && renewed == nil: // the session may have a newer one
 	case m.sent.Opens || s.token.Load().Owner == m.token.Owner:
 		sent := m.token
 		s.token.Store(&sent)
@@ -66,21 +66,21 @@ func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Tok
 // reauthorize returns another token for a message whose token was refused, or nil: then the
 // response is passed on.
 func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response) (*transport.Token, error) {
-	t, err := c.ask(ctx, &transport.Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
+	t, err := c.requestToken(ctx, &transport.Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", c.statusError(resp), err)
 	case t.Value == m.token.Value && t.Owner == m.token.Owner:
 		return nil, nil
-	case m.follows() && m.session.token.Load().Owner != t.Owner:
+	case m.isFollowUp() && m.session.token.Load().Owner != t.Owner:
 		return nil, nil
 	}
 	return &t, nil
 }
 
-// refuses reports whether a response is about the token. The end of a session is not worth
+// isTokenRefusal reports whether a response is about the token. The end of a session is not worth
 // another token.
-func (c *conn) refuses(resp *http.Response) bool {
+func (c *conn) isTokenRefusal(resp *http.Response) bool {
 	return c.source != nil && resp.Request.Method != http.MethodDelete &&
 		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
 }
