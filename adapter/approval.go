@@ -30,7 +30,7 @@ const (
 
 // deniedError is the error of a call that was denied. It was not sent.
 type deniedError struct {
-	tool   string // as the model knows it
+	tool   string // the model's name for it
 	reason string
 }
 
@@ -47,7 +47,7 @@ func (e *deniedError) Error() string {
 // approvalError is the error of a call without a decision: the approver failed, or returned
 // arguments that do not fit, which is an argumentError.
 type approvalError struct {
-	tool string // as the model knows it
+	tool string // the model's name for it
 	err  error
 }
 
@@ -80,7 +80,7 @@ func newApprovals(o *Options) *approvals {
 	return &approvals{asking: turns{users: map[string]*turn{}}, store: store, user: o.User, log: o.Logger}
 }
 
-// question is a call that may need approval, as its decision is remembered.
+// question is a call that may need approval. A remembered decision is found by these fields.
 type question struct {
 	tool      *Tool
 	arguments json.RawMessage
@@ -88,13 +88,13 @@ type question struct {
 	anonymous bool // the user is unknown, so nothing is remembered
 }
 
-func (a *approvals) question(ctx context.Context, t *Tool, arguments json.RawMessage) *question {
-	user, known := a.userOf(ctx)
+func (a *approvals) newQuestion(ctx context.Context, t *Tool, arguments json.RawMessage) *question {
+	user, known := a.callUser(ctx)
 	return &question{tool: t, arguments: arguments, user: user, anonymous: !known}
 }
 
 func (q *question) key(scope approval.Scope) approval.Key {
-	return keyOf(scope, q.user, q.tool, q.arguments)
+	return newKey(scope, q.user, q.tool, q.arguments)
 }
 
 // recall returns the remembered decision with the narrowest scope that covers the call.
@@ -103,7 +103,7 @@ func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decisio
 		return approval.Decision{}, false
 	}
 	for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
-		err := guarded(a.log, "Options.Decisions", func() (err error) {
+		err := runGuarded(a.log, "Options.Decisions", func() (err error) {
 			d, found, err = a.store.Recall(ctx, q.key(scope))
 			return err
 		})
@@ -124,7 +124,7 @@ func (a *approvals) remember(ctx context.Context, d approval.Decision, q *questi
 	if d.Remember <= approval.ScopeCall || d.Remember > approval.ScopeServer || d.Arguments != nil || q.anonymous {
 		return
 	}
-	err := guarded(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
+	err := runGuarded(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
 	if err != nil {
 		a.warn("could not remember a decision", q, err)
 	}
@@ -139,15 +139,15 @@ var errUnknownUser = errors.New("forget decisions: Options.User does not name th
 
 // forget implements [Toolset.Forget].
 func (a *approvals) forget(ctx context.Context, server string) error {
-	user, known := a.userOf(ctx)
+	user, known := a.callUser(ctx)
 	if !known {
 		return errUnknownUser
 	}
 	return a.store.Forget(ctx, user, server)
 }
 
-// approver returns whom to ask about calls of the tool, nil if they need no approval. The [Caller]
-// of the context may replace the host's function.
+// approver returns the function that decides on calls of the tool, nil if they need no approval.
+// The [Caller] of the context may replace the host's function.
 func (t *Tool) approver(ctx context.Context) approval.Func {
 	ask := t.policy.approve
 	if around := callerFrom(ctx).Approve; around != nil {
@@ -166,19 +166,20 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	if ask == nil {
 		return arguments, false, nil
 	}
-	d, err := a.decide(ctx, a.question(ctx, t, arguments), func() (approval.Decision, error) {
-		return t.put(ctx, ask, &approval.Request{
+	d, err := a.decide(ctx, a.newQuestion(ctx, t, arguments), func() (approval.Decision, error) {
+		return t.askHost(ctx, ask, &approval.Request{
 			Server: t.policy.label, Name: t.name, Call: call, View: ViewFrom(ctx), Definition: t.def, Arguments: slices.Clone(arguments),
 		})
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	return t.decided(d, arguments)
+	return t.apply(d, arguments)
 }
 
-// decided returns the arguments to send according to a decision.
-func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+// apply returns the arguments to send according to a decision. edited reports whether they differ
+// from the model's.
+func (t *Tool) apply(d approval.Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	switch {
 	case !d.Allow:
 		return nil, false, &deniedError{tool: t.name, reason: d.Reason}
@@ -192,12 +193,12 @@ func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.R
 	return checked, true, err
 }
 
-// decide returns the decision for the call: a remembered one, or else that of ask.
+// decide returns the decision for the call: a remembered one, or else the result of ask.
 func (a *approvals) decide(ctx context.Context, q *question, ask func() (approval.Decision, error)) (approval.Decision, error) {
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
-	end, err := a.asking.take(ctx, q.user)
+	end, err := a.asking.acquire(ctx, q.user)
 	if err != nil {
 		return approval.Decision{}, err
 	}
@@ -214,9 +215,9 @@ func (a *approvals) decide(ctx context.Context, q *question, ask func() (approva
 	return d, nil
 }
 
-// put asks the host about a call of the tool. The error is an [ErrUndecided].
-func (t *Tool) put(ctx context.Context, ask approval.Func, about *approval.Request) (d approval.Decision, err error) {
-	err = guarded(t.policy.log, "Options.Approve", func() (err error) {
+// askHost asks the host to decide on a call of the tool. The error is an [ErrUndecided].
+func (t *Tool) askHost(ctx context.Context, ask approval.Func, about *approval.Request) (d approval.Decision, err error) {
+	err = runGuarded(t.policy.log, "Options.Approve", func() (err error) {
 		d, err = ask(ctx, about)
 		return err
 	})

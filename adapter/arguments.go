@@ -11,8 +11,8 @@ import (
 
 // argumentError is the error of arguments of a model that do not fit the tool.
 type argumentError struct {
-	tool string // as the model knows it
-	path string // a JSON pointer to what does not fit, "" for the arguments as a whole; "…" for keys that are too long
+	tool string // the model's name for it
+	path string // a JSON pointer to the wrong value, "" for the arguments as a whole; "…" for keys that are too long
 	err  error
 }
 
@@ -34,20 +34,20 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if t.fill != nil {
 		return t.check(json.RawMessage(input))
 	}
-	return t.checked(t.input.Arguments(input, t.wrapped))
+	return t.completeCheck(t.input.Arguments(input, t.wrapped))
 }
 
 // check is like arguments for input that a host has written or edited, which is sent unchanged
 // if it fits.
 func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if t.fill == nil {
-		return t.checked(t.input.Check(arguments))
+		return t.completeCheck(t.input.Check(arguments))
 	}
 	shown, sent, err := t.fill(arguments)
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
-	if _, err := t.checked(t.input.CheckWithin(maxFilled, sent)); err != nil {
+	if _, err := t.completeCheck(t.input.CheckWithin(maxFilled, sent)); err != nil {
 		return nil, err
 	}
 	return t.withoutKey(shown), nil
@@ -56,10 +56,10 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 // maxFilled bounds arguments after references were replaced by values, in bytes.
 const maxFilled = 40 << 20
 
-// checked completes a check by the schema with the host's validator.
-func (t *Tool) checked(args json.RawMessage, err error) (json.RawMessage, error) {
-	if err == nil && t.held != nil {
-		err = t.held(args)
+// completeCheck completes a check by the schema, whose error is err, with the host's validator.
+func (t *Tool) completeCheck(args json.RawMessage, err error) (json.RawMessage, error) {
+	if err == nil && t.validate != nil {
+		err = t.validate(args)
 	}
 	if err != nil {
 		return nil, t.argumentError(err)
@@ -91,8 +91,8 @@ func (t *Tool) Filling(f func(arguments json.RawMessage) (shown, sent json.RawMe
 	return &filling
 }
 
-// filled returns the arguments to send.
-func (t *Tool) filled(arguments json.RawMessage) (json.RawMessage, error) {
+// fillIn returns the arguments to send, with values instead of references.
+func (t *Tool) fillIn(arguments json.RawMessage) (json.RawMessage, error) {
 	if t.fill == nil {
 		return arguments, nil
 	}

@@ -41,22 +41,22 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// waiting calls Waiting.
-func (c *Caller) waiting(ctx context.Context, why string) {
+// reportWaiting calls Waiting.
+func (c *Caller) reportWaiting(ctx context.Context, why string) {
 	if c.Waiting != nil && why != "" {
 		c.Waiting(ctx, why)
 	}
 }
 
-// callerOf returns the caller of a context, or nil.
-func callerOf(ctx context.Context) *Caller {
+// callerOrNil returns the caller of a context, or nil.
+func callerOrNil(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c
 }
 
 // callerFrom returns the caller of a context, or one that does nothing.
 func callerFrom(ctx context.Context) *Caller {
-	if c := callerOf(ctx); c != nil {
+	if c := callerOrNil(ctx); c != nil {
 		return c
 	}
 	return &Caller{}

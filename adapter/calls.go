@@ -24,10 +24,10 @@ type calls struct {
 	current func(*Tool) (*Tool, error)
 
 	// hold returns the present version of a tool, with its connection until release is called.
-	// older reconnects the server of a tool in an older protocol revision, and reports whether it
-	// has that revision now. Both are nil for functions.
-	hold  func(context.Context, *Tool) (now *Tool, release func(), err error)
-	older func(ctx context.Context, t *Tool, why error) bool
+	// reconnectOlder reconnects the server of a tool in an older protocol revision, and reports
+	// whether it has that revision now. Both are nil for functions.
+	hold           func(context.Context, *Tool) (now *Tool, release func(), err error)
+	reconnectOlder func(ctx context.Context, t *Tool, why error) bool
 
 	// fit shortens the text of a tool's result to its bound.
 	fit func(text string, t *Tool) string
@@ -52,12 +52,12 @@ func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mc
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	return c.run(ctx, &sending{tool: t, call: call, checked: arguments}, opts)
+	return c.run(ctx, &pendingCall{tool: t, call: call, checkedArgs: arguments}, opts)
 }
 
-// reachable returns the present version of a tool. The error is an [ErrStale], or that of a
-// connection that has ended. A tool of an idle server has no client yet.
-func (c *calls) reachable(t *Tool) (*Tool, error) {
+// connectedTool returns the present version of a tool. The error is an [ErrStale], or the error of
+// its connection if that has ended. A tool of an idle server has no client yet.
+func (c *calls) connectedTool(t *Tool) (*Tool, error) {
 	now, err := c.current(t)
 	if err != nil {
 		return nil, err
@@ -70,12 +70,12 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 	return now, nil
 }
 
-// held is hold, which functions lack.
-func (c *calls) held(ctx context.Context, t *Tool) (now *Tool, release func(), err error) {
+// holdTool calls hold. It only looks up the tool if there is no hold, for functions.
+func (c *calls) holdTool(ctx context.Context, t *Tool) (now *Tool, release func(), err error) {
 	if c.hold != nil {
 		return c.hold(ctx, t)
 	}
-	now, err = c.reachable(t)
+	now, err = c.connectedTool(t)
 	return now, func() {}, err
 }
 
@@ -85,18 +85,18 @@ func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, argume
 	if t.approver(ctx) == nil {
 		return arguments, false, nil
 	}
-	if _, err := c.reachable(t); err != nil {
+	if _, err := c.connectedTool(t); err != nil {
 		return nil, false, err
 	}
-	if view := viewOf(ctx); ViewFrom(ctx) != view { // the view of an enclosing call does not count
+	if view := currentView(ctx); ViewFrom(ctx) != view { // the view of an enclosing call does not count
 		ctx = WithView(ctx, view)
 	}
 	return c.approvals.approve(ctx, t, call, arguments)
 }
 
 // run runs a call whose arguments have been checked: through the interceptors, approval and the
-// server. The toolset's own reader needs neither of them.
-func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption) *Result {
+// server. The toolset's own reader is called directly.
+func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOption) *Result {
 	t := s.tool
 	r := &Result{Call: s.call, Tool: t}
 	if err := ctx.Err(); err != nil {
@@ -104,21 +104,21 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	}
 	if t.isReader() {
 		r.sent = true
-		res, _ := t.local(ctx, s.checked) // a local tool returns no error
+		res, _ := t.local(ctx, s.checkedArgs) // a local tool returns no error
 		return c.answer(r, res, nil)
 	}
 	if t.local == nil {
 		opts = append(callLimits(t.policy.IdleTimeout, t.policy.CallTimeout), opts...)
 	}
-	s.request = Request{Tool: t, Call: s.call, Arguments: s.checked, Options: opts}
+	s.request = Request{Tool: t, Call: s.call, Arguments: s.checkedArgs, Options: opts}
 	res, err := s.intercept(s.withContext(ctx), &s.request)
-	r.sent, r.doubt = s.sent, s.doubt
+	r.sent, r.inDoubt = s.sent, s.inDoubt
 	var edited json.RawMessage
 	if s.edited {
-		edited = s.approved
+		edited = s.approvedArgs
 	}
 	if bad, ok := errors.AsType[*mcpclient.OutputError](err); ok && ctx.Err() == nil {
-		return c.breach(r, err, bad, edited)
+		return c.answerViolation(r, err, bad, edited)
 	}
 	if round, ok := errors.AsType[*mcp.InputRequired](err); ok {
 		r.InputRequired, r.Err, r.Text = round, err, waitsForInput
@@ -130,7 +130,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	return c.answer(r, res, edited)
 }
 
-// answer completes a result with the tool's own. edited has the arguments that were sent if
+// answer completes a result with the result of the tool. edited are the arguments that were sent if
 // they differ from the model's.
 func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Result {
 	p := r.Tool.policy
@@ -151,9 +151,9 @@ func (r *Result) write(full, text string) {
 	}
 }
 
-// breach completes a result that violates the tool's output schema. As the tool did run, the
-// model also gets what it returned.
-func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
+// answerViolation completes a result that violates the tool's output schema. As the tool did run,
+// the model also gets the result.
+func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
 	p := r.Tool.policy
 	p.log.Warn("a result does not fit the output schema of its tool",
 		"server", p.label, "tool", excerpt.Limit(r.Tool.def.Name, 200), "error", excerpt.Limit(bad.Err.Error(), 1<<10))

@@ -19,16 +19,16 @@ import (
 // it to answer the reply. The zero value has no tools.
 type Catalog struct {
 	tools       []*Tool
-	definitions []llms.Tool // of the tools, in their order
+	definitions []llms.Tool // in the order of the tools
 	changes     []profile.Change
 	byName      map[string]*Tool
-	folded      map[string]*Tool // by lower-case name: names are unique regardless of case
+	folded      map[string]*Tool // keys are lower-case names: names are unique regardless of case
 
-	maxResult int // bytes of a text that belongs to no tool
+	maxResult int // bounds texts that belong to no tool, in bytes
 
 	indexed sync.Once // guards the following fields, for Search
 	words   *search.Index
-	found   []*Tool // by document of the index
+	found   []*Tool // indexes are documents of words
 }
 
 // catalogs are the catalogs of the same tools for all profiles, each built when it is needed.
@@ -42,8 +42,9 @@ func newCatalogs(tools []*Tool, o *Options) catalogs {
 	return all
 }
 
-// of returns the catalog for a profile, always the same value. It panics if the profile is unknown.
-func (all catalogs) of(p profile.Profile) *Catalog {
+// find returns the catalog for a profile, always the same value. It panics if the profile is
+// unknown.
+func (all catalogs) find(p profile.Profile) *Catalog {
 	build, ok := all[cmp.Or(p, profile.Plain)]
 	if !ok {
 		panic(fmt.Sprintf("adapter: unknown profile %q", p))
@@ -57,7 +58,7 @@ func newCatalog(all []*Tool, p profile.Profile, maxResult int) *Catalog {
 		tools: make([]*Tool, len(all)), definitions: make([]llms.Tool, len(all)),
 		maxResult: maxResult,
 	}
-	rooms := map[*policy]*rewrite.Room{} // by server
+	rooms := map[*policy]*rewrite.Room{} // one for each server
 	for i, tool := range all {
 		if rooms[tool.policy] == nil {
 			rooms[tool.policy] = &rewrite.Room{}

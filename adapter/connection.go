@@ -16,31 +16,31 @@ import (
 type server struct {
 	label  string
 	recipe *Server // shared by all connections to the server
-	policy *policy // likewise
+	policy *policy // shared, too
 	client *mcpclient.Client
 	watch  *watch
 
 	changing chan struct{} // has a token while the tools are being listed or the server is replaced
 
-	life context.Context // of the watch goroutine
+	life context.Context // the context of the watch goroutine
 	end  context.CancelFunc
 
 	// Guarded by the lock of the roster once the server is in the toolset.
 	err error
 	listing
-	pins    map[string]string // nil: not pinned; replaced only by the holder of changing
-	uses    int               // current calls
-	retired bool              // close it when uses drops to 0
-	dormant bool              // not connected before its first call, see StartLazy
-	asking  int               // questions of the server that are being answered
-	callers map[*Caller]int   // of the current calls
+	pins          map[string]string // nil: not pinned; replaced only by the holder of changing
+	uses          int               // current calls
+	retired       bool              // close it when uses drops to 0
+	dormant       bool              // not connected before its first call, see StartLazy
+	openQuestions int               // questions of the server that are being answered
+	callers       map[*Caller]int   // how many current calls each has
 
-	// For the connection of one user, see pool.
-	user    string
-	by      *Caller       // of the last call
-	rested  int           // how often it became idle
-	instead *server       // close this one before opening
-	ready   chan struct{} // closed when it is open, or err is set
+	// Only for the connection of one user, see pool.
+	user       string
+	lastCaller *Caller       // the caller of the last call
+	idleCount  int           // how often it became idle
+	replaces   *server       // the connection to close before this one is opened
+	ready      chan struct{} // closed when it is open, or err is set
 }
 
 // open connects to a server that is to join the toolset, and lists its tools. If it fails, it closes
@@ -48,22 +48,22 @@ type server struct {
 func (c *connector) open(ctx context.Context, s *server) error {
 	ctx, cancel := s.policy.bounded(ctx)
 	defer cancel()
-	l, err := c.begin(ctx, s)
+	l, err := c.connectAndList(ctx, s)
 	if err != nil {
 		_ = s.close()
 		return fmt.Errorf("server %q: %w", s.label, err)
 	}
 	s.pins = l.applyPins(s, s.pins)
 	s.listing = l
-	if s.lazy() && s.ready == nil { // the remembered tools have no connection of their own
+	if s.isLazy() && s.ready == nil { // the remembered tools have no connection of their own
 		s.policy.live.Store(s.client)
 	}
 	return nil
 }
 
-// begin connects to the server, subscribes to its changes and lists its tools. In this order no
-// change is missed.
-func (c *connector) begin(ctx context.Context, s *server) (l listing, err error) {
+// connectAndList connects to the server, subscribes to its changes and lists its tools. In this
+// order no change is missed.
+func (c *connector) connectAndList(ctx context.Context, s *server) (l listing, err error) {
 	if s.client = s.recipe.Client; s.client == nil {
 		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
 			return l, err
@@ -76,7 +76,7 @@ func (c *connector) begin(ctx context.Context, s *server) (l listing, err error)
 	if !c.roster.start(func() { s.watch.run(s.life, s.client) }) {
 		return l, errToolsetClosed
 	}
-	s.watch.subscribed(ctx)
+	s.watch.awaitSubscription(ctx)
 	return c.list(ctx, s)
 }
 
@@ -114,9 +114,9 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) 
 	return opts
 }
 
-// lost reports whether only the toolset can reconnect to the server: it was not reached, or its
-// connection ended and its client does not restart it, or has given up.
-func (s *server) lost() bool {
+// needsReconnect reports whether only the toolset can reconnect to the server: it was not reached,
+// or its connection ended and its client does not restart it, or has given up.
+func (s *server) needsReconnect() bool {
 	return s.recipe.Transport != nil && (s.client == nil || s.client.Err() != nil)
 }
 
@@ -124,7 +124,7 @@ func (s *server) lost() bool {
 type listing struct {
 	tools     []*Tool
 	skipped   map[string]error // why a tool cannot be offered
-	unmatched []string         // entries of Allow and Deny
+	unmatched []string         // entries of Allow and Deny that match no tool
 }
 
 // list asks for the server's tools, and stores the list for the next program. A tool that cannot be
@@ -142,11 +142,11 @@ func (c *connector) list(ctx context.Context, s *server, opts ...mcpclient.CallO
 			return l, fmt.Errorf("lists more than %d tools", c.opts.maxTools)
 		}
 	}
-	c.keepList(s, defs)
+	c.storeList(s, defs)
 	return c.makeTools(s, defs), nil
 }
 
-// makeTools converts what the server lists to tools, and notes those that cannot be offered.
+// makeTools converts the definitions of a server to tools, and notes those that cannot be offered.
 func (c *connector) makeTools(s *server, defs []*mcp.Tool) (l listing) {
 	seen := map[string]bool{}
 	var listed []string
@@ -158,7 +158,7 @@ func (c *connector) makeTools(s *server, defs []*mcp.Tool) (l listing) {
 		}
 		switch {
 		case err != nil:
-			l.skip(s, def.Name, err)
+			l.recordSkipped(s, def.Name, err)
 		case tool != nil:
 			seen[def.Name] = true
 			l.tools = append(l.tools, tool)
@@ -180,18 +180,18 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 	}
 	tool.calls = c.calls
 	if rename := s.recipe.Rename; rename != nil {
-		if err := guarded(c.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
+		if err := runGuarded(c.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
 			return nil, err
 		}
 	}
 	if repeat := s.policy.Repeat; repeat != nil {
-		err = guarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
+		err = runGuarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
 	}
 	return tool, err
 }
 
-// skip records that a tool is left out.
-func (l *listing) skip(s *server, name string, err error) {
+// recordSkipped records that a tool is left out.
+func (l *listing) recordSkipped(s *server, name string, err error) {
 	s.policy.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
 	if l.skipped == nil {
 		l.skipped = map[string]error{}

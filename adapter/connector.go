@@ -14,7 +14,7 @@ type connector struct {
 	opts    *Options
 	roster  *roster
 	lender  *lender
-	calls   *calls // of the tools
+	calls   *calls // runs calls of the tools
 	schemas schema.Cache
 	level   atomic.Pointer[mcp.LogLevel] // set by SetLogLevel; nil before
 }

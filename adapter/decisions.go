@@ -16,8 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// keyOf returns the key of a decision about a call.
-func keyOf(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
+// newKey returns the key of a decision about a call.
+func newKey(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
 	k := approval.Key{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
 	if scope == approval.ScopeServer {
 		return k
@@ -30,14 +30,14 @@ func keyOf(scope approval.Scope, user string, t *Tool, arguments json.RawMessage
 	return k
 }
 
-// originOf returns a hash of the identity of a server's transport: the command line and its
+// serverOrigin returns a hash of the identity of a server's transport: the command line and its
 // directory, or the URL without user info. The environment and headers are left out, because
 // tokens in them change. A Client, or a Transport without an identity, counts by its type.
-func originOf(s *Server) string {
+func serverOrigin(s *Server) string {
 	identity := ""
 	switch t := s.Transport.(type) {
 	case *mcpclient.HTTP:
-		identity = (&mcpclient.HTTP{URL: withoutUser(t.URL), SSE: t.SSE}).Identity()
+		identity = (&mcpclient.HTTP{URL: stripUser(t.URL), SSE: t.SSE}).Identity()
 	case interface{ Identity() string }:
 		identity = t.Identity()
 	}
@@ -51,9 +51,9 @@ func originOf(s *Server) string {
 // maxPlace bounds the result of placeOf, in bytes.
 const maxPlace = 1024
 
-// placeOf says where a server is: the program and its directory, or the URL. It leaves out
+// serverAddress says where a server is: the program and its directory, or the URL. It leaves out
 // arguments, user info and query, which may be secret.
-func placeOf(s *Server) string {
+func serverAddress(s *Server) string {
 	address := ""
 	switch t := s.Transport.(type) {
 	case *mcpclient.Command:
@@ -72,8 +72,8 @@ func placeOf(s *Server) string {
 	return excerpt.Limit((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxPlace)
 }
 
-// withoutUser returns a URL without its user info. What is not a URL is returned as it is.
-func withoutUser(raw string) string {
+// stripUser returns a URL without its user info. What is not a URL is returned as it is.
+func stripUser(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return raw

@@ -43,7 +43,7 @@ func TestPlaceOfADecision(t *testing.T) {
 		"https://a.example/mcp": &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"},
 	} {
 		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-		check.Equal(t, "", keyOf(approval.ScopeServer, "", tool, nil).Place, want)
+		check.Equal(t, "", newKey(approval.ScopeServer, "", tool, nil).Place, want)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) approval.Key {
 		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-		return keyOf(approval.ScopeServer, "", tool, nil)
+		return newKey(approval.ScopeServer, "", tool, nil)
 	}
 	seen := map[approval.Key]bool{}
 	for _, transport := range []mcpclient.Transport{
@@ -93,7 +93,7 @@ func TestDecisionsEndWithTheFolder(t *testing.T) {
 	key := func() approval.Key {
 		t.Chdir(t.TempDir())
 		server := &Server{Name: "s", Transport: &mcpclient.Command{Path: "python3", Args: []string{"server.py"}}}
-		return keyOf(approval.ScopeServer, "", &Tool{policy: newPolicy(new(Options).withDefaults(), server)}, nil)
+		return newKey(approval.ScopeServer, "", &Tool{policy: newPolicy(new(Options).withDefaults(), server)}, nil)
 	}
 	if a, b := key(), key(); a.Origin == b.Origin {
 		t.Errorf("got the origin %s in two folders", a.Origin)
@@ -139,7 +139,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		if !ok {
 			t.Fatalf("there is no %s", name)
 		}
-		key := keyOf(approval.ScopeTool, "", tool, nil)
+		key := newKey(approval.ScopeTool, "", tool, nil)
 		key.Fingerprint = fingerprint
 		check.Must(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()))
 		for range 2 {

@@ -15,7 +15,7 @@ import (
 func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {
 	tool, ok := c.Lookup(function(call).Name)
 	if !ok {
-		return c.unknown(call)
+		return c.unknownResult(call)
 	}
 	return tool.calls.call(ctx, tool, call, opts)
 }

@@ -84,7 +84,7 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 	def.InputSchema = input
 	flat := newFlat(reflect.TypeFor[In]())
 	tool, err := NewFuncTool(def, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-		in, err := argumentOf[In](flat, arguments)
+		in, err := decodeArgument[In](flat, arguments)
 		if err != nil {
 			return nil, fmt.Errorf("arguments: %w", err)
 		}
@@ -92,7 +92,7 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 		if err != nil {
 			return nil, err
 		}
-		return resultOf(out)
+		return newResult(out)
 	}, opts)
 	if errors.Is(err, toolschema.ErrObject) {
 		panic(fmt.Sprintf("adapter: function %q: the argument is %v; want a struct or a map with string keys", name, reflect.TypeFor[In]()))
@@ -103,8 +103,8 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 	return tool
 }
 
-// argumentOf decodes the argument of a function.
-func argumentOf[In any](flat flat, arguments json.RawMessage) (in In, err error) {
+// decodeArgument decodes the argument of a function.
+func decodeArgument[In any](flat flat, arguments json.RawMessage) (in In, err error) {
 	if flat.read(arguments, reflect.ValueOf(&in).Elem()) {
 		return in, nil
 	}
@@ -138,8 +138,8 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	tool.local = run
 	tool.honoursKeys = o.HonoursKeys
 	tool.listed = o.Listed
-	tool.serves = served(o.Serves)
-	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, false)[0])
+	tool.serves = newServings(o.Serves)
+	tool = tool.withName(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, false)[0])
 	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }
 
@@ -173,7 +173,7 @@ func (o *FuncOptions) withHints(def *mcp.Tool) *mcp.Tool {
 
 // Catalog returns the tool as it is offered for a profile, always the same value. It panics if the
 // profile is unknown.
-func (f *FuncTool) Catalog(p profile.Profile) *Catalog { return f.catalogs.of(p) }
+func (f *FuncTool) Catalog(p profile.Profile) *Catalog { return f.catalogs.find(p) }
 
 // Tool returns the one tool of the source.
 func (f *FuncTool) Tool() *Tool { return f.tool }
@@ -189,7 +189,7 @@ func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpcli
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	err = guarded(t.policy.log, "the tool", func() (err error) {
+	err = runGuarded(t.policy.log, "the tool", func() (err error) {
 		res, err = t.local(ctx, args)
 		return err
 	})
@@ -216,8 +216,8 @@ func textResult(text string) *mcp.CallToolResult {
 	return &r.result
 }
 
-// resultOf turns the value that a function returned into a result.
-func resultOf(out any) (*mcp.CallToolResult, error) {
+// newResult turns the value that a function returned into a result.
+func newResult(out any) (*mcp.CallToolResult, error) {
 	switch out := out.(type) {
 	case string:
 		return textResult(out), nil

@@ -42,7 +42,7 @@ func idempotent(tool *mcp.Tool) bool {
 	return a != nil && a.IdempotentHint != nil && *a.IdempotentHint
 }
 
-type keyKey struct{} // context key of a string
+type keyKey struct{} // context key of the idempotency key, a string
 
 // KeyFrom returns the key of the call that has the context, or "". It is for interceptors, and
 // for functions of [Func].
@@ -52,19 +52,19 @@ func KeyFrom(ctx context.Context) string {
 }
 
 // withContext returns the context of the call, with its key if the server honours keys.
-func (s *sending) withContext(ctx context.Context) context.Context {
+func (s *pendingCall) withContext(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()
 	}
 	if s.view == "" {
-		s.view = viewOf(ctx)
+		s.view = currentView(ctx)
 	}
 	s.context = callContext{ctx, s}
 	return &s.context
 }
 
 // withKey puts the key of the call where the tool's server expects it.
-func (s *sending) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
+func (s *pendingCall) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
 	if s.key == "" {
 		return arguments, opts
 	}
@@ -80,10 +80,10 @@ func (t *Tool) keyOption(key string) mcpclient.CallOption {
 	return mcpclient.WithMeta(cmp.Or(t.policy.keyInMeta, KeyMeta), jsonrpc.AppendString(nil, key))
 }
 
-// continued returns the options of a call that continues a round. It has a key of its own,
+// continueOptions returns the options of a call that continues a round. It has a key of its own,
 // because with the first key the server would repeat its first answer. A key in the arguments
 // stays, as the round is bound to them.
-func (s *sending) continued(t *Tool, opts []mcpclient.CallOption) []mcpclient.CallOption {
+func (s *pendingCall) continueOptions(t *Tool, opts []mcpclient.CallOption) []mcpclient.CallOption {
 	if s.key == "" || t.keyArgument != "" {
 		return opts
 	}

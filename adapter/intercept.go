@@ -42,29 +42,29 @@ type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 // ([SourceFrom]) in it.
 type Interceptor func(next Handler) Handler
 
-// sending is one call of a model on its way through the interceptors.
-type sending struct {
-	tool     *Tool
-	call     llms.ToolCall
-	request  Request     // as the first interceptor gets it
-	context  callContext // that the request came with
-	checked  []byte      // the arguments that were last checked
-	approved []byte      // the arguments that were last approved, nil for none
-	edited   bool        // approval has changed the arguments
-	key      string      // of idempotency, "" for none
-	view     string      // that makes the call, "" for a model
-	err      error       // the last error from behind the interceptors
-	sent     bool        // a server may have received the call
-	doubt    bool        // and its outcome is unknown
+// pendingCall is one call of a model on its way through the interceptors.
+type pendingCall struct {
+	tool         *Tool
+	call         llms.ToolCall
+	request      Request     // the request for the first interceptor
+	context      callContext // the context for the first interceptor
+	checkedArgs  []byte      // the arguments that were last checked
+	approvedArgs []byte      // the arguments that were last approved, nil for none
+	edited       bool        // approval has changed the arguments
+	key          string      // the idempotency key, "" for none
+	view         string      // the view that makes the call, "" for a model
+	err          error       // the last error from behind the interceptors
+	sent         bool        // a server may have received the call
+	inDoubt      bool        // it was sent and its outcome is unknown
 
 	round   *mcp.InputRequired // the round that the call continues, nil for a new call
-	answers map[string]any     // to the round
-	task    string             // that the call has become before, "" if it has not
+	answers map[string]any     // answers to the round
+	task    string             // the id of the task that the call has become, "" for none
 }
 
-// intercept sends a request through the interceptors. An error is an interceptedError, unless it is
-// that of send or ctx has ended.
-func (s *sending) intercept(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
+// intercept sends a request through the interceptors. An error is an interceptedError, unless it
+// comes from send or ctx has ended.
+func (s *pendingCall) intercept(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
 	all := s.tool.calls.intercept
 	if len(all) == 0 {
 		return s.send(ctx, r)
@@ -74,7 +74,7 @@ func (s *sending) intercept(ctx context.Context, r *Request) (res *mcp.CallToolR
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
-			err = guarded(s.tool.policy.log, "interceptor", func() (err error) {
+			err = runGuarded(s.tool.policy.log, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
 			})
@@ -103,17 +103,17 @@ func (e *interceptedError) Unwrap() error { return e.err }
 
 // send is the innermost handler: approval and the call itself. It notes its error, whether a server may
 // have received the call, and whether the outcome is unknown.
-func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
+func (s *pendingCall) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
 	defer func() {
 		s.err = err
-		if s.task != "" && err != nil && !answered(err) {
-			s.doubt = true
+		if s.task != "" && err != nil && !isAnswer(err) {
+			s.inDoubt = true
 		}
 	}()
 	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
-	if _, err := s.tool.calls.reachable(s.tool); err != nil { // before anyone is asked
+	if _, err := s.tool.calls.connectedTool(s.tool); err != nil { // before anyone is asked
 		return nil, err
 	}
 	if s.task == "" {
@@ -130,19 +130,19 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 		s.sent = true
 		return res, nil
 	}
-	if !unsent(err) {
+	if !isUnsent(err) {
 		s.sent = true
-		s.doubt = s.doubt || !answered(err)
+		s.inDoubt = s.inDoubt || !isAnswer(err)
 	}
 	return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 }
 
 // ask runs the tool at the server, or continues its round or task.
-func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
+func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	var arguments json.RawMessage
 	if s.task == "" && s.round == nil {
 		var err error
-		if arguments, err = s.tool.filled(s.approved); err != nil {
+		if arguments, err = s.tool.fillIn(s.approvedArgs); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +165,7 @@ func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption)
 	if err := s.checkRound(s.round); err != nil { // an interceptor may have changed the arguments
 		return nil, err
 	}
-	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continued(t, opts))...)
+	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continueOptions(t, opts))...)
 }
 
 // roundError is the error of a call that cannot be continued: the round or the task is not its own, or
@@ -175,7 +175,7 @@ type roundError struct{ why string }
 func (e *roundError) Error() string { return "continue call: " + e.why }
 
 // checkRound checks that a round belongs to this tool with these arguments.
-func (s *sending) checkRound(round *mcp.InputRequired) error {
+func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
 	if round == nil {
 		return &roundError{"there is no round (nil)"}
 	}
@@ -183,7 +183,7 @@ func (s *sending) checkRound(round *mcp.InputRequired) error {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	arguments, filling := s.tool.filled(s.approved)
+	arguments, filling := s.tool.fillIn(s.approvedArgs)
 	switch err := json.Unmarshal(round.Params, &params); {
 	case filling != nil:
 		return filling
@@ -197,23 +197,23 @@ func (s *sending) checkRound(round *mcp.InputRequired) error {
 
 // checkAndApprove checks and approves the arguments of a request unless it has before. A call that an
 // interceptor repeats is approved once.
-func (s *sending) checkAndApprove(ctx context.Context, r *Request) (err error) {
+func (s *pendingCall) checkAndApprove(ctx context.Context, r *Request) (err error) {
 	args := r.Arguments
-	if !bytes.Equal(args, s.checked) {
+	if !bytes.Equal(args, s.checkedArgs) {
 		if args, err = s.tool.check(args); err != nil {
 			return err
 		}
-		s.checked = args
+		s.checkedArgs = args
 	}
-	if s.approved != nil && bytes.Equal(args, s.approved) {
+	if s.approvedArgs != nil && bytes.Equal(args, s.approvedArgs) {
 		return nil
 	}
-	if s.approved, s.edited, err = s.tool.calls.approvals.approve(ctx, s.tool, s.call, args); err != nil {
+	if s.approvedArgs, s.edited, err = s.tool.calls.approvals.approve(ctx, s.tool, s.call, args); err != nil {
 		return err
 	}
-	s.checked = s.approved
+	s.checkedArgs = s.approvedArgs
 	if len(s.tool.calls.intercept) > 0 {
-		r.Arguments = slices.Clone(s.approved)
+		r.Arguments = slices.Clone(s.approvedArgs)
 	}
 	return nil
 }
@@ -223,15 +223,15 @@ type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
-// unsent reports whether err proves that the server did not receive the call.
-func unsent(err error) bool {
+// isUnsent reports whether err proves that the server did not receive the call.
+func isUnsent(err error) bool {
 	_, ok := errors.AsType[*unsentError](err)
 	return ok || mcpclient.Unsent(err)
 }
 
-// answered reports whether err is the server's answer to a call, rather than the end of the
+// isAnswer reports whether err is the server's answer to a call, rather than the end of the
 // wait for an answer.
-func answered(err error) bool {
+func isAnswer(err error) bool {
 	for _, sentinel := range []error{
 		mcpclient.ErrTaskCancelled, mcpclient.ErrTooManyRounds, mcp.ErrRejected, transport.ErrMessageTooLarge,
 	} {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// lazy reports whether the server is connected by its first call.
-func (s *server) lazy() bool { return s.policy.Start == StartLazy }
+// isLazy reports whether the server is connected by its first call.
+func (s *server) isLazy() bool { return s.policy.Start == StartLazy }
 
 // openOrRecall makes the server ready to join a toolset: by its stored list, or by a connection.
 func (c *connector) openOrRecall(ctx context.Context, s *server) error {
@@ -21,7 +21,7 @@ func (c *connector) openOrRecall(ctx context.Context, s *server) error {
 // recallList sets up the server from its stored list, without connecting. It reports whether there
 // is a usable list.
 func (c *connector) recallList(s *server) bool {
-	if !s.lazy() || c.opts.Lists == "" {
+	if !s.isLazy() || c.opts.Lists == "" {
 		return false
 	}
 	defs, err := lists(c.opts.Lists).load(s.policy.origin)
@@ -44,20 +44,20 @@ func (c *connector) makeDormant(s *server, defs []*mcp.Tool) {
 	s.dormant = true
 }
 
-// keepList stores what the server listed, for the next program.
-func (c *connector) keepList(s *server, defs []*mcp.Tool) {
-	if !s.lazy() || c.opts.Lists == "" {
+// storeList stores the definitions that the server listed, for the next program.
+func (c *connector) storeList(s *server, defs []*mcp.Tool) {
+	if !s.isLazy() || c.opts.Lists == "" {
 		return
 	}
-	if err := lists(c.opts.Lists).keep(s.policy.origin, defs); err != nil {
+	if err := lists(c.opts.Lists).store(s.policy.origin, defs); err != nil {
 		c.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
 	}
 }
 
-// wake connects a server that is idle. Its tools may be others then. It does nothing if the server is
-// connected or was removed.
-func (c *connector) wake(ctx context.Context, p *policy) error {
-	s := c.roster.of(p)
+// connectIdle connects a server that is idle. Its tools may have changed. It does nothing if the
+// server is connected or was removed.
+func (c *connector) connectIdle(ctx context.Context, p *policy) error {
+	s := c.roster.find(p)
 	if s == nil || s.client != nil {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (c *connector) wake(ctx context.Context, p *policy) error {
 	return nil
 }
 
-// dozeLocked disconnects a lazy server, unless it is used again meanwhile.
-func (c *connector) dozeLocked(s *server) {
+// disconnectIdleLocked disconnects a lazy server, unless it is used again meanwhile.
+func (c *connector) disconnectIdleLocked(s *server) {
 	c.roster.startLocked(func() {
 		if err := c.changeServer(c.roster.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
 			c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)

@@ -196,6 +196,6 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 			t.Errorf("got %+v after %d connections", s, way.dials.Load())
 		}
 		_ = ts.Close()
-		check.Text(t, lists(dir).keep("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}), "", "a list that is too large was kept")
+		check.Text(t, lists(dir).store("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}), "", "a list that is too large was kept")
 	})
 }

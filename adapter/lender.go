@@ -13,54 +13,54 @@ import (
 type lender struct {
 	opts   *Options
 	roster *roster
-	pools  map[*policy]*pool // of the servers with [Server.PerUser]; guarded by the lock of the roster
+	pools  map[*policy]*pool // for servers with [Server.PerUser]; guarded by the lock of the roster
 
-	reachable func(*Tool) (*Tool, error) // as in calls
-	userOf    func(context.Context) (user string, known bool)
+	connectedTool func(*Tool) (*Tool, error) // calls.connectedTool
+	callUser      func(context.Context) (user string, known bool)
 
 	// Provided by the connector.
-	newServer func(*Server, *policy) *server
-	open      func(context.Context, *server) error
-	awake     func(context.Context, *policy) error // connects a server that is idle
-	doze      func(*server)                        // disconnects a lazy server; called with the lock held
+	newServer      func(*Server, *policy) *server
+	open           func(context.Context, *server) error
+	connectIdle    func(context.Context, *policy) error // connects a server that is idle
+	disconnectIdle func(*server)                        // disconnects a lazy server; called with the lock held
 }
 
 // hold returns the present version of a tool, with its connection until release is called.
 func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
-	now, err = l.reachable(tool)
+	now, err = l.connectedTool(tool)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case now.local != nil:
 		return now, func() {}, nil
 	case now.policy.perUser > 0:
-		return l.holdFor(ctx, now)
+		return l.holdPerUser(ctx, now)
 	case now.client == nil:
-		if err := l.awake(ctx, now.policy); err != nil {
+		if err := l.connectIdle(ctx, now.policy); err != nil {
 			return nil, nil, err
 		}
 	}
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
-	if now, err = l.reachable(now); err != nil { // with the server's present connection
+	if now, err = l.connectedTool(now); err != nil { // with the server's present connection
 		return nil, nil, err
 	}
 	_, release, err = l.sharedLocked(ctx, now.policy)
 	return now, release, err
 }
 
-// holdFor is hold for a server with a connection per user.
-func (l *lender) holdFor(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
+// holdPerUser is hold for a server with a connection per user.
+func (l *lender) holdPerUser(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
 	s, release, err := l.conn(ctx, tool.policy)
 	if err != nil {
 		return nil, nil, err
 	}
-	if now, err = l.toolOf(s, tool); err == nil {
+	if now, err = l.userTool(s, tool); err == nil {
 		return now, release, nil
 	}
 	release()
 	if tool.client == nil { // the stored list is outdated
-		_ = l.awake(ctx, tool.policy) // the next catalog gets the present list
+		_ = l.connectIdle(ctx, tool.policy) // the next catalog gets the present list
 	}
 	return nil, nil, err
 }
@@ -70,7 +70,7 @@ func (l *lender) conn(ctx context.Context, p *policy) (s *server, release func()
 	if p.perUser > 0 {
 		return l.userConn(ctx, p)
 	}
-	if err := l.awake(ctx, p); err != nil {
+	if err := l.connectIdle(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	l.roster.mu.Lock()
@@ -80,24 +80,24 @@ func (l *lender) conn(ctx context.Context, p *policy) (s *server, release func()
 
 // sharedLocked is conn for the connection that all users of a server share, if it is there.
 func (l *lender) sharedLocked(ctx context.Context, p *policy) (_ *server, release func(), err error) {
-	s := l.roster.ofLocked(p)
+	s := l.roster.findLocked(p)
 	switch {
 	case s == nil:
 		return nil, nil, &unsentError{fmt.Errorf("server %q was removed", p.label)}
 	case s.client == nil: // it became idle again
-		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", p.label, errResting)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", p.label, errIdleClosed)}
 	}
-	by := callerOf(ctx)
-	s.useLocked(by)
+	by := callerOrNil(ctx)
+	s.countCallLocked(by)
 	return s, func() { l.release(s, by) }, nil
 }
 
-// errResting is the error of a call on a connection that has just become idle.
-var errResting = errors.New("the connection has ended because nothing used it; try again")
+// errIdleClosed is the error of a call on a connection that has just become idle.
+var errIdleClosed = errors.New("the connection has ended because nothing used it; try again")
 
-// toolOf returns a tool on the connection of a user. It must be the same as on the shared
+// userTool returns a tool on the connection of a user. It must be the same as on the shared
 // connection.
-func (l *lender) toolOf(s *server, tool *Tool) (*Tool, error) {
+func (l *lender) userTool(s *server, tool *Tool) (*Tool, error) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	i := slices.IndexFunc(s.tools, func(own *Tool) bool { return own.def.Name == tool.def.Name })
@@ -107,13 +107,13 @@ func (l *lender) toolOf(s *server, tool *Tool) (*Tool, error) {
 	case s.tools[i].fingerprint != tool.fingerprint:
 		return nil, &staleToolError{tool: tool.name, server: s.label, reason: toolChanged}
 	}
-	return s.tools[i].named(tool.name), nil
+	return s.tools[i].withName(tool.name), nil
 }
 
-// useLocked counts a call of a caller.
-func (s *server) useLocked(by *Caller) {
+// countCallLocked counts a call of a caller.
+func (s *server) countCallLocked(by *Caller) {
 	s.uses++
-	s.by = by
+	s.lastCaller = by
 	if s.callers == nil {
 		s.callers = map[*Caller]int{}
 	}
@@ -134,8 +134,8 @@ func (l *lender) release(s *server, by *Caller) {
 	case s.retired:
 		r.retired = slices.DeleteFunc(r.retired, func(other *server) bool { return other == s })
 		r.startLocked(func() { _ = s.close() })
-	case s.ready != nil || s.lazy():
-		l.restLocked(s)
+	case s.ready != nil || s.isLazy():
+		l.closeWhenIdleLocked(s)
 	}
 	l.pools[s.policy].wakeLocked()
 }
@@ -143,20 +143,21 @@ func (l *lender) release(s *server, by *Caller) {
 // idleStop is how long an unused connection stays open if the next call can open another.
 const idleStop = 10 * time.Minute
 
-// restLocked closes a connection that the next call can open again, after idleStop without calls.
-func (l *lender) restLocked(s *server) {
-	s.rested++
-	n := s.rested
+// closeWhenIdleLocked closes a connection that the next call can open again, after idleStop without
+// calls.
+func (l *lender) closeWhenIdleLocked(s *server) {
+	s.idleCount++
+	n := s.idleCount
 	r := l.roster
 	time.AfterFunc(idleStop, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		switch {
-		case s.uses > 0 || s.rested != n || s.retired: // it was used again, or is closed already
+		case s.uses > 0 || s.idleCount != n || s.retired: // it was used again, or is closed already
 		case s.ready != nil:
 			l.stopLocked(s)
-		case r.ofLocked(s.policy) == s:
-			l.doze(s)
+		case r.findLocked(s.policy) == s:
+			l.disconnectIdle(s)
 		}
 	})
 }

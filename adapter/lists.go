@@ -14,13 +14,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// lists stores what servers list in a directory, one file per server, readable by its owner
-// only. Processes may share it.
+// lists stores the lists of tools in a directory, one file per server, readable by its owner only.
+// Processes may share it.
 type lists string
 
 const (
 	listSuffix = ".tools.json"
-	maxList    = 16 << 20 // bytes of one list
+	maxList    = 16 << 20 // bounds one list, in bytes
 )
 
 // path returns the file of a server, by the hash of how it is reached.
@@ -45,8 +45,8 @@ func (dir lists) load(server string) (defs []*mcp.Tool, err error) {
 	return defs, nil
 }
 
-// keep replaces the list of a server, and creates the directory if necessary.
-func (dir lists) keep(server string, defs []*mcp.Tool) error {
+// store replaces the list of a server, and creates the directory if necessary.
+func (dir lists) store(server string, defs []*mcp.Tool) error {
 	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is written as []
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
 	t.connector.level.Store(&level)
-	return atOnce(t.Servers(), func(s ServerStatus) error {
+	return concurrently(t.Servers(), func(s ServerStatus) error {
 		if s.Client == nil {
 			return nil
 		}

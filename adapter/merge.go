@@ -77,11 +77,11 @@ func merge(catalogs []*Catalog) *Catalog {
 			ids = append(ids, id)
 		}
 	}
-	tellApart(names, ids)
+	addSuffixes(names, ids)
 	out := &Catalog{}
 	for _, c := range catalogs {
 		out.maxResult = max(out.maxResult, c.maxResult)
-		renamed := c.renamed(names[len(out.tools):][:len(c.tools)])
+		renamed := c.withNames(names[len(out.tools):][:len(c.tools)])
 		out.tools = append(out.tools, renamed.tools...)
 		out.definitions = append(out.definitions, renamed.definitions...)
 		out.changes = append(out.changes, renamed.changes...)
@@ -90,12 +90,13 @@ func merge(catalogs []*Catalog) *Catalog {
 	return out
 }
 
-// renamed returns a copy of the catalog with other names. Only its tools, definitions and changes are set.
-func (c *Catalog) renamed(names []string) *Catalog {
+// withNames returns a copy of the catalog with other names. Only its tools, definitions and changes
+// are set.
+func (c *Catalog) withNames(names []string) *Catalog {
 	out := &Catalog{tools: make([]*Tool, len(names)), definitions: slices.Clone(c.definitions)}
-	newNames := map[string]string{} // by the old ones
+	newNames := map[string]string{} // keys are the old names
 	for i, name := range names {
-		out.tools[i] = c.tools[i].named(name)
+		out.tools[i] = c.tools[i].withName(name)
 		if was := c.tools[i].name; was != name {
 			newNames[was] = name
 			function := *c.definitions[i].Function
@@ -111,14 +112,15 @@ func (c *Catalog) renamed(names []string) *Catalog {
 	}
 	for i, tool := range out.tools {
 		if tool != c.tools[i] && tool.isReader() {
-			out.readBy(tool)
+			out.setReader(tool)
 		}
 	}
 	return out
 }
 
-// readBy tells the tools of a toolset the model's name for the tool that reads their long results.
-func (c *Catalog) readBy(reader *Tool) {
+// setReader tells the tools of a toolset the model's name for the tool that reads their long
+// results.
+func (c *Catalog) setReader(reader *Tool) {
 	for i, tool := range c.tools {
 		if tool.calls == reader.calls {
 			knows := *tool

@@ -17,7 +17,7 @@ const separator = "__"
 // hashLength is the number of hexadecimal digits that distinguish a name.
 const hashLength = 8
 
-// identity is what a name stands for, and the host's wishes for it.
+// identity identifies the tool that a name stands for, and holds the host's wishes for the name.
 type identity struct {
 	server, tool string
 	prefix       string // the host's name for the server; used instead of server unless empty
@@ -36,19 +36,19 @@ func assignNames(ids []identity, prefixed bool) []string {
 	for i, id := range ids {
 		names[i] = plainName(id, prefixed)
 	}
-	for _, i := range colliding(names) {
+	for _, i := range collisions(names) {
 		names[i] = plainName(ids[i], true)
 	}
-	tellApart(names, ids)
+	addSuffixes(names, ids)
 	return names
 }
 
-// tellApart adds suffixes to names that are not unique. The ids must differ: the names of equal ids
-// would collide in every round.
-func tellApart(names []string, ids []identity) {
+// addSuffixes adds suffixes to names that are not unique. The ids must differ: the names of equal
+// ids would collide in every round.
+func addSuffixes(names []string, ids []identity) {
 	// A second round means that a server has given a tool the hashed name of another one.
 	for salt := shortened + 1; ; salt++ {
-		again := colliding(names)
+		again := collisions(names)
 		if len(again) == 0 {
 			return
 		}
@@ -76,7 +76,7 @@ func plainName(id identity, prefixed bool) string {
 	return name
 }
 
-// hashedName appends a hash of what the name stands for, and cuts the name so that both fit into
+// hashedName appends a hash of the tool's identity, and cuts the name so that both fit into
 // maxName. The salt tells the attempts apart.
 func hashedName(name string, id identity, salt int) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(salt) + "\x00" + id.server + "\x00" + id.tool))
@@ -99,8 +99,8 @@ func legalName(name string) string {
 	return legal
 }
 
-// colliding returns the indexes of names that are not unique, regardless of case.
-func colliding(names []string) []int {
+// collisions returns the indexes of names that are not unique, regardless of case.
+func collisions(names []string) []int {
 	lower := make([]string, len(names))
 	count := make(map[string]int, len(names))
 	for i, name := range names {

@@ -17,8 +17,8 @@ var errActedFirst = errors.New("the tool asked the user or the model in a way th
 
 // attempt runs the call on the tool's present connection. It also returns the tool as that connection
 // has it, nil if the call was not sent.
-func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
-	t, release, err := s.tool.calls.held(ctx, s.tool)
+func (s *pendingCall) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
+	t, release, err := s.tool.calls.holdTool(ctx, s.tool)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,16 +29,16 @@ func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallTool
 
 // askAgain repeats the call of a tool that could not ask, on a connection with the older
 // revision in which it can. If that is not possible, it returns the outcome of the first call.
-func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.CallToolResult, err error) (*Tool, *mcp.CallToolResult, error) {
+func (s *pendingCall) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.CallToolResult, err error) (*Tool, *mcp.CallToolResult, error) {
 	failed := err
 	if res != nil {
 		failed = res.Err()
 	}
-	if t.local != nil || s.round != nil || s.task != "" || inquiry.Advice(failed) != inquiry.CannotAskAdvice || !s.tool.calls.older(ctx, t, failed) {
+	if t.local != nil || s.round != nil || s.task != "" || inquiry.Advice(failed) != inquiry.CannotAskAdvice || !s.tool.calls.reconnectOlder(ctx, t, failed) {
 		return t, res, err
 	}
 	if !mayRunAgain(t, res) {
-		s.sent, s.doubt = true, true
+		s.sent, s.inDoubt = true, true
 		return t, nil, errActedFirst
 	}
 	again, other, otherErr := s.attempt(ctx, r)
@@ -62,8 +62,8 @@ func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 // requests, unless the host has chosen the revision. It reports whether the server now has that
 // revision. Current calls keep their connection.
 func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) bool {
-	s := c.roster.of(tool.policy)
-	if s == nil || !c.mayBeOlder(s) {
+	s := c.roster.find(tool.policy)
+	if s == nil || !c.mayChooseRevision(s) {
 		return false
 	}
 	err := c.changeServer(ctx, s, func() (*Event, error) {
@@ -74,7 +74,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 			tool.policy.newerOnly.Store(ctx.Err() == nil)
 			return nil, err
 		}
-		now := c.roster.of(tool.policy)
+		now := c.roster.find(tool.policy)
 		if e == nil || now == nil { // it was removed from the toolset
 			return nil, nil
 		}
@@ -90,8 +90,8 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 	return tool.policy.older.Load()
 }
 
-// mayBeOlder reports whether the toolset may choose the revision of the server.
-func (c *connector) mayBeOlder(s *server) bool {
+// mayChooseRevision reports whether the toolset may choose the revision of the server.
+func (c *connector) mayChooseRevision(s *server) bool {
 	forced := s.recipe.Revision
 	if given := c.hostOptions(s); given != nil && forced == "" {
 		forced = given.Protocol.Revision

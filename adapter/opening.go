@@ -25,12 +25,12 @@ var errOthersFailed = errors.New("another server failed")
 type opening struct {
 	*connector
 	all      []*server
-	patience time.Duration // with the others once one is open; 0 if one is required: then all are awaited
+	patience time.Duration // wait for the others once one is open; 0 if one is required: then all are awaited
 
-	starting context.Context // of the servers
+	starting context.Context // the context of the servers' start
 	end      context.CancelCauseFunc
 	opened   chan int // the index of each server that is open or has failed
-	late     []bool   // by index: it is neither open nor has failed
+	pending  []bool   // by index: whether the server is neither open nor has failed
 }
 
 // connect opens the servers of a toolset that is being opened. Those that are late join it later. If
@@ -38,7 +38,7 @@ type opening struct {
 func (c *connector) connect(ctx context.Context, servers []Server) error {
 	o := &opening{
 		connector: c, all: make([]*server, len(servers)), patience: c.opts.Patience,
-		opened: make(chan int, len(servers)), late: slices.Repeat([]bool{true}, len(servers)),
+		opened: make(chan int, len(servers)), pending: slices.Repeat([]bool{true}, len(servers)),
 	}
 	for i, recipe := range servers {
 		o.all[i] = c.newServer(&recipe, newPolicy(c.opts, &recipe))
@@ -63,7 +63,7 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 			o.opened <- i
 			<-placed
 			if places[i] != s {
-				c.join(places[i], s)
+				c.replacePlaceholder(places[i], s)
 			}
 		})
 	}
@@ -72,14 +72,14 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 		return err
 	}
 	for i, s := range o.all {
-		if o.late[i] {
+		if o.pending[i] {
 			places[i] = c.newServer(s.recipe, s.policy)
 			places[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
 		}
 	}
 	c.roster.fill(places)
 	for i, s := range o.all {
-		if !o.late[i] {
+		if !o.pending[i] {
 			c.watchServer(s)
 		}
 	}
@@ -97,7 +97,7 @@ func (o *opening) await(ctx context.Context) error {
 		select {
 		case i := <-o.opened:
 			left--
-			o.late[i] = false
+			o.pending[i] = false
 			switch s := o.all[i]; {
 			case s.err == nil && o.patience > 0 && enough == nil:
 				enough = time.After(o.patience)
@@ -129,20 +129,20 @@ func (o *opening) await(ctx context.Context) error {
 	return nil
 }
 
-// join replaces a placeholder by a server that has connected or failed.
-func (c *connector) join(place, s *server) {
+// replacePlaceholder replaces a placeholder by a server that has connected or failed.
+func (c *connector) replacePlaceholder(placeholder, s *server) {
 	if s.err != nil {
 		c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
-		if c.roster.fail(place, s.err) {
-			c.watchServer(place)
+		if c.roster.fail(placeholder, s.err) {
+			c.watchServer(placeholder)
 		}
 		return
 	}
-	if !c.roster.replace(place, s, func() bool { return true }) {
+	if !c.roster.replace(placeholder, s, func() bool { return true }) {
 		_ = s.close()
 		return
 	}
-	place.end()
+	placeholder.end()
 	c.watchServer(s)
 	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
 	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})

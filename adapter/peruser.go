@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pool has the connections of a server with one per user ([Server.PerUser]). It is guarded by
+// pool holds the connections of a server with one per user ([Server.PerUser]). It is guarded by
 // the lock of the roster.
 type pool struct {
 	conns   []*server     // least recently used first
@@ -24,15 +24,15 @@ func (p *pool) wakeLocked() {
 	}
 }
 
-// takesLocked reports whether a call of this caller may use the connection now. If the connection
-// cannot tell which call a server's question belongs to, it serves one caller at a time,
+// canServeLocked reports whether a call of this caller may use the connection now. If the
+// connection cannot tell which call a server's question belongs to, it serves one caller at a time,
 // because other callers are other conversations.
-func (s *server) takesLocked(by *Caller) bool {
-	return s.uses == 0 || s.by == by || s.opened() && s.client.SeparatesCalls()
+func (s *server) canServeLocked(by *Caller) bool {
+	return s.uses == 0 || s.lastCaller == by || s.isOpened() && s.client.SeparatesCalls()
 }
 
-// opened reports whether the attempt to open a user's connection is over.
-func (s *server) opened() bool {
+// isOpened reports whether the attempt to open a user's connection is over.
+func (s *server) isOpened() bool {
 	select {
 	case <-s.ready:
 		return true
@@ -54,18 +54,18 @@ const (
 // the policy's CallTimeout or else for longestWait. It tells the context's caller why it waits. After
 // an error nothing was sent.
 func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release func(), err error) {
-	user, known := l.userOf(ctx)
+	user, known := l.callUser(ctx)
 	if !known {
 		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
 	}
-	by := callerOf(ctx)
+	by := callerOrNil(ctx)
 	limit := p.CallTimeout
 	if limit <= 0 {
 		limit = longestWait
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Policy.CallTimeout)", limit))
 	defer cancel()
-	told := ""
+	reported := ""
 	for {
 		l.roster.mu.Lock()
 		lent, err := l.chooseLocked(p, user, by)
@@ -86,9 +86,9 @@ func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release fu
 				continue
 			}
 			return nil, nil, &unsentError{err}
-		case lent.why != told:
-			told = lent.why
-			callerFrom(ctx).waiting(ctx, told)
+		case lent.reason != reported:
+			reported = lent.reason
+			callerFrom(ctx).reportWaiting(ctx, reported)
 		}
 		select {
 		case <-lent.changed:
@@ -98,12 +98,12 @@ func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release fu
 	}
 }
 
-// lending is a connection for a call, or why the call has to wait, and until when.
-type lending struct {
+// loan is a connection for a call, or the reason why the call has to wait, and until when.
+type loan struct {
 	conn     *server // nil if the call has to wait
 	unopened bool    // the call opens it
 
-	why     string
+	reason  string
 	changed <-chan struct{}
 }
 
@@ -118,62 +118,62 @@ func (s *server) wait(ctx context.Context) error {
 }
 
 // chooseLocked chooses a connection for a call, and counts the call on it.
-func (l *lender) chooseLocked(p *policy, user string, by *Caller) (lending, error) {
-	base := l.roster.ofLocked(p)
+func (l *lender) chooseLocked(p *policy, user string, by *Caller) (loan, error) {
+	base := l.roster.findLocked(p)
 	switch {
 	case l.roster.closed:
-		return lending{}, errToolsetClosed
+		return loan{}, errToolsetClosed
 	case base == nil:
-		return lending{}, fmt.Errorf("server %q was removed", p.label)
+		return loan{}, fmt.Errorf("server %q was removed", p.label)
 	}
 	u := l.pools[p]
 	if u == nil {
 		u = &pool{changed: make(chan struct{})}
 		l.pools[p] = u
 	}
-	s, busy := u.ofLocked(user, by)
+	s, busy := u.findLocked(user, by)
 	switch {
 	case s != nil:
-		u.useLocked(s, by)
-		return lending{conn: s}, nil
+		u.countCallLocked(s, by)
+		return loan{conn: s}, nil
 	case busy:
-		return lending{why: fmt.Sprintf(waitsForCall, p.label), changed: u.changed}, nil
+		return loan{reason: fmt.Sprintf(waitsForCall, p.label), changed: u.changed}, nil
 	}
-	var instead *server
+	var replaced *server
 	if len(u.conns) >= p.perUser {
 		i := slices.IndexFunc(u.conns, func(s *server) bool { return s.uses == 0 })
 		if i < 0 {
-			return lending{why: fmt.Sprintf(waitsForRoom, p.label, p.perUser), changed: u.changed}, nil
+			return loan{reason: fmt.Sprintf(waitsForRoom, p.label, p.perUser), changed: u.changed}, nil
 		}
-		instead = u.conns[i]
-		u.removeLocked(instead)
-		instead.retired = true
+		replaced = u.conns[i]
+		u.removeLocked(replaced)
+		replaced.retired = true
 	}
 	s = l.newServer(base.recipe, p)
-	s.user, s.ready, s.pins, s.instead = user, make(chan struct{}), base.pins, instead
+	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, replaced
 	u.conns = append(u.conns, s)
-	u.useLocked(s, by)
-	return lending{conn: s, unopened: true}, nil
+	u.countCallLocked(s, by)
+	return loan{conn: s, unopened: true}, nil
 }
 
-// ofLocked returns a connection of the user that takes a call now. Without one, busy reports whether
-// the call has to wait for one: other calls use it, and wait for no answer of a person.
-func (u *pool) ofLocked(user string, by *Caller) (conn *server, busy bool) {
+// findLocked returns a connection of the user that takes a call now. Without one, busy reports
+// whether the call has to wait for one: other calls use it, and wait for no answer of a person.
+func (u *pool) findLocked(user string, by *Caller) (conn *server, busy bool) {
 	for _, s := range u.conns {
 		switch {
-		case s.user != user || s.retired || s.opened() && (s.err != nil || s.client.Err() != nil):
-		case s.takesLocked(by):
+		case s.user != user || s.retired || s.isOpened() && (s.err != nil || s.client.Err() != nil):
+		case s.canServeLocked(by):
 			return s, false
-		case s.asking == 0:
+		case s.openQuestions == 0:
 			busy = true
 		}
 	}
 	return nil, busy
 }
 
-// useLocked counts a call on a connection, and makes it the most recently used.
-func (u *pool) useLocked(s *server, by *Caller) {
-	s.useLocked(by)
+// countCallLocked counts a call on a connection, and makes it the most recently used.
+func (u *pool) countCallLocked(s *server, by *Caller) {
+	s.countCallLocked(by)
 	if i := slices.Index(u.conns, s); i >= 0 {
 		u.conns = append(slices.Delete(u.conns, i, i+1), s)
 	}
@@ -188,9 +188,9 @@ func (e *abandonedError) Unwrap() error { return e.error }
 // openFor opens the connection of a user for all calls that wait for it. When it ends, the pool loses
 // it, and the next call opens another.
 func (l *lender) openFor(ctx context.Context, s *server) {
-	if s.instead != nil { // closed first, because the bound counts processes
-		_ = s.instead.close()
-		s.instead = nil
+	if s.replaces != nil { // closed first, because the bound counts processes
+		_ = s.replaces.close()
+		s.replaces = nil
 	}
 	err := l.open(ctx, s)
 	if err != nil && ctx.Err() != nil {
@@ -261,7 +261,7 @@ func (l *lender) stopUsers(p *policy) {
 		l.stopLocked(s)
 	}
 	u.wakeLocked()
-	if r.ofLocked(p) == nil {
+	if r.findLocked(p) == nil {
 		delete(l.pools, p)
 	}
 }
@@ -292,6 +292,6 @@ func (l *lender) question(ctx context.Context, s *server) (answered func(error))
 func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
-	s.asking += n
+	s.openQuestions += n
 	l.pools[s.policy].wakeLocked()
 }

@@ -95,7 +95,7 @@ func (l *listing) applyPins(s *server, pins map[string]string) map[string]string
 		if pins[name] == tool.fingerprint {
 			return false
 		}
-		l.skip(s, name, &driftError{tool: name, pinned: pins[name], fingerprint: tool.fingerprint})
+		l.recordSkipped(s, name, &driftError{tool: name, pinned: pins[name], fingerprint: tool.fingerprint})
 		return true
 	})
 	return pins

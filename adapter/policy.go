@@ -74,7 +74,7 @@ const (
 	StartLazy Start = "lazy"
 )
 
-// defaultPolicy has the defaults that are not zero.
+// defaultPolicy holds the defaults that are not zero.
 var defaultPolicy = Policy{Start: StartRequired, ConnectTimeout: 30 * time.Second, MaxResult: 64 << 10, Trust: TrustNone}
 
 // inherit returns the policy with its zero fields taken from common.
@@ -126,7 +126,7 @@ type policy struct {
 	keyInMeta, keyInArgument string // see Server
 	perUser                  int    // most connections, one per user; 0: all users share one
 	maxMedia                 int
-	compiler                 schemacheck.Validator // of output schemas, unless the client has a validator
+	compiler                 schemacheck.Validator // validates by output schemas, unless the client has a validator
 
 	// Learnt about the server.
 	older     atomic.Bool                      // its tools ask by requests: it is spoken to in an older revision
@@ -138,7 +138,7 @@ type policy struct {
 
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
-		Policy: s.Policy.inherit(o.Policy), label: s.Name, origin: originOf(s), place: placeOf(s), approve: o.Approve,
+		Policy: s.Policy.inherit(o.Policy), label: s.Name, origin: serverOrigin(s), place: serverAddress(s), approve: o.Approve,
 		keyInMeta: s.KeyInMeta, keyInArgument: s.KeyInArgument, maxMedia: o.maxMedia, perUser: max(s.PerUser, 0), log: o.Logger,
 	}
 	if s.Client != nil && p.Start == StartLazy { // it is connected already

@@ -20,7 +20,7 @@ type Prepared struct {
 	arguments json.RawMessage
 	approved  bool   // the arguments have been approved
 	edited    bool   // the approver has changed the arguments
-	key       string // of idempotency, "" for none
+	key       string // the idempotency key, "" for none
 }
 
 // Prepare finds the tool of a call and turns what the model wrote into the arguments to send.
@@ -110,7 +110,7 @@ func (p *Prepared) NeedsApproval(ctx context.Context) bool {
 	return !p.approved && p.tool.approver(ctx) != nil
 }
 
-// Approve has the call approved, if necessary, and returns it with the arguments of the
+// Approve asks for approval of the call, if necessary, and returns it with the arguments of the
 // decision. Run then asks only if an interceptor changes them. Without Approve, Run asks.
 //
 // The error is an [ErrDenied], [ErrUndecided] or [ErrStale], or says that the server cannot be
@@ -123,24 +123,24 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.decided(arguments, edited), nil
+	return p.withDecision(arguments, edited), nil
 }
 
-// decided returns the call with the arguments of a decision.
-func (p *Prepared) decided(arguments json.RawMessage, edited bool) *Prepared {
+// withDecision returns the call with the arguments of a decision.
+func (p *Prepared) withDecision(arguments json.RawMessage, edited bool) *Prepared {
 	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}
 }
 
 // Decide is Approve with a decision that was made elsewhere, possibly later and in another
 // process. It is remembered if it says so.
 func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, error) {
-	arguments, edited, err := p.tool.decided(d, p.arguments)
+	arguments, edited, err := p.tool.apply(d, p.arguments)
 	approvals := p.tool.calls.approvals
-	approvals.remember(ctx, d, approvals.question(ctx, p.tool, p.arguments))
+	approvals.remember(ctx, d, approvals.newQuestion(ctx, p.tool, p.arguments))
 	if err != nil {
 		return nil, err
 	}
-	return p.decided(arguments, edited), nil
+	return p.withDecision(arguments, edited), nil
 }
 
 // Run runs the call and returns its result, which is never nil. It passes the options on;
@@ -153,7 +153,7 @@ func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, 
 //
 // Run returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
-	return p.tool.calls.run(ctx, p.sending(), opts)
+	return p.tool.calls.run(ctx, p.newPendingCall(), opts)
 }
 
 // Continue continues a call that was run with [mcpclient.WithManualInput] and needed input.
@@ -163,8 +163,8 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 // them. No approval is asked for. With WithManualInput, further questions come as another
 // round. Continue a round only once.
 func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
-	s := p.sending()
-	s.approved, s.round, s.answers = p.arguments, round, answers
+	s := p.newPendingCall()
+	s.approvedArgs, s.round, s.answers = p.arguments, round, answers
 	if err := s.checkRound(round); err != nil {
 		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, err)
 	}
@@ -176,7 +176,7 @@ func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answe
 // An error that matches [mcp.ErrAnswerLater] leaves the question to a person; others say that
 // no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
-	t, release, err := p.tool.calls.held(ctx, p.tool)
+	t, release, err := p.tool.calls.holdTool(ctx, p.tool)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 	if t.client == nil {
 		return nil, &roundError{"there is no server"}
 	}
-	s := &sending{tool: p.tool, call: p.call, key: p.key, view: viewOf(ctx)}
+	s := &pendingCall{tool: p.tool, call: p.call, key: p.key, view: currentView(ctx)}
 	return mcpclient.AnswerInput(&callContext{ctx, s}, t.client, round, key)
 }
 
@@ -196,19 +196,19 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 // For a task that needed input, round is the last [Result.InputRequired], and answers are as
 // for [mcpclient.Continue]; otherwise both are nil.
 func (p *Prepared) Resume(ctx context.Context, id string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
-	s := p.sending()
+	s := p.newPendingCall()
 	s.round, s.answers = round, answers
-	s.approved, s.task, s.sent = p.arguments, id, true
+	s.approvedArgs, s.task, s.sent = p.arguments, id, true
 	if id == "" || p.tool.local != nil {
 		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, &roundError{"there is no task"})
 	}
 	return p.tool.calls.run(ctx, s, opts)
 }
 
-func (p *Prepared) sending() *sending {
-	s := &sending{tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited, key: p.key}
+func (p *Prepared) newPendingCall() *pendingCall {
+	s := &pendingCall{tool: p.tool, call: p.call, checkedArgs: p.arguments, edited: p.edited, key: p.key}
 	if p.approved {
-		s.approved = p.arguments
+		s.approvedArgs = p.arguments
 	}
 	return s
 }

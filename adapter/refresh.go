@@ -43,7 +43,7 @@ type Event struct {
 	Kind    EventKind
 	Added   []string
 	Removed []string
-	Changed []string // in description, schema or annotations
+	Changed []string // tools with another description, schema or annotations
 
 	// Err says why the tools could not be listed after an announcement, so that the toolset
 	// keeps the old ones, or why the watch ended.
@@ -58,7 +58,7 @@ func (c *connector) notifyHost(e Event) {
 	if c.opts.OnChange == nil {
 		return
 	}
-	if err := guarded(c.opts.Logger, "Options.OnChange", func() error { c.opts.OnChange(e); return nil }); err != nil {
+	if err := runGuarded(c.opts.Logger, "Options.OnChange", func() error { c.opts.OnChange(e); return nil }); err != nil {
 		c.opts.Logger.Error("an event was not taken", "server", e.Server, "error", err)
 	}
 }
@@ -73,17 +73,17 @@ func toolNames(tools []*Tool) []string {
 }
 
 // Refresh lists the tools of the named servers again, or of all that are connected. It reconnects
-// servers that could not be reached or whose connection has ended at once, and servers that
+// servers that could not be reached or whose connection has ended immediately, and servers that
 // required a sign-in. A server that fails keeps its tools; the error joins all failures.
 //
 // Servers that announce changes are listed automatically, at most once every
 // [Options.RefreshInterval]. For other servers call Refresh.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
-	chosen, err := t.roster.named(names)
+	chosen, err := t.roster.listNamed(names)
 	if err != nil {
 		return fmt.Errorf("refresh toolset: %w", err)
 	}
-	if err := atOnce(chosen, func(s *server) error { return t.connector.refresh(ctx, s) }); err != nil {
+	if err := concurrently(chosen, func(s *server) error { return t.connector.refresh(ctx, s) }); err != nil {
 		return fmt.Errorf("refresh toolset: %w", err)
 	}
 	return nil
@@ -92,11 +92,11 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 // refresh lists the tools of one server again, or reconnects it. A server that has stopped to announce
 // changes is asked again to do so.
 func (c *connector) refresh(ctx context.Context, s *server) error {
-	if s.watch.ended.Load() && !c.failed(s) {
-		s.watch.subscribed(ctx)
+	if s.watch.ended.Load() && !c.mustReplace(s) {
+		s.watch.awaitSubscription(ctx)
 	}
 	return c.changeServer(ctx, s, func() (*Event, error) {
-		if c.failed(s) {
+		if c.mustReplace(s) {
 			return c.reconnect(ctx, s)
 		}
 		return c.relistTools(ctx, s)
@@ -111,15 +111,15 @@ func (c *connector) relist(ctx context.Context, s *server) error {
 // changeServer calls do exclusively for the server, and reports the event to the host, unless it is
 // nil. It does nothing if the server was removed or replaced.
 func (c *connector) changeServer(ctx context.Context, s *server, do func() (*Event, error)) error {
-	e, err := c.exclusively(ctx, s, do)
+	e, err := c.runExclusively(ctx, s, do)
 	if e != nil { // OnChange may list again
 		c.notifyHost(*e)
 	}
 	return err
 }
 
-// exclusively calls do while nothing else lists the tools of the server.
-func (c *connector) exclusively(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
+// runExclusively calls do while nothing else lists the tools of the server.
+func (c *connector) runExclusively(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
 	select {
 	case s.changing <- struct{}{}:
 	case <-ctx.Done():
@@ -132,13 +132,13 @@ func (c *connector) exclusively(ctx context.Context, s *server, do func() (*Even
 	return do()
 }
 
-// failed reports whether a server has to be replaced: it could not be opened, or its connection
-// is lost.
-func (c *connector) failed(s *server) bool {
+// mustReplace reports whether a server has to be replaced: it could not be opened, or its
+// connection is lost.
+func (c *connector) mustReplace(s *server) bool {
 	c.roster.mu.Lock()
 	failed := s.err != nil
 	c.roster.mu.Unlock()
-	return failed || s.lost()
+	return failed || s.needsReconnect()
 }
 
 // relistTools lists the tools of a server and replaces the earlier list. The event is nil if nothing
@@ -191,7 +191,7 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	return &e, nil
 }
 
-// diff returns the changes between what the server had and the listing. It keeps the values of
+// diff returns the changes from the server's earlier list to the listing. It keeps the values of
 // unchanged tools.
 func (l *listing) diff(s *server) Event {
 	e := Event{Server: s.label, Kind: ToolsChanged}

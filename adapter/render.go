@@ -25,15 +25,15 @@ const (
 
 // rendering builds the text and media of a result.
 type rendering struct {
-	parts []string
-	media []llms.ContentPart
-	text  bool // the tool returned text
-	room  int  // bytes left for media
+	parts     []string
+	media     []llms.ContentPart
+	text      bool // the tool returned text
+	mediaLeft int  // bytes left for media
 }
 
 // render returns the text of a result, which is never empty, and its media, of at most limit bytes.
 func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
-	text, media := contentOf(res, limit)
+	text, media := renderContent(res, limit)
 	text = strings.ToValidUTF8(text, "\ufffd")
 	blank := strings.TrimSpace(text) == ""
 	switch {
@@ -43,20 +43,20 @@ func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 		text = noContent
 	}
 	if res.IsError {
-		text = failed(text)
+		text = withErrorPrefix(text)
 	}
 	return text, media
 }
 
-// contentOf returns the text and media of a result, without a note for an empty or failed one.
-func contentOf(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
+// renderContent returns the text and media of a result, without a note for an empty or failed one.
+func renderContent(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	structured := bytes.TrimSpace(res.StructuredContent)
 	if len(structured) == 0 && len(res.Content) == 1 {
 		if only, ok := res.Content[0].(*mcp.TextContent); ok {
 			return only.Text, nil
 		}
 	}
-	r := rendering{room: limit}
+	r := rendering{mediaLeft: limit}
 	for _, c := range res.Content {
 		r.add(c)
 	}
@@ -68,8 +68,8 @@ func contentOf(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) 
 	return strings.Join(r.parts, "\n"), r.media
 }
 
-// failed marks the text of a failure.
-func failed(text string) string {
+// withErrorPrefix marks the text of a failure, unless it begins with "error".
+func withErrorPrefix(text string) string {
 	if len(text) >= 5 && strings.EqualFold(text[:5], "error") {
 		return text
 	}
@@ -118,18 +118,18 @@ func (r *rendering) attach(kind, mimeType string, data []byte) {
 		mimeType = http.DetectContentType(data)
 	}
 	about := fmt.Sprintf("%s: %s, %s", kind, excerpt.Limit(mimeType, 100), size(int64(len(data))))
-	if !r.take(mimeType, data) {
+	if !r.addMedia(mimeType, data) {
 		about += tooLarge
 	}
 	r.parts = append(r.parts, "["+about+"]")
 }
 
-// take adds media, and reports whether there was room.
-func (r *rendering) take(mimeType string, data []byte) bool {
-	if len(data) > r.room {
+// addMedia adds media. It returns false if there is no room.
+func (r *rendering) addMedia(mimeType string, data []byte) bool {
+	if len(data) > r.mediaLeft {
 		return false
 	}
-	r.room -= len(data)
+	r.mediaLeft -= len(data)
 	r.media = append(r.media, llms.BinaryPart(mimeType, data))
 	return true
 }
@@ -147,7 +147,7 @@ func (r *rendering) resource(c *mcp.ResourceContents) {
 	}
 	about := fmt.Sprintf("%s: %s of binary data", head, size(int64(len(c.Blob))))
 	isMedia := strings.HasPrefix(c.MIMEType, "image/") || strings.HasPrefix(c.MIMEType, "audio/")
-	if isMedia && len(c.Blob) > 0 && !r.take(c.MIMEType, c.Blob) {
+	if isMedia && len(c.Blob) > 0 && !r.addMedia(c.MIMEType, c.Blob) {
 		about += tooLarge
 	}
 	r.parts = append(r.parts, "["+about+"]")

@@ -52,9 +52,9 @@ type Result struct {
 	// For a result that violates the output schema it is an [*mcpclient.OutputError].
 	Err error
 
-	fatal bool
-	sent  bool // the server may have received the call
-	doubt bool // the outcome of the call is unknown
+	fatal   bool
+	sent    bool // the server may have received the call
+	inDoubt bool // the outcome of the call is unknown
 }
 
 // Unsent reports whether the call certainly had no effect: it was refused here, or the server
@@ -63,7 +63,7 @@ func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 
 // Interrupted reports whether it is unknown if the tool ran: the call was sent, but the
 // connection was lost, the context ended or a timeout expired before the answer came.
-func (r *Result) Interrupted() bool { return r.Err != nil && r.doubt }
+func (r *Result) Interrupted() bool { return r.Err != nil && r.inDoubt }
 
 // Fatal returns Err if the model cannot do better by trying again: the connection is lost, the
 // server cannot be reached, or the context has ended. It returns nil for unknown and stale tools,
@@ -115,13 +115,13 @@ func (e *unknownToolError) Error() string {
 func (c *Catalog) Refuse(ctx context.Context, call llms.ToolCall, err error) *Result {
 	tool, ok := c.Lookup(function(call).Name)
 	if !ok {
-		return c.unknown(call)
+		return c.unknownResult(call)
 	}
 	return (&Result{Call: call, Tool: tool}).fail(ctx, err)
 }
 
-// unknown returns the result of a call of a tool that does not exist.
-func (c *Catalog) unknown(call llms.ToolCall) *Result {
+// unknownResult returns the result of a call of a tool that does not exist.
+func (c *Catalog) unknownResult(call llms.ToolCall) *Result {
 	err := &unknownToolError{name: function(call).Name}
 	names := make([]string, len(c.tools))
 	for i, tool := range c.tools {
@@ -185,7 +185,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case errors.Is(err, mcpclient.ErrTaskCancelled):
 		return "the tool's server gave the call up; the tool " + doubttext.PartlyDone, false
 	case errors.As(err, &late):
-		return lateness(late) + "; it " + doubttext.StillRunning, false
+		return timeoutText(late) + "; it " + doubttext.StillRunning, false
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the tool gave no answer in time; it " + doubttext.StillRunning, false
 	case errors.Is(err, mcpclient.ErrTooManyRounds):
@@ -204,8 +204,8 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	return "the connection to the tool's server is lost; the tool " + doubttext.MayHaveRun, true
 }
 
-// lateness describes the timeout of a tool.
-func lateness(e *mcpclient.TimeoutError) string {
+// timeoutText describes the timeout of a tool.
+func timeoutText(e *mcpclient.TimeoutError) string {
 	if e.Idle {
 		return fmt.Sprintf("the tool gave neither an answer nor progress within %v", e.Limit)
 	}

@@ -8,19 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// roster has the servers of a toolset, their goroutines, and the present tools.
+// roster holds the servers of a toolset, their goroutines, and the present tools.
 type roster struct {
 	opts    *Options
 	own     *Tool                    // the toolset's own tool, or nil
-	present atomic.Pointer[snapshot] // of the tools of all servers
+	present atomic.Pointer[snapshot] // the tools of all servers
 
-	life       context.Context // of the goroutines of servers; ends with the toolset
+	life       context.Context // context of the goroutines of servers; ends with the toolset
 	end        context.CancelFunc
 	background sync.WaitGroup // the goroutines of servers
 
 	mu       sync.Mutex // also guards fields of servers that say so
 	servers  []*server
-	retired  []*server       // replaced, with current calls
+	retired  []*server       // replaced servers with current calls
 	reserved map[string]bool // names of servers that are being added
 	closed   bool
 }
@@ -69,7 +69,7 @@ func (r *roster) buildLocked() {
 		ids = append(ids, identity{tool: r.own.def.Name, prefix: "toolset"})
 	}
 	for i, name := range assignNames(ids, r.opts.Prefix) {
-		all[i] = all[i].named(name)
+		all[i] = all[i].withName(name)
 	}
 	rest := all
 	var hidden []*Tool
@@ -79,7 +79,7 @@ func (r *roster) buildLocked() {
 			if tool.views.ForModel {
 				tools[i], rest = rest[0], rest[1:]
 			} else {
-				tools[i] = tool.named(tool.def.Name)
+				tools[i] = tool.withName(tool.def.Name)
 				hidden = append(hidden, tools[i])
 			}
 		}
@@ -93,14 +93,14 @@ func (r *roster) indexLocked(label string) int {
 	return slices.IndexFunc(r.servers, func(s *server) bool { return s.label == label })
 }
 
-// of returns the server with a policy, nil if it was removed.
-func (r *roster) of(p *policy) *server {
+// find returns the server with a policy, nil if it was removed.
+func (r *roster) find(p *policy) *server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ofLocked(p)
+	return r.findLocked(p)
 }
 
-func (r *roster) ofLocked(p *policy) *server {
+func (r *roster) findLocked(p *policy) *server {
 	i := slices.IndexFunc(r.servers, func(s *server) bool { return s.policy == p })
 	if i < 0 {
 		return nil
@@ -135,9 +135,9 @@ func (r *roster) fail(s *server, err error) bool {
 	return true
 }
 
-// named returns the servers with these names, or all but those that rest if names is empty. The error
-// names a server that is not there.
-func (r *roster) named(names []string) ([]*server, error) {
+// listNamed returns the servers with these names, or all but those that rest if names is empty. The
+// error names a server that is not there.
+func (r *roster) listNamed(names []string) ([]*server, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

@@ -22,7 +22,7 @@ const groupsKey = "io.modelcontextprotocol/groups"
 // the catalog. A function is also found by what it serves. The first call builds an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
-		docs := docsOf(c.tools)
+		docs := newDocs(c.tools)
 		c.found = slices.Clone(c.tools)
 		for _, t := range c.tools {
 			if t.serves != nil {
@@ -47,8 +47,8 @@ type servings struct {
 	index func() *search.Index
 }
 
-// served indexes what a function serves, nil if that is nothing.
-func served(all map[string]string) *servings {
+// newServings returns the index of the things that a function serves, nil for none.
+func newServings(all map[string]string) *servings {
 	if len(all) == 0 {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (t *Tool) Serving(query string, limit int) iter.Seq2[string, string] {
 	}
 }
 
-// docsOf returns what a search finds of tools, in their order.
-func docsOf(tools []*Tool) []search.Doc {
+// newDocs returns the documents of tools for the index, in their order.
+func newDocs(tools []*Tool) []search.Doc {
 	docs := make([]search.Doc, len(tools))
 	for i, t := range tools {
 		title := t.def.Title
@@ -84,7 +84,7 @@ func docsOf(tools []*Tool) []search.Doc {
 			title = t.def.Annotations.Title
 		}
 		docs[i] = search.Doc{
-			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramsOf(t.def.InputSchema),
+			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramText(t.def.InputSchema),
 			Server: t.policy.label + "\n" + strings.Join(t.Groups(), "\n"),
 		}
 	}
@@ -92,10 +92,10 @@ func docsOf(tools []*Tool) []search.Doc {
 }
 
 // Groups returns the names of the groups to which the server assigns the tool.
-func (t *Tool) Groups() []string { return stringsIn(jsonrpc.Lookup(t.def.Meta, groupsKey)) }
+func (t *Tool) Groups() []string { return stringValues(jsonrpc.Lookup(t.def.Meta, groupsKey)) }
 
-// paramsOf returns the names, descriptions and choices of an object's properties.
-func paramsOf(schema json.RawMessage) string {
+// paramText returns the names, descriptions and choices of an object's properties.
+func paramText(schema json.RawMessage) string {
 	var b strings.Builder
 	_ = jsonrpc.Members(jsonrpc.Lookup(schema, "properties"), func(key, value []byte) {
 		b.Write(key)
@@ -103,7 +103,7 @@ func paramsOf(schema json.RawMessage) string {
 		if text, ok := jsonrpc.OptionalString(jsonrpc.Lookup(value, "description")); ok {
 			b.WriteString(text)
 		}
-		for _, choice := range stringsIn(jsonrpc.Lookup(value, "enum")) {
+		for _, choice := range stringValues(jsonrpc.Lookup(value, "enum")) {
 			b.WriteByte(' ')
 			b.WriteString(choice)
 		}
@@ -112,9 +112,9 @@ func paramsOf(schema json.RawMessage) string {
 	return b.String()
 }
 
-// stringsIn returns the strings in a value: a string, or a list of strings or of objects with a
+// stringValues returns the strings in a value: a string, or a list of strings or of objects with a
 // name or title.
-func stringsIn(raw json.RawMessage) (out []string) {
+func stringValues(raw json.RawMessage) (out []string) {
 	var groups []json.RawMessage
 	if json.Unmarshal(raw, &groups) != nil {
 		groups = []json.RawMessage{raw}

@@ -13,8 +13,8 @@ import (
 // RequestSource says where a server's request comes from.
 type RequestSource struct {
 	Server string        // [Server.Name]
-	Tool   *Tool         // that caused the request, nil if unknown
-	Call   llms.ToolCall // of the model, zero if unknown
+	Tool   *Tool         // the tool that caused the request, nil if unknown
+	Call   llms.ToolCall // the model's call, zero if unknown
 }
 
 // SourceFrom returns the source of the request that a handler answers. It works in the handlers
@@ -42,26 +42,26 @@ type (
 // callContext is the context of a call. Its values replace those of an outer call.
 type callContext struct {
 	context.Context
-	sending *sending
+	pending *pendingCall
 }
 
 // Value implements [context.Context].
 func (c *callContext) Value(key any) any {
 	switch key.(type) {
 	case toolKey:
-		return c.sending.tool
+		return c.pending.tool
 	case callKey:
-		return &c.sending.call
+		return &c.pending.call
 	case viewKey:
-		return c.sending.view
+		return c.pending.view
 	case keyKey:
-		return c.sending.key
+		return c.pending.key
 	}
 	return c.Context.Value(key)
 }
 
-// sourced returns the context of a handler of a server's requests.
-func sourced(ctx context.Context, server string) context.Context {
+// withRequestSource returns the context of a handler of a server's requests.
+func withRequestSource(ctx context.Context, server string) context.Context {
 	source := &RequestSource{Server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
@@ -82,8 +82,8 @@ func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
 	return withQuestions(opts, server, func(context.Context) func(error) { return func(error) {} })
 }
 
-// withQuestions is WithSource with a function that is called when a question begins, and whose
-// result is called when it ends.
+// withQuestions is WithSource with a function that is called when a question begins. Its result is
+// called when the question ends.
 func withQuestions(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
 	var out mcpclient.Options
 	if opts != nil {
@@ -91,7 +91,7 @@ func withQuestions(opts *mcpclient.Options, server string, question func(context
 	}
 	if h := out.Sampling; h != nil {
 		out.Sampling = inquiry.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (_ *mcp.CreateMessageResult, err error) {
-			ctx = sourced(ctx, server)
+			ctx = withRequestSource(ctx, server)
 			answered := question(ctx)
 			defer func() { answered(err) }()
 			if c := callerFrom(ctx); c.CreateMessage != nil {
@@ -106,7 +106,7 @@ func withQuestions(opts *mcpclient.Options, server string, question func(context
 		handler = onlyCallers{}
 	}
 	out.Elicitation = inquiry.WrapElicitation(handler, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
-		ctx = sourced(ctx, server)
+		ctx = withRequestSource(ctx, server)
 		answered := question(ctx)
 		defer func() { answered(err) }()
 		if c := callerFrom(ctx); c.Elicit != nil {

@@ -127,9 +127,9 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 // the first call.
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
-	ctx := sourced((&sending{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
+	ctx := withRequestSource((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	check.Same(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
-	check.Same(t, "source", seenIn(sourced(ctx, "b")), seen{Server: "b"})
+	check.Same(t, "source", seenIn(withRequestSource(ctx, "b")), seen{Server: "b"})
 	if _, ok := SourceFrom(t.Context()); ok {
 		t.Error("got a source outside of a handler")
 	}

@@ -19,11 +19,11 @@ import (
 type spill struct {
 	limit   int                        // bytes of all texts
 	tool    *Tool                      // reads the texts
-	current func(*Tool) (*Tool, error) // as in calls
+	current func(*Tool) (*Tool, error) // calls.current
 
 	mu    sync.Mutex
 	used  int               // bytes of all texts
-	texts map[string]string // by handle
+	texts map[string]string // keys are handles
 	order []string          // handles, oldest first
 }
 
@@ -46,9 +46,9 @@ func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, err
 	return p
 }
 
-// keep stores a text and returns its handle, which cannot be guessed, as a toolset may serve
+// store stores a text and returns its handle, which cannot be guessed, as a toolset may serve
 // many users. It returns "" if the text is too long.
-func (p *spill) keep(text string) string {
+func (p *spill) store(text string) string {
 	if len(text) > p.limit {
 		return ""
 	}
@@ -111,7 +111,7 @@ func (p *spill) fit(text string, t *Tool) string {
 	if len(text) <= limit || t.isReader() {
 		return shorten(text, limit)
 	}
-	handle := p.keep(text)
+	handle := p.store(text)
 	if handle == "" {
 		return shorten(text, limit)
 	}

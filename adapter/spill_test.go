@@ -65,13 +65,13 @@ func TestSpill(t *testing.T) {
 
 func TestSpillIsBounded(t *testing.T) {
 	p := &spill{limit: 100, texts: map[string]string{}}
-	first := p.keep(strings.Repeat("a", 40))
-	second := p.keep(strings.Repeat("b", 40))
-	third := p.keep(strings.Repeat("c", 40))
+	first := p.store(strings.Repeat("a", 40))
+	second := p.store(strings.Repeat("b", 40))
+	third := p.store(strings.Repeat("c", 40))
 	if p.texts[first] != "" || p.texts[second] == "" || p.texts[third] == "" || p.used != 80 {
 		t.Errorf("got %d bytes, want the oldest gone", p.used)
 	}
-	if h := p.keep(strings.Repeat("d", 101)); h != "" || p.used != 80 {
+	if h := p.store(strings.Repeat("d", 101)); h != "" || p.used != 80 {
 		t.Error("got a text kept that is too long, or the others gone for it")
 	}
 }

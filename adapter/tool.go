@@ -34,8 +34,8 @@ type Tool struct {
 	repeat      bool      // the host allows to repeat it
 	views       apps.Tool // the definition's metadata about views
 
-	fill filler                      // see Filling; nil: arguments contain no references
-	held func(json.RawMessage) error // the host's validator of arguments, or nil
+	fill     filler                      // see Filling; nil: arguments contain no references
+	validate func(json.RawMessage) error // the host's validator of arguments, or nil
 
 	reader      string // the name of the tool that reads its long results, "" for the one in its toolset
 	own         string // the name that the host wants, "" for the server's
@@ -87,7 +87,7 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 		if err != nil {
 			return fmt.Errorf("input schema: %w", err)
 		}
-		t.held = check
+		t.validate = check
 	}
 	if !t.policy.CheckOutputs || len(t.def.OutputSchema) == 0 {
 		return nil
@@ -101,8 +101,8 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	return nil
 }
 
-// named returns a copy of the tool with that name.
-func (t *Tool) named(name string) *Tool {
+// withName returns a copy of the tool with that name.
+func (t *Tool) withName(name string) *Tool {
 	if t.name == name {
 		return t
 	}

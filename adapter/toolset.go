@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Toolset has the tools of several servers.
+// Toolset offers the tools of several servers.
 type Toolset struct {
 	opts      *Options
 	roster    *roster
@@ -32,12 +32,12 @@ func newToolset(o *Options) *Toolset {
 	}
 	t.lender = &lender{
 		opts: o, roster: t.roster, pools: map[*policy]*pool{},
-		reachable: t.calls.reachable, userOf: t.calls.approvals.userOf,
+		connectedTool: t.calls.connectedTool, callUser: t.calls.approvals.callUser,
 	}
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}
 	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
-	t.lender.awake, t.lender.doze = t.connector.wake, t.connector.dozeLocked
-	t.calls.hold, t.calls.older = t.lender.hold, t.connector.reconnectOlder
+	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
+	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
 	if o.Spill > 0 {
 		kept := newSpill(o, &t.connector.schemas, t.roster.current)
 		kept.tool.calls, t.calls.fit, t.roster.own = t.calls, kept.fit, kept.tool
@@ -47,7 +47,9 @@ func newToolset(o *Options) *Toolset {
 
 // Catalog returns the present tools for a provider. It is built once: with the same tools and
 // profile it is the same value. Catalog panics if the profile is unknown.
-func (t *Toolset) Catalog(p profile.Profile) *Catalog { return t.roster.present.Load().catalogs.of(p) }
+func (t *Toolset) Catalog(p profile.Profile) *Catalog {
+	return t.roster.present.Load().catalogs.find(p)
+}
 
 // forModels returns the tools that models may call.
 func forModels(tools []*Tool) []*Tool {
@@ -134,7 +136,7 @@ func (t *Toolset) Close() error {
 	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
 	r.mu.Unlock()
 	r.end()
-	err := atOnce(servers, func(s *server) error {
+	err := concurrently(servers, func(s *server) error {
 		if s == nil {
 			return nil
 		}
@@ -147,8 +149,8 @@ func (t *Toolset) Close() error {
 	return err
 }
 
-// atOnce calls do for all servers concurrently, and joins the errors.
-func atOnce[S any](servers []S, do func(S) error) error {
+// concurrently calls do for all servers at the same time, waits, and joins the errors.
+func concurrently[S any](servers []S, do func(S) error) error {
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {

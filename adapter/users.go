@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// userOf returns the user of a call, "" without Options.User. If that returns "", known is
+// callUser returns the user of a call, "" without Options.User. If that returns "", known is
 // false and nothing is remembered.
-func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
+func (a *approvals) callUser(ctx context.Context) (user string, known bool) {
 	if a.user == nil {
 		return "", true
 	}
-	if err := guarded(a.log, "Options.User", func() error { user = a.user(ctx); return nil }); err != nil {
+	if err := runGuarded(a.log, "Options.User", func() error { user = a.user(ctx); return nil }); err != nil {
 		a.log.Error("a call has no user", "error", err)
 		return "", false
 	}
@@ -27,38 +27,38 @@ type turns struct {
 
 // turn is the turn of one user.
 type turn struct {
-	taken     chan struct{} // has an element while a question has the turn
-	questions int           // that have the turn or wait for it
+	slot  chan struct{} // has a token while a question has the turn
+	count int           // questions that have the turn or wait for it
 }
 
-// take waits for the turn of a user, or for the end of ctx. The caller must call end, unless there is
-// an error.
-func (q *turns) take(ctx context.Context, user string) (end func(), err error) {
+// acquire waits for the turn of a user, or for the end of ctx. The caller must call end, unless
+// there is an error.
+func (q *turns) acquire(ctx context.Context, user string) (end func(), err error) {
 	q.mu.Lock()
 	t := q.users[user]
 	if t == nil {
-		t = &turn{taken: make(chan struct{}, 1)}
+		t = &turn{slot: make(chan struct{}, 1)}
 		q.users[user] = t
 	}
-	t.questions++
+	t.count++
 	q.mu.Unlock()
 	select {
-	case t.taken <- struct{}{}:
+	case t.slot <- struct{}{}:
 		return func() {
-			<-t.taken
-			q.leave(user, t)
+			<-t.slot
+			q.release(user, t)
 		}, nil
 	case <-ctx.Done():
-		q.leave(user, t)
+		q.release(user, t)
 		return nil, ctx.Err()
 	}
 }
 
-// leave forgets a question, and the user's turn after the last one.
-func (q *turns) leave(user string, t *turn) {
+// release removes a question, and after the last one the user's turn.
+func (q *turns) release(user string, t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t.questions--; t.questions == 0 {
+	if t.count--; t.count == 0 {
 		delete(q.users, user)
 	}
 }

@@ -53,8 +53,8 @@ func WithView(ctx context.Context, uri string) context.Context {
 	return context.WithValue(ctx, viewKey{}, nextView(uri))
 }
 
-// viewOf returns the view that makes a call with this context, "" for a model.
-func viewOf(ctx context.Context) string {
+// currentView returns the view that makes a call with this context, "" for a model.
+func currentView(ctx context.Context) string {
 	next, _ := ctx.Value(viewKey{}).(nextView)
 	return string(next)
 }
@@ -78,7 +78,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 		ids[i] = identity{server: tool.policy.label, tool: tool.def.Name}
 	}
 	for i, name := range assignNames(ids, true) {
-		tools[i] = tools[i].named(name)
+		tools[i] = tools[i].withName(name)
 	}
 	return newCatalog(tools, profile.Plain, o.Policy.MaxResult)
 }
@@ -89,7 +89,7 @@ func ViewFrom(ctx context.Context) string {
 	if uri, ok := ctx.Value(viewKey{}).(string); ok {
 		return uri
 	}
-	return viewOf(ctx)
+	return currentView(ctx)
 }
 
 // forViews returns the tools that views may call.
@@ -135,7 +135,7 @@ func (a *viewAccess) CallTool(ctx context.Context, name string, arguments json.R
 		return nil, err
 	}
 	call := llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: tool.name, Arguments: string(arguments)}}
-	r := tool.calls.run(ctx, &sending{tool: tool, call: call, view: a.uri, checked: checked}, opts)
+	r := tool.calls.run(ctx, &pendingCall{tool: tool, call: call, view: a.uri, checkedArgs: checked}, opts)
 	if r.Raw != nil {
 		return r.Raw, nil
 	}
@@ -156,7 +156,7 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 	}
 	ctx = context.WithValue(ctx, viewKey{}, a.uri)
 	if approve := a.toolset.opts.ApproveRead; approve != nil {
-		err := guarded(s.policy.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
+		err := runGuarded(s.policy.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
 		if err != nil {
 			return nil, fmt.Errorf("read resource %q: %w: %w", excerpt.Limit(uri, 200), apps.ErrDenied, err)
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// watched is what a toolset subscribes to.
-var watched = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+// watchedLists are the lists to whose changes a toolset subscribes.
+var watchedLists = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 
 const (
-	// agreeWait bounds how long the opening of a server waits until it acknowledges the
+	// acknowledgeWait bounds how long the opening of a server waits until it acknowledges the
 	// subscription.
-	agreeWait = time.Second
+	acknowledgeWait = time.Second
 
 	// maxResubscribe is the longest wait before subscribing again after a server ended a
 	// subscription.
@@ -27,8 +27,8 @@ const (
 // listChanged is the announcement of a legacy server that its tools have changed.
 const listChanged = "notifications/tools/list_changed"
 
-// watch handles the announcements of a server: it has the tools listed again, and reports
-// changes of prompts and resources to the host.
+// watch handles the announcements of a server: it lists the tools again, and reports changes of
+// prompts and resources to the host.
 type watch struct {
 	server string // the host's label
 	opts   *Options
@@ -50,14 +50,14 @@ func newWatch(server string, o *Options, relist func(context.Context) error, tel
 
 // attendant lists the tools once the server has acknowledged the subscription, or when ctx ends.
 type attendant struct {
-	ctx    context.Context
-	agreed chan struct{}
+	ctx        context.Context
+	subscribed chan struct{}
 }
 
-// subscribed waits until the server acknowledges the subscription, for agreeWait at most. After
-// a later acknowledgement everything counts as changed.
-func (w *watch) subscribed(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, agreeWait)
+// awaitSubscription waits until the server acknowledges the subscription, for acknowledgeWait at
+// most. After a later acknowledgement everything counts as changed.
+func (w *watch) awaitSubscription(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, acknowledgeWait)
 	defer cancel()
 	a := attendant{ctx, make(chan struct{})}
 	select {
@@ -66,7 +66,7 @@ func (w *watch) subscribed(ctx context.Context) {
 		return
 	}
 	select {
-	case <-a.agreed:
+	case <-a.subscribed:
 	case <-ctx.Done():
 	}
 }
@@ -101,17 +101,17 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-w.wake:
 			f.due.tools = f.due.tools || f.sub == nil || !f.sub.Filter().ToolsListChanged
 		case a := <-w.attend:
-			f.attended(ctx, a)
+			f.handleAttendant(ctx, a)
 		case <-changes:
-			f.take()
+			f.handleChanges()
 		case <-f.retry:
 			f.subscribe(ctx)
-			f.note(mcp.Stale)
-		case <-f.rest:
-			f.rest = nil
+			f.recordChange(mcp.Stale)
+		case <-f.pause:
+			f.pause = nil
 		}
 		if offered == nil && ctx.Err() == nil { // the end of ctx is not an event
-			f.work(ctx)
+			f.reportDue(ctx)
 		}
 	}
 }
@@ -121,38 +121,38 @@ type following struct {
 	*watch
 	client *mcpclient.Client
 
-	sub      *mcpclient.Subscription // nil if there is none
-	none     bool                    // the server announces nothing
-	began    time.Time               // when the last subscription began
-	failures int                     // consecutive subscriptions that the server ended early
-	retry    <-chan time.Time        // when to subscribe again, nil for never
-	failed   error                   // why it gave up, until the host gets the event
+	sub              *mcpclient.Subscription // nil if there is none
+	nothingAnnounced bool                    // the server announces nothing
+	subscribedAt     time.Time               // when the last subscription began
+	failures         int                     // consecutive subscriptions that the server ended early
+	retry            <-chan time.Time        // when to subscribe again, nil for never
+	giveUpErr        error                   // why it gave up; nil after the host got the event
 
-	due  due
-	rest <-chan time.Time // ends the interval after work, nil if there is none
+	due   due
+	pause <-chan time.Time // ends the interval after reportDue, nil if there is none
 }
 
 // due says which lists have changed.
 type due struct{ tools, prompts, resources bool }
 
-// attended subscribes, unless it is subscribed, for a caller who then lists the tools.
-func (f *following) attended(ctx context.Context, a attendant) {
-	if f.sub == nil && f.retry == nil && !f.none {
+// handleAttendant subscribes, unless it is subscribed, for a caller who then lists the tools.
+func (f *following) handleAttendant(ctx context.Context, a attendant) {
+	if f.sub == nil && f.retry == nil && !f.nothingAnnounced {
 		f.subscribe(ctx)
 	}
 	select {
-	case a.agreed <- struct{}{}:
+	case a.subscribed <- struct{}{}:
 	case <-a.ctx.Done():
-		f.note(mcp.Stale)
+		f.recordChange(mcp.Stale)
 	}
 }
 
 // subscribe asks the server to announce changes.
 func (f *following) subscribe(ctx context.Context) {
-	again := !f.began.IsZero()
-	f.began = time.Now()
+	again := !f.subscribedAt.IsZero()
+	f.subscribedAt = time.Now()
 	f.retry = nil
-	sub, err := f.client.Subscribe(ctx, watched)
+	sub, err := f.client.Subscribe(ctx, watchedLists)
 	_, nothing := errors.AsType[*mcpclient.CapabilityError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -163,20 +163,20 @@ func (f *following) subscribe(ctx context.Context) {
 		f.sub = sub
 		f.ended.Store(false)
 	case nothing && !again:
-		f.none = true
+		f.nothingAnnounced = true
 	default:
 		f.giveUp(err)
 	}
 }
 
-// take handles what the server has announced. If the server ended the subscription, it
+// handleChanges records the announced changes. If the server ended the subscription, it
 // subscribes again after growing waits; the client itself repairs broken streams.
-func (f *following) take() {
+func (f *following) handleChanges() {
 	for {
 		change, ok, err := f.sub.Next()
 		switch {
 		case ok:
-			f.note(change.Kind)
+			f.recordChange(change.Kind)
 			continue
 		case err == nil:
 			return
@@ -186,7 +186,7 @@ func (f *following) take() {
 			f.giveUp(err)
 			return
 		}
-		if time.Since(f.began) > maxResubscribe {
+		if time.Since(f.subscribedAt) > maxResubscribe {
 			f.failures = 0
 		}
 		pause := backoff.Policy{First: f.opts.RefreshInterval, Max: max(maxResubscribe, f.opts.RefreshInterval)}
@@ -205,12 +205,12 @@ func (f *following) unsubscribe() {
 
 // giveUp ignores the server until a caller attends.
 func (f *following) giveUp(err error) {
-	f.failed = err
+	f.giveUpErr = err
 	f.ended.Store(true)
 }
 
-// note records a change. Stale means every list whose changes the server announces.
-func (f *following) note(kind mcp.ChangeKind) {
+// recordChange records a change. Stale means every list whose changes the server announces.
+func (f *following) recordChange(kind mcp.ChangeKind) {
 	if f.sub == nil {
 		return
 	}
@@ -229,35 +229,36 @@ func (f *following) note(kind mcp.ChangeKind) {
 	}
 }
 
-// work does what is due, and then pauses for Options.RefreshInterval.
-func (f *following) work(ctx context.Context) {
-	if err := f.failed; err != nil {
-		f.failed = nil
+// reportDue reports the due changes, lists the tools again if they are due, and then pauses for
+// Options.RefreshInterval.
+func (f *following) reportDue(ctx context.Context) {
+	if err := f.giveUpErr; err != nil {
+		f.giveUpErr = nil
 		f.opts.Logger.Warn("changes are not announced", "server", f.server, "error", err)
-		f.say(ctx, WatchEnded, err)
+		f.report(ctx, WatchEnded, err)
 	}
-	if f.rest != nil || f.due == (due{}) {
+	if f.pause != nil || f.due == (due{}) {
 		return
 	}
 	now := f.due
 	f.due = due{}
 	if now.prompts {
-		f.say(ctx, PromptsChanged, nil)
+		f.report(ctx, PromptsChanged, nil)
 	}
 	if now.resources {
-		f.say(ctx, ResourcesChanged, nil)
+		f.report(ctx, ResourcesChanged, nil)
 	}
 	if now.tools {
 		if err := f.relist(ctx); err != nil && ctx.Err() == nil {
 			f.opts.Logger.Warn("tools not listed again", "server", f.server, "error", err)
-			f.say(ctx, ToolsChanged, err)
+			f.report(ctx, ToolsChanged, err)
 		}
 	}
-	f.rest = time.After(f.opts.RefreshInterval)
+	f.pause = time.After(f.opts.RefreshInterval)
 }
 
-// say reports to the host, which may have removed the server during an earlier report.
-func (f *following) say(ctx context.Context, kind EventKind, err error) {
+// report reports to the host, which may have removed the server during an earlier report.
+func (f *following) report(ctx context.Context, kind EventKind, err error) {
 	if ctx.Err() == nil {
 		f.tell(Event{Server: f.server, Kind: kind, Err: err})
 	}

@@ -130,8 +130,8 @@ func TestListeningAgreedLate(t *testing.T) {
 		l.mute = true
 		start := time.Now()
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
-		if waited := time.Since(start); waited != agreeWait {
-			t.Errorf("got the toolset after %v, want it after %v", waited, agreeWait)
+		if waited := time.Since(start); waited != acknowledgeWait {
+			t.Errorf("got the toolset after %v, want it after %v", waited, acknowledgeWait)
 		}
 		l.offer("b")
 		check.Must(t, l.agree(t))

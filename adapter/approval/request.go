@@ -32,7 +32,7 @@ type Request struct {
 // Decision is the answer to a [Request]. The zero value denies.
 type Decision struct {
 	Allow  bool
-	Reason string // of a denial; the model reads it
+	Reason string // the reason for a denial; the model reads it
 
 	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the
 	// model is told.

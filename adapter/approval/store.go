@@ -24,6 +24,6 @@ type Key struct {
 	Origin      string `json:"origin"`                // a hash of the command line and directory, or of the URL
 	Place       string `json:"place,omitempty"`       // how the server is reached, for display
 	Tool        string `json:"tool,omitempty"`        // the server's name, "" for ScopeServer
-	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for ScopeServer
+	Fingerprint string `json:"fingerprint,omitempty"` // the fingerprint of the tool's definition, "" for ScopeServer
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for ScopeArguments only
 }

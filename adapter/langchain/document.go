@@ -86,13 +86,13 @@ func (l *Loader) Load(ctx context.Context) ([]schema.Document, error) {
 			return nil, fmt.Errorf("load resource %.200q: more than %d bytes in all", uri, size)
 		}
 		if out = append(out, Documents(res)...); len(out) > most {
-			return nil, tooMany(most)
+			return nil, tooManyError(most)
 		}
 	}
 	return out, nil
 }
 
-func tooMany(most int) error { return fmt.Errorf("load resources: more than %d documents", most) }
+func tooManyError(most int) error { return fmt.Errorf("load resources: more than %d documents", most) }
 
 // bounds returns the maximum number of documents and of bytes.
 func (l *Loader) bounds() (documents, size int) {
@@ -114,7 +114,7 @@ func (l *Loader) uris(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		if out = append(out, r.URI); len(out) > most {
-			return nil, tooMany(most)
+			return nil, tooManyError(most)
 		}
 	}
 	return out, nil

@@ -41,7 +41,7 @@ const formatTimeout = 30 * time.Second
 // PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent
 // as JSON. Values without an argument of the prompt are ignored.
 func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any) ([]llms.MessageContent, error) {
-	args, err := argumentsOf(prompt, values)
+	args, err := promptArguments(prompt, values)
 	if err != nil {
 		return nil, fmt.Errorf("prompt %.200q: %w", prompt.Name, err)
 	}
@@ -55,13 +55,13 @@ func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.P
 		if m.Role == "assistant" {
 			out[i].Role = llms.ChatMessageTypeAI
 		}
-		out[i].Parts = partsOf(m.Content)
+		out[i].Parts = contentParts(m.Content)
 	}
 	return out, nil
 }
 
-// partsOf converts a content of a prompt to parts of a message.
-func partsOf(c mcp.Content) []llms.ContentPart {
+// contentParts converts a content of a prompt to parts of a message.
+func contentParts(c mcp.Content) []llms.ContentPart {
 	switch c := c.(type) {
 	case *mcp.TextContent:
 		return []llms.ContentPart{llms.TextPart(c.Text)}
@@ -87,8 +87,8 @@ func partsOf(c mcp.Content) []llms.ContentPart {
 	return []llms.ContentPart{llms.TextPart(string(written))}
 }
 
-// argumentsOf returns the arguments of a prompt as the protocol wants them: strings.
-func argumentsOf(prompt *mcp.Prompt, values map[string]any) (map[string]string, error) {
+// promptArguments returns the arguments of a prompt as the protocol wants them: strings.
+func promptArguments(prompt *mcp.Prompt, values map[string]any) (map[string]string, error) {
 	args := map[string]string{}
 	for _, a := range prompt.Arguments {
 		v, ok := values[a.Name]
@@ -131,7 +131,7 @@ func (p *template) FormatMessages(values map[string]any) ([]llms.ChatMessage, er
 	}
 	out := make([]llms.ChatMessage, len(messages))
 	for i, m := range messages {
-		text := textOf(m.Parts)
+		text := joinText(m.Parts)
 		if m.Role == llms.ChatMessageTypeAI {
 			out[i] = llms.AIChatMessage{Content: text}
 		} else {
@@ -141,8 +141,8 @@ func (p *template) FormatMessages(values map[string]any) ([]llms.ChatMessage, er
 	return out, nil
 }
 
-// textOf returns parts as text, with a line for each media part.
-func textOf(parts []llms.ContentPart) string {
+// joinText returns parts as text, with a line for each media part.
+func joinText(parts []llms.ContentPart) string {
 	var out []string
 	for _, part := range parts {
 		switch part := part.(type) {
