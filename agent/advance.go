@@ -23,7 +23,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 	r, end := d.start(ctx, l, out)
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
-	err := guarded("the step", func() error {
+	err := guard("the step", func() error {
 		if err := r.engine.shape(d.output); err != nil {
 			return err
 		}
@@ -55,14 +55,14 @@ func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key
 		return run.Key{}, fmt.Errorf("begin a run: %w", err)
 	}
 	defer l.hold.release()
-	if err := d.put(ctx, l); err != nil {
+	if err := d.recordFirst(ctx, l); err != nil {
 		return run.Key{}, fmt.Errorf("begin a run: %w", err)
 	}
 	return l.hold.lease.Key, nil
 }
 
-// put records the first changes of a run.
-func (d *session) put(ctx context.Context, l *loaded) error {
+// recordFirst records the first changes of a run.
+func (d *session) recordFirst(ctx context.Context, l *loaded) error {
 	r, end := d.start(ctx, l, nil)
 	defer end()
 	if err := r.rec.record(nil, l.first...); err != nil {
@@ -84,7 +84,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	}
 	var next Next
 	d := &session{agent: a}
-	err = d.handing(ctx, l, func(e Event) bool {
+	err = d.runWork(ctx, l, func(e Event) bool {
 		if onEvent != nil {
 			onEvent(e)
 		}
@@ -94,7 +94,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 		return err
 	})
 	if err == nil {
-		a.stepped.put(l.state, l.tally)
+		a.cache.put(l.state, l.tally)
 	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
 		if errors.Is(err, ErrCancelled) {
@@ -117,7 +117,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 		if unkept := a.opts.Durable.Store.RequestCancel(ctx, key); unkept != nil {
 			err = errors.Join(err, unkept)
 		}
-		a.renewals.wakeLook()
+		a.renewals.checkCancelsNow()
 	}
 	if err != nil {
 		return "", fmt.Errorf("cancel: %w", err)
@@ -126,7 +126,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	if !l.state.Status.Ended() {
 		l.first = []ledger.Change{cancelledRun()}
 		d := &session{agent: a}
-		err = d.put(ctx, l)
+		err = d.recordFirst(ctx, l)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, err)

@@ -12,18 +12,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// lookEvery is how often a process looks for runs to cancel.
-const lookEvery = time.Second
+// cancelInterval is how often a process looks for runs to cancel.
+const cancelInterval = time.Second
 
 // errCancelRequested ends the work on a run that is to be cancelled.
 var errCancelRequested = errors.New("the cancellation of the run was requested")
 
-// look ends the work on runs that are to be cancelled. If the store fails, the next look finds them.
-func (r *renewer) look(ctx context.Context) {
-	within, cancel := context.WithTimeout(ctx, lookEvery)
+// checkCancels ends the work on runs that are to be cancelled. If the store fails, the next check
+// finds them.
+func (r *renewer) checkCancels(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, cancelInterval)
 	defer cancel()
 	var requests []record.CancelRequest
-	_ = guarded("the store", func() (err error) { // failures of the store are handled when leases are renewed
+	_ = guard("the store", func() (err error) { // failures of the store are handled when leases are renewed
 		requests, err = r.store.CancelRequests(within)
 		return err
 	})
@@ -37,22 +38,22 @@ func (r *renewer) look(ctx context.Context) {
 	}
 	r.mu.Unlock()
 	for _, c := range requests {
-		if h := holds[c.Key]; h != nil && h.means(within, c) {
+		if h := holds[c.Key]; h != nil && h.applies(within, c) {
 			r.stop(h, errCancelRequested)
 		}
 	}
 }
 
-// means reports whether a request applies to this process's work on the run. It may be void,
+// applies reports whether a request applies to this process's work on the run. It may be void,
 // because it was for an earlier input.
-func (h *hold) means(ctx context.Context, c record.CancelRequest) (yes bool) {
+func (h *hold) applies(ctx context.Context, c record.CancelRequest) (yes bool) {
 	if c.Seq >= h.lease.Seq {
 		return true
 	}
 	if h.void == c {
 		return false
 	}
-	_ = guarded("the store", func() error {
+	_ = guard("the store", func() error {
 		log, err := h.store.Load(ctx, c.Key)
 		if err == nil {
 			yes = !endedSince(log.Records, c.Seq)
@@ -84,11 +85,11 @@ func endedSince(records []run.Record, seq uint64) bool {
 func (h *hold) cancelRequested(ctx context.Context) bool {
 	requests, err := h.store.CancelRequests(ctx)
 	if err != nil {
-		return false // the work on it looks again
+		return false // the renewer checks again
 	}
 	for _, c := range requests {
 		if c.Key == h.lease.Key {
-			return h.means(ctx, c)
+			return h.applies(ctx, c)
 		}
 	}
 	return false
@@ -100,7 +101,7 @@ func cancelledRun() ledger.Change {
 }
 
 // endAsRequested records the cancellation of a run whose work was ended for it, within lastWrite. The
-// error is [ErrCancelled], or that of a run which has failed before, or nil if it was finished before.
+// error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished before.
 func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
@@ -108,7 +109,7 @@ func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	err := now.load(ctx, d.agent, l.hold.lease.Key)
 	if err == nil && !now.state.Status.Ended() {
 		now.first = []ledger.Change{cancelledRun()}
-		err = (&session{agent: d.agent}).put(ctx, now)
+		err = (&session{agent: d.agent}).recordFirst(ctx, now)
 	}
 	if err != nil {
 		return fmt.Errorf("cancel the run: %w", err)
@@ -117,10 +118,10 @@ func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	return outcomeError(l.state)
 }
 
-// wakeLook makes this process look now.
-func (r *renewer) wakeLook() {
+// checkCancelsNow makes the goroutine check now.
+func (r *renewer) checkCancelsNow() {
 	select {
-	case r.lookNow <- struct{}{}:
+	case r.checkNow <- struct{}{}:
 	default:
 	}
 }

@@ -137,7 +137,7 @@ func (d *dialog) always(to *ledger.Offered) error {
 	if wanted == nil {
 		wanted = (*adapter.Tool).Listed
 	}
-	return guarded("Discover.Always", func() error {
+	return guard("Discover.Always", func() error {
 		n := newNamer(d.rec.state)
 		for _, tool := range d.engine.catalog.Tools() {
 			if !isAnswer(tool) && wanted(tool) {

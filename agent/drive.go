@@ -13,9 +13,9 @@ type session struct {
 	agent  *Agent
 	output *output // the structured output that the caller wants; nil: what the run says
 
-	warnings []*Warning // of earlier work
-	window   *WindowUse // of the last model call
-	unkept   run.Status // status of the run in its store, if the last changes could not be stored
+	warnings     []*Warning // of earlier work
+	window       *WindowUse // of the last model call
+	storedStatus run.Status // status of the run in its store, if the last changes could not be stored
 
 	// load returns the run: a new one, or one of the store. It is called once each time the
 	// session is driven.
@@ -28,7 +28,7 @@ type loaded struct {
 	hold    *hold // nil: it is not held in a store
 	first   []ledger.Change
 	replies []run.Reply // that it had when it was loaded
-	tally   tally       // tokens of the history
+	tally   tally       // counts of the history
 }
 
 // start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
@@ -46,18 +46,18 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.keep(rec.writer)
+		d.collect(rec.writer)
 		release()
 	}
 }
 
-// keep keeps what [Result] has of the work.
-func (d *session) keep(l *writer) {
+// collect stores in the session the parts of a [Result] that the writer has.
+func (d *session) collect(l *writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d.warnings, d.window, d.unkept = append(d.warnings, l.warnings...), l.window, ""
+	d.warnings, d.window, d.storedStatus = append(d.warnings, l.warnings...), l.window, ""
 	if l.hold != nil && l.durable != l.root.Status {
-		d.unkept = l.durable
+		d.storedStatus = l.durable
 	}
 }
 

@@ -20,11 +20,11 @@ type engine struct {
 	parent    *engine             // of the run that a sub-agent works for, nil at the root
 	drive     func(*engine) error // advances the run of a sub-agent
 
-	catalog *adapter.Catalog // what the model was offered, nil if another process offered it
-	visits  visits           // of handlers
+	catalog *adapter.Catalog // the tools that the model was offered, nil if another process offered them
+	visits  visits           // handlers that work for the run
 
 	mu   sync.Mutex      // guards lost
-	lost map[string]bool // servers, see noteLost
+	lost map[string]bool // servers that were reported by noteLost
 }
 
 var (
@@ -50,11 +50,11 @@ func (e *engine) endError() error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// guarded calls f. A panic becomes an error.
-func guarded(what string, f func() error) error { return bound.Run(what, f) }
+// guard calls f and converts a panic into an error, which names what panicked.
+func guard(what string, f func() error) error { return bound.Run(what, f) }
 
-// ending calls work and then end, with the error of work: errGoexit if work ends its goroutine.
-func ending(work func() error, end func(error)) (err error) {
+// workThenEnd calls work, and then end with its error, which is errGoexit if work ends its goroutine.
+func workThenEnd(work func() error, end func(error)) (err error) {
 	err = errGoexit
 	defer func() { end(err) }()
 	err = work()

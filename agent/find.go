@@ -258,7 +258,7 @@ func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, 
 	}
 	all = slices.DeleteFunc(all, func(t *adapter.Tool) bool { return !fits(t) })
 	var foreign []*adapter.Tool
-	err := guarded("Discover.Rank", func() (err error) {
+	err := guard("Discover.Rank", func() (err error) {
 		foreign, err = rank(ctx, words, slices.Clone(all))
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 // gate decides which of the due runs of a store this process may begin to work on.
 type gate struct {
 	share int           // bounds the current runs of each tenant; 0 or negative: no bound
-	freed chan struct{} // has room for one: a run has ended while another of its tenant waits
+	freed chan struct{} // has a buffer of one: a run has ended while another of its tenant waits
 
 	mu      sync.Mutex // guards the following fields
 	busy    map[run.Key]bool
@@ -19,7 +19,7 @@ type gate struct {
 	refused map[string]bool // tenants that had their share when another run of theirs was due
 	retry   map[run.Key]wait
 	suspect run.Key   // a suspicious run that was started alone
-	alone   time.Time // since when; zero: there is none
+	alone   time.Time // when suspect started; zero: there is none
 }
 
 // wait says how long to ignore a run that could not be driven.
@@ -50,10 +50,9 @@ func newGate(share int) *gate {
 	}
 }
 
-// enter reports whether a run may start, and counts it: no goroutine drives it, it has not just
-// failed, it may start beside the others, and its tenant has less than its share. Call leave at its
-// end.
-func (g *gate) enter(head run.Head) bool {
+// start counts a run as started, if it may start: no goroutine drives it, it has not just failed, it
+// may start beside the others, and its tenant has less than its share. If ok, end has to be called.
+func (g *gate) start(head run.Head) (ok bool) {
 	key, now := head.Key, time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,8 +87,8 @@ func (g *gate) mayStartLocked(head run.Head, now time.Time) bool {
 	return true
 }
 
-// leave ends the work on a run. If it failed, the run is ignored for a while.
-func (g *gate) leave(key run.Key, failed bool) {
+// end ends the work on a run. If it failed, the run is ignored for a while.
+func (g *gate) end(key run.Key, failed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.busy, key)

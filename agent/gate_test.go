@@ -17,7 +17,7 @@ func TestSuspectBeyondItsShare(t *testing.T) {
 		head run.Head
 		want bool
 	}{{head("acme", "1", 0), true}, {head("acme", "2", 5), false}, {head("other", "3", 0), true}} {
-		if got := g.enter(tt.head); got != tt.want {
+		if got := g.start(tt.head); got != tt.want {
 			t.Errorf("%v: got %t, want %t", tt.head.Key, got, tt.want)
 		}
 	}

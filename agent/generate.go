@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// retryPolicy has the waits before a failed model call is repeated.
+// retryPolicy sets the waits before a failed model call is repeated.
 var retryPolicy = backoff.Policy{First: time.Second}
 
 // maxWait is the longest wait that a host may ask for.
@@ -30,7 +30,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 			return nil, d.engine.endError()
 		case err == nil:
 			return reply, nil
-		case n >= d.engine.agent.opts.Model.Retries || !ok || !passing(failed) || stream.shown():
+		case n >= d.engine.agent.opts.Model.Retries || !ok || !isRetryable(failed) || stream.shown():
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {
@@ -47,7 +47,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 
 // receive asks the model once, and shows its reply as it arrives.
 func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamed) (reply *model.Response, err error) {
-	err = guarded("model", func() error {
+	err = guard("model", func() error {
 		for delta, err := range m.Generate(ctx, q) {
 			if err == nil {
 				err = stream.take(delta)
@@ -67,9 +67,9 @@ func receive(ctx context.Context, m model.Model, q *model.Request, stream *strea
 	return reply, err
 }
 
-// passing reports whether repeating a model call may help, and the model has not done so
+// isRetryable reports whether repeating a model call may help, and the model has not done so
 // itself.
-func passing(e *model.Error) bool {
+func isRetryable(e *model.Error) bool {
 	if e.Repeated || e.RetryAfter > maxWait {
 		return false
 	}
@@ -91,7 +91,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 	}
 	began := time.Now()
 	ctx, done := o.Infer(d.engine.ctx, v)
-	err = ending(func() (err error) {
+	err = workThenEnd(func() (err error) {
 		r, err = work(ctx)
 		return err
 	}, func(err error) {

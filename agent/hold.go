@@ -19,15 +19,15 @@ type hold struct {
 	all   *renewer // renews the lease together with others; nil: renewed alone
 	lease record.Lease
 	ttl   time.Duration        // 0: the caller of Advance takes care of the lease
-	host  context.Context      // of the work on the run; it outlives the lease
-	void  record.CancelRequest // an earlier one that does not apply; used only by the goroutine that looks for requests
+	host  context.Context      // ends when the host ends the work on the run; it outlives the lease
+	void  record.CancelRequest // an earlier request, which does not apply; used only by the renewer's goroutine
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested
-	unkept  []run.Reply // given to this process; stored with the next records
+	unsaved []run.Reply // given to this process; stored with the next records
 }
 
-// appendPolicy has the waits between attempts at a store that has failed.
+// appendPolicy sets the waits between attempts at a store that has failed.
 var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Second}
 
 // maxOutage is how much longer than a lease an append is tried again if the store is away.
@@ -39,15 +39,15 @@ const maxOutage = time.Minute
 // because the store refuses the records if another process has acquired the run. The numbers of the
 // records prevent a double append.
 func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) error {
-	replies := h.given()
+	replies := h.unsavedReplies()
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := h.store.Append(ctx, h.lease, head, records, replies...)
-		if errors.Is(err, record.ErrConflict) && h.has(ctx, head, records) {
+		if errors.Is(err, record.ErrConflict) && h.isStored(ctx, head, records) {
 			err = nil // an earlier attempt failed after the store had stored them
 		}
 		if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
-			h.settled()
+			h.clearUnsaved()
 			return err
 		}
 		limit := max(h.ttl, lastWrite)
@@ -55,7 +55,7 @@ func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) 
 			limit += maxOutage
 		}
 		wait := appendPolicy.Delay(n)
-		if !passes(err) || time.Since(began)+wait > limit {
+		if !isTransient(err) || time.Since(began)+wait > limit {
 			return err
 		}
 		if backoff.Sleep(ctx, wait) != nil {
@@ -73,8 +73,8 @@ func (h *hold) lastContext(ctx context.Context) (context.Context, context.Cancel
 	return outlive(ctx)
 }
 
-// passes reports whether a store that failed with this error may succeed later.
-func passes(err error) bool {
+// isTransient reports whether a store that failed with this error may succeed later.
+func isTransient(err error) bool {
 	for _, final := range []error{record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, context.Canceled} {
 		if errors.Is(err, final) {
 			return false
@@ -83,8 +83,8 @@ func passes(err error) bool {
 	return true
 }
 
-// has reports whether these records of this holder are the last in the store.
-func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) bool {
+// isStored reports whether these records are the last in the store, written by this holder.
+func (h *hold) isStored(ctx context.Context, head run.Head, records []run.Record) bool {
 	if len(records) == 0 {
 		return false
 	}
@@ -100,30 +100,30 @@ func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) boo
 	return true
 }
 
-// given returns the replies that were given to this process and are not durable yet.
-func (h *hold) given() []run.Reply {
+// unsavedReplies returns the replies that were given to this process and are not durable yet.
+func (h *hold) unsavedReplies() []run.Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.unkept
+	return h.unsaved
 }
 
-// settled forgets the given replies, because the store has them or refuses them.
-func (h *hold) settled() {
+// clearUnsaved forgets the given replies, because the store has them or refuses them.
+func (h *hold) clearUnsaved() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unkept = nil
+	h.unsaved = nil
 }
 
-// keepReplies stores the replies that were not appended with records, because the run could not
+// storeReplies stores the replies that were not appended with records, because the run could not
 // continue. The next holder handles them.
-func (h *hold) keepReplies(ctx context.Context) error {
-	replies := h.given()
+func (h *hold) storeReplies(ctx context.Context) error {
+	replies := h.unsavedReplies()
 	if len(replies) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	err := guarded("the store", func() error { return h.store.Reply(ctx, h.lease.Key, replies) })
+	err := guard("the store", func() error { return h.store.Reply(ctx, h.lease.Key, replies) })
 	if err != nil {
 		return fmt.Errorf("keep the answers: %w", err)
 	}
@@ -177,15 +177,15 @@ func (h *hold) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.ttl/3, time.Millisecond))
 	defer cancel()
 	asked := time.Now()
-	err := guarded("the store", func() error { return h.store.Renew(ctx, h.lease, h.ttl) })
+	err := guard("the store", func() error { return h.store.Renew(ctx, h.lease, h.ttl) })
 	if err == nil {
-		h.renewedAt(asked)
+		h.setRenewed(asked)
 	}
 	return err
 }
 
-// renewedAt records a successful renewal that was requested at that time.
-func (h *hold) renewedAt(asked time.Time) {
+// setRenewed records a successful renewal that was requested at that time.
+func (h *hold) setRenewed(asked time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if asked.After(h.renewed) {
@@ -193,13 +193,13 @@ func (h *hold) renewedAt(asked time.Time) {
 	}
 }
 
-// errTaken is the error of work on a run that another process has acquired.
-func errTaken(err error) error { return fmt.Errorf("the run is held by another process: %w", err) }
+// takenError is the error of work on a run that another process has acquired.
+func takenError(err error) error { return fmt.Errorf("the run is held by another process: %w", err) }
 
 // lateError is the error of work on a run that another process may have acquired.
 type lateError struct {
 	ttl time.Duration
-	err error // of the last renewal
+	err error // why the last renewal failed
 }
 
 func (e *lateError) Error() string {
@@ -223,7 +223,7 @@ func (h *hold) keepRenewed(ctx context.Context, lost context.CancelCauseFunc) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, record.ErrConflict):
-			lost(errTaken(err))
+			lost(takenError(err))
 			return
 		case h.age() > h.ttl:
 			lost(&lateError{h.ttl, err})
@@ -236,5 +236,5 @@ func (h *hold) keepRenewed(ctx context.Context, lost context.CancelCauseFunc) {
 func (h *hold) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite)
 	defer cancel()
-	_ = guarded("the store", func() error { return h.store.Release(ctx, h.lease) }) // otherwise it expires
+	_ = guard("the store", func() error { return h.store.Release(ctx, h.lease) }) // otherwise it expires
 }

@@ -69,7 +69,7 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall)
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{s}, c) }); err != nil {
+		if err := guard("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{s}, c) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
 		if c.Request == nil {
@@ -88,7 +88,7 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 		if h.AfterModel == nil {
 			continue
 		}
-		if err := guarded("AfterModel hook", func() error { return h.AfterModel(ctx, &State{s}, &r.message) }); err != nil {
+		if err := guard("AfterModel hook", func() error { return h.AfterModel(ctx, &State{s}, &r.message) }); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
 		if err := r.sameCalls(); err != nil {
@@ -130,7 +130,7 @@ func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{rec.view()}, c) }); err != nil {
+		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{rec.view()}, c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
 		}
 		if string(c.Arguments) == j.about.Arguments {
@@ -159,7 +159,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 			continue
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
-		err := guarded("AfterTool hook", func() error { return h.AfterTool(late, &State{rec.view()}, c, result) })
+		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{rec.view()}, c, result) })
 		switch answer := hookAnswer(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)

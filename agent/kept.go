@@ -203,7 +203,7 @@ func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	store, lease := k.keeper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.scope.ctx), lastWrite)
 	defer cancel()
-	err := guarded("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
+	err := guard("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
 	if err == nil {
 		part.Kept = &l.kept
 		if len(part.Structured) > len(part.Text) {

@@ -147,7 +147,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if reply := p.rec.writer.given(waiting, q.ID, pollEvery); reply != nil {
+		if reply := p.rec.writer.storedReply(waiting, q.ID, pollEvery); reply != nil {
 			return reply, nil
 		}
 		if p.rec.question(q.ID) == nil {
@@ -161,7 +161,7 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		reply := p.rec.writer.given(ctx, q.ID, 0)
+		reply := p.rec.writer.storedReply(ctx, q.ID, 0)
 		if reply == nil {
 			late := expiredReply(q, time.Now())
 			reply = &late
@@ -170,15 +170,15 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	}
 }
 
-// given returns the reply to a question that the store has, or nil. One goroutine at a time
+// storedReply returns the reply to a question that the store has, or nil. One goroutine at a time
 // asks the store, unless it was asked within the given time; the others go by its last answer.
-func (l *writer) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
+func (l *writer) storedReply(ctx context.Context, ask string, after time.Duration) *run.Reply {
 	l.mu.Lock()
 	if !l.polling && time.Since(l.polled) >= after {
 		l.polling, l.polled = true, time.Now()
 		l.mu.Unlock()
 		var replies []run.Reply
-		err := guarded("the store", func() (err error) {
+		err := guard("the store", func() (err error) {
 			replies, err = l.hold.replies(ctx)
 			return err
 		})

@@ -90,7 +90,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 			return nil, err
 		}
 	}
-	h.unkept = unkept
+	h.unsaved = unkept
 	l.hold = h
 	return l, nil
 }
@@ -114,7 +114,7 @@ func (a *Agent) newHold() *hold {
 // holdStep acquires a run for a step. It loads the run unless this process was the last to step
 // it.
 func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
-	if !a.stepped.has(key) {
+	if !a.cache.has(key) {
 		return a.hold(ctx, key)
 	}
 	h, err := a.acquire(ctx, key)
@@ -122,7 +122,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{hold: h}
-	l.state, l.tally = a.stepped.take(h.lease)
+	l.state, l.tally = a.cache.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
 			h.release()

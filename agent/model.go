@@ -71,7 +71,7 @@ type dialog struct {
 // be repeated, or the end of the run. An error means that the run has failed, or ends in this process.
 func (d *dialog) turn() error {
 	defer d.endModelCall()
-	if err := d.rec.commitGiven(); err != nil {
+	if err := d.rec.commitReplies(); err != nil {
 		return err
 	}
 	if err := d.compact(); err != nil {

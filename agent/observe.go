@@ -93,7 +93,7 @@ func (e *engine) observe(work func() error) error {
 	v := e.invocation()
 	ctx, done := o.Invoke(e.ctx, v)
 	e.ctx = ctx
-	return ending(func() error {
+	return workThenEnd(func() error {
 		if e.parent == nil && v.Trace != nil {
 			if err := e.rec.record(nil, &ledger.Noted{Trace: v.Trace}); err != nil {
 				return err
@@ -138,7 +138,7 @@ func (s *sender) execute(ctx context.Context, j *job, work func(context.Context)
 		v.Description = t.Definition().Description
 	}
 	ctx, done := o.Execute(ctx, v)
-	return ending(func() error { return work(ctx) }, func(err error) {
+	return workThenEnd(func() error { return work(ctx) }, func(err error) {
 		v.Result = j.result
 		if err == nil {
 			err = j.failure

@@ -83,7 +83,7 @@ func (o *openQuestions) replyFunc() func(context.Context, *run.Question) (run.Re
 // reply that does not fit the question is an error.
 func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var reply run.Reply
-	err := guarded("answer callback", func() (err error) {
+	err := guard("answer callback", func() (err error) {
 		asked := *q
 		reply, err = o.replyFunc()(ctx, &asked)
 		return err

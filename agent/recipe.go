@@ -33,7 +33,7 @@ type recipe struct {
 	opts     *Options
 	profile  profile.Profile
 	window   *atomic.Int64 // tokens of the model's window, as reported by it or its refusals; 0: unknown
-	stepped  *stepped      // for Advance
+	cache    *stateCache   // for Advance
 	renewals *renewer      // nil without a store
 }
 
@@ -52,7 +52,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 	}
 	r := &recipe{
 		model: m, info: m.Info(), names: namesOf(m), opts: opts,
-		window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), stepped: new(stepped),
+		window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), cache: new(stateCache),
 	}
 	if options != nil {
 		r.name = options.Name

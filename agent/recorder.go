@@ -113,10 +113,10 @@ func (r *recorder) commit() error {
 	return nil
 }
 
-// commitGiven commits if the store gets given replies only with the next records, before
+// commitReplies commits if the store gets given replies only with the next records, before
 // work that may take long, such as a hook or a model call.
-func (r *recorder) commitGiven() error {
-	if h := r.writer.hold; h != nil && len(h.given()) > 0 {
+func (r *recorder) commitReplies() error {
+	if h := r.writer.hold; h != nil && len(h.unsavedReplies()) > 0 {
 		return r.commit()
 	}
 	return nil

@@ -184,7 +184,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			return started, err
 		}
 		a := r.agents[head.Agent]
-		if a == nil || !r.gate.enter(head) {
+		if a == nil || !r.gate.start(head) {
 			continue
 		}
 		select {
@@ -194,8 +194,8 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 		}
 		started++
 		r.runs.Go(func() {
-			_ = ending(func() error {
-				return guarded("driving the run", func() error { return r.drive(ctx, a, head.Key) })
+			_ = workThenEnd(func() error {
+				return guard("driving the run", func() error { return r.drive(ctx, a, head.Key) })
 			}, func(err error) {
 				r.handleEnd(head.Key, err)
 				<-r.room
@@ -303,7 +303,7 @@ func (r *recovery) handleEnd(key run.Key, err error) {
 	case failed:
 		r.opts.Logger.Warn("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}
-	r.gate.leave(key, failed)
+	r.gate.end(key, failed)
 }
 
 // isSettled reports whether an error of the work on a run means that the run need not be tried

@@ -17,8 +17,8 @@ type renewer struct {
 	batch record.BatchRenewer // nil: each lease is renewed separately
 	ttl   time.Duration
 
-	asked   chan struct{} // makes the goroutine renew
-	lookNow chan struct{} // makes it look for runs to cancel
+	renewNow chan struct{} // makes the goroutine renew
+	checkNow chan struct{} // makes it look for runs to cancel
 
 	mu    sync.Mutex
 	holds map[*hold]context.CancelCauseFunc // with the functions that stop the work
@@ -36,7 +36,7 @@ type renewal struct {
 func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	batch, _ := store.(record.BatchRenewer)
 	return &renewer{
-		store: store, batch: batch, ttl: ttl, asked: make(chan struct{}, 1), lookNow: make(chan struct{}, 1),
+		store: store, batch: batch, ttl: ttl, renewNow: make(chan struct{}, 1), checkNow: make(chan struct{}, 1),
 		holds: map[*hold]context.CancelCauseFunc{},
 	}
 }
@@ -86,7 +86,7 @@ func (r *renewer) confirm(ctx context.Context, h *hold) error {
 		return errNotRenewed
 	}
 	select {
-	case r.asked <- struct{}{}:
+	case r.renewNow <- struct{}{}:
 	default:
 	}
 	select {
@@ -115,7 +115,7 @@ func (r *renewer) beginLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() {
-		tick, look := time.NewTicker(max(r.ttl/3, time.Millisecond)), time.NewTicker(lookEvery)
+		tick, look := time.NewTicker(max(r.ttl/3, time.Millisecond)), time.NewTicker(cancelInterval)
 		defer tick.Stop()
 		defer look.Stop()
 		r.renew(ctx) // at once, while the store has a connection for it
@@ -125,12 +125,12 @@ func (r *renewer) beginLocked() {
 				return
 			case <-tick.C:
 				r.renew(ctx)
-			case <-r.asked:
+			case <-r.renewNow:
 				r.renew(ctx)
 			case <-look.C:
-				r.look(ctx)
-			case <-r.lookNow:
-				r.look(ctx)
+				r.checkCancels(ctx)
+			case <-r.checkNow:
+				r.checkCancels(ctx)
 			}
 		}
 	})
@@ -162,7 +162,7 @@ func (r *renewer) renew(ctx context.Context) {
 	defer cancel()
 	asked := time.Now()
 	now.lost = map[record.Lease]bool{}
-	now.err = guarded("the store", func() error {
+	now.err = guard("the store", func() error {
 		gone, err := r.batch.RenewAll(within, leases, r.ttl)
 		for _, lease := range gone {
 			now.lost[lease] = true
@@ -172,9 +172,9 @@ func (r *renewer) renew(ctx context.Context) {
 	for i, h := range holds {
 		switch {
 		case now.lost[leases[i]]:
-			r.stop(h, errTaken(record.ErrConflict))
+			r.stop(h, takenError(record.ErrConflict))
 		case now.err == nil:
-			h.renewedAt(asked)
+			h.setRenewed(asked)
 		case ctx.Err() == nil && h.age() > r.ttl:
 			r.stop(h, &lateError{r.ttl, now.err})
 		}

@@ -128,8 +128,8 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 	}
 	r := resultOf(s)
 	r.Warnings, r.Window = d.warnings, d.window
-	if d.unkept != "" {
-		r.Status, r.StopReason, r.Output, r.Failure = d.unkept, "", "", ""
+	if d.storedStatus != "" {
+		r.Status, r.StopReason, r.Output, r.Failure = d.storedStatus, "", "", ""
 	}
 	return r, err
 }

@@ -37,7 +37,7 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 	start := time.Now()
 	ctx, account := withMeteredAccount(ctx)
 	var result *mcp.CreateMessageResult
-	err := guarded("sampling handler", func() (err error) {
+	err := guard("sampling handler", func() (err error) {
 		result, err = s.complete(ctx, params, next)
 		return err
 	})

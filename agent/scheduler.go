@@ -165,7 +165,7 @@ func (s *scheduler) inline(all []errand) (handed bool) {
 		if taken := next.Swap(over + 1); taken <= over {
 			s.workers.reliefs.Add(1)
 			s.workers.start(all[taken:], s.reports)
-			s.rest <- guarded("the calls of a turn", s.proceed)
+			s.rest <- guard("the calls of a turn", s.proceed)
 		}
 	})
 	defer relief.Stop()

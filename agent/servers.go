@@ -71,7 +71,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 	}
 	start := time.Now()
 	var result *mcp.ElicitResult
-	err := guarded("elicitation handler", func() (err error) {
+	err := guard("elicitation handler", func() (err error) {
 		if ours {
 			result, err = s.person.inOpenCall(ctx, q)
 		}
@@ -131,7 +131,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 		}
 		start := time.Now()
 		var decision approval.Decision
-		err := guarded("approve callback", func() (err error) {
+		err := guard("approve callback", func() (err error) {
 			decision, err = ask(ctx, a)
 			return err
 		})

@@ -23,7 +23,7 @@ func (d *session) run(ctx context.Context) (*ledger.State, error) {
 		}
 		return nil, err
 	}
-	if err := d.handing(ctx, l, nil, d.drive); err != nil {
+	if err := d.runWork(ctx, l, nil, d.drive); err != nil {
 		return l.state, fmt.Errorf("run agent: %w", err)
 	}
 	return l.state, nil
@@ -35,7 +35,7 @@ func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
 		l, err := d.load(ctx)
 		left := false
 		if err == nil {
-			err = d.handing(ctx, l, func(e Event) bool {
+			err = d.runWork(ctx, l, func(e Event) bool {
 				left = !yield(e, nil)
 				return !left
 			}, d.drive)
@@ -49,11 +49,11 @@ func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
 // work advances a loaded run. out gets its events; nil: nobody wants them.
 type work func(ctx context.Context, l *loaded, out func(Event) error) error
 
-// handing calls work on a goroutine of its own while the lease of the run is renewed, so that a
+// runWork calls work on a goroutine of its own while the lease of the run is renewed, so that a
 // callback that ends its goroutine does not end the caller's. yield gets the events on the caller's
 // goroutine, with their positions, unless it is nil; when it returns false the work is cancelled,
 // and the error is errStopped. handing returns when the work has ended.
-func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool, do work) error {
+func (d *session) runWork(ctx context.Context, l *loaded, yield func(Event) bool, do work) error {
 	at := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)
 	events := make(chan Event) // never closed: a model may call back too late
@@ -61,12 +61,12 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 	err := errGoexit
 	go func() {
 		defer close(done)
-		err = d.held(ctx, l, func(ctx context.Context) error {
+		err = d.withHold(ctx, l, func(ctx context.Context) error {
 			var out func(Event) error
 			if yield != nil {
-				out = func(e Event) error { return hand(ctx, events, e) }
+				out = func(e Event) error { return sendEvent(ctx, events, e) }
 			}
-			return guarded("the loop", func() error { return do(ctx, l, out) })
+			return guard("the loop", func() error { return do(ctx, l, out) })
 		})
 	}()
 	defer func() { // also if the loop body panics
@@ -90,8 +90,8 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 	}
 }
 
-// hand passes an event to the range loop.
-func hand(ctx context.Context, events chan<- Event, e Event) error {
+// sendEvent passes an event to the range loop.
+func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 	select {
 	case events <- e:
 		return nil
@@ -100,19 +100,19 @@ func hand(ctx context.Context, events chan<- Event, e Event) error {
 	}
 }
 
-// held calls f while this process holds the run. It repeats that if a reply came before the run
+// withHold calls f while this process holds the run. It repeats that if a reply came before the run
 // was released, because its sender was told that the holder handles it.
-func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) error) error {
+func (d *session) withHold(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	if l.hold == nil {
 		return f(ctx)
 	}
 	for {
-		if err := d.renewed(ctx, l, f); err != nil {
+		if err := d.withRenewal(ctx, l, f); err != nil {
 			return err
 		}
 		retaken := false
-		err := guarded("the store", func() error {
-			retaken = d.retakes(ctx, l)
+		err := guard("the store", func() error {
+			retaken = d.reacquire(ctx, l)
 			return nil
 		})
 		if err != nil || !retaken {
@@ -121,8 +121,8 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	}
 }
 
-// retakes acquires a waiting run again if it has a reply, unless another process has.
-func (d *session) retakes(ctx context.Context, l *loaded) bool {
+// reacquire acquires a waiting run again if it has a reply, unless another process has acquired it.
+func (d *session) reacquire(ctx context.Context, l *loaded) (ok bool) {
 	if l.state.Status != run.StatusWaiting {
 		return false
 	}
@@ -142,9 +142,9 @@ func (d *session) retakes(ctx context.Context, l *loaded) bool {
 	return true
 }
 
-// renewed calls f while the lease of the run is renewed. The context of f ends if that fails,
+// withRenewal calls f while the lease of the run is renewed. The context of f ends if that fails,
 // or if the run is to be cancelled. Afterwards the run is released.
-func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context) error) error {
+func (d *session) withRenewal(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	defer l.hold.release()
 	l.hold.host = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -159,7 +159,7 @@ func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context
 	}
 	defer cancel(nil)
 	err := f(ctx)
-	if unkept := l.hold.keepReplies(ctx); unkept != nil {
+	if unkept := l.hold.storeReplies(ctx); unkept != nil {
 		err = errors.Join(err, unkept)
 	}
 	if errors.Is(context.Cause(ctx), errCancelRequested) {

@@ -9,28 +9,27 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// maxStepped bounds the runs whose states a process keeps between steps.
-const maxStepped = 16
+// maxCached bounds the runs whose states a process keeps between steps.
+const maxCached = 16
 
-// stepped keeps the states of the runs that [Agent.Advance] stepped last, the latest at the
+// stateCache keeps the states of the runs that [Agent.Advance] stepped last, the latest at the
 // end, because an engine steps a run many times. Each state is as in the store.
-type stepped struct {
+type stateCache struct {
 	mu   sync.Mutex
-	runs []known
+	runs []cachedState
 }
 
-// known is a state, and what was counted of its history.
-type known struct {
+// cachedState is a state, with the counts of its history.
+type cachedState struct {
 	*ledger.State
 	tally tally
 }
 
-// take removes and returns the state that a run has according to its lease, nil if it is not
-// known.
-func (s *stepped) take(lease record.Lease) (*ledger.State, tally) {
+// take removes and returns the state that a run has according to its lease, nil if it is not cached.
+func (s *stateCache) take(lease record.Lease) (*ledger.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.runs, func(r known) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
+	i := slices.IndexFunc(s.runs, func(r cachedState) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
 	if i < 0 {
 		return nil, tally{}
 	}
@@ -43,21 +42,21 @@ func (s *stepped) take(lease record.Lease) (*ledger.State, tally) {
 }
 
 // put keeps a state for the next step, unless the run waits or has ended.
-func (s *stepped) put(r *ledger.State, tally tally) {
+func (s *stateCache) put(r *ledger.State, tally tally) {
 	if r.Status != run.StatusRunning || len(ledger.Open(r)) > 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.runs) == maxStepped {
+	if len(s.runs) == maxCached {
 		s.runs = slices.Delete(s.runs, 0, 1)
 	}
-	s.runs = append(s.runs, known{r, tally})
+	s.runs = append(s.runs, cachedState{r, tally})
 }
 
-// has reports whether the state of a run is known.
-func (s *stepped) has(key run.Key) bool {
+// has reports whether the state of a run is cached.
+func (s *stateCache) has(key run.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.runs, func(r known) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
+	return slices.ContainsFunc(s.runs, func(r cachedState) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
 }

@@ -210,7 +210,7 @@ func (t *turn) startDeciding() error {
 	}
 	if t.sched.active == 0 && !asks { // nothing else changes the calls
 		t.sched.settled = true
-		return guarded("tool call", func() error { return t.decide(calls) })
+		return guard("tool call", func() error { return t.decide(calls) })
 	}
 	calls = t.rec.pending(isProposed)
 	decide := func() error { return t.decide(calls) }

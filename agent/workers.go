@@ -33,7 +33,7 @@ type chore struct {
 func (c chore) run() {
 	c.err = errGoexit
 	defer func() { c.reports <- c.report }()
-	c.err = guarded("tool call", c.do)
+	c.err = guard("tool call", c.do)
 }
 
 func newWorkers() *workers { return &workers{idle: make(chan struct{}), over: make(chan struct{})} }

@@ -128,7 +128,7 @@ func (l *writer) write() {
 	l.events, l.spare = l.spare, nil
 	l.writing = true
 	l.mu.Unlock()
-	err := guarded("the store", func() error { return l.put(queued, events) })
+	err := guard("the store", func() error { return l.put(queued, events) })
 	clear(events)
 	l.mu.Lock()
 	l.spare = events[:0]
@@ -201,7 +201,7 @@ func (l *writer) confirm(ctx context.Context) error {
 	if l.hold == nil {
 		return nil
 	}
-	err := guarded("the store", func() error { return l.hold.confirm(ctx) })
+	err := guard("the store", func() error { return l.hold.confirm(ctx) })
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (l *writer) save() error {
 	if l.hold == nil || refused {
 		return nil
 	}
-	return guarded("the store", func() error { return l.appendAll(queued) })
+	return guard("the store", func() error { return l.appendAll(queued) })
 }
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.
