@@ -155,7 +155,7 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 	if err != nil {
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
-	if kept := s.rec.roundsKept(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
+	if kept := s.rec.roundBytes(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
 		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it " + doubttext.MayHaveRun + "."
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all",
 			c.Server, len(data), kept, maxRound, maxRounds)
@@ -169,11 +169,11 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 			expires = task.Expires // the server may discard the task
 		}
 	})
-	for _, key := range keysOf(round) {
+	for _, key := range requestKeys(round) {
 		if _, answered := round.Answers[key]; answered {
 			continue
 		}
-		q := s.servers.questionOf(c.ID, round, key)
+		q := s.servers.newQuestion(c.ID, round, key)
 		if q == nil {
 			text := "Error: the tool asked something that cannot be answered. The call was given up."
 			return s.recordOutcome(j, j.errorResult(text, result.Err), 0)

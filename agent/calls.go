@@ -27,9 +27,9 @@ type job struct {
 	failure error     // why there is no result from the tool, or nil
 }
 
-// send sends a call that is ready, once there is room for it.
-func send(t *turn, c *ledger.Call) (func() error, error) {
-	if !t.sched.room() {
+// sendReady sends a call that is ready, once there is room for it.
+func sendReady(t *turn, c *ledger.Call) (func() error, error) {
+	if !t.sched.hasRoom() {
 		return nil, nil
 	}
 	j := t.tools.job(c)
@@ -50,15 +50,15 @@ type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 // recordIntent records that a call is about to be sent, and returns the function that sends it. See
 // [turn.start], which commits the record.
 func (t *turn) recordIntent(c *ledger.Call, j *job, send sendFunc) (func() error, error) {
-	if t.holds(c, j) {
+	if t.mustWait(c, j) {
 		return nil, nil
 	}
 	intent := t.newIntent.one()
 	intent.Call = c.ID
 	t.intents = append(t.intents, intent)
 	t.starts = append(t.starts, t.rec.ifWanted(func() Event { return &ToolStart{Call: t.tools.about(j)} })...)
-	if t.ordered(j) {
-		t.sched.enter(c.Server, c.ID)
+	if t.isOrdered(j) {
+		t.sched.holdLane(c.Server, c.ID)
 	}
 	return func() error { return t.sender.perform(c, j, send) }, nil
 }
@@ -111,7 +111,7 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 	late := errors.Is(result.Err, context.DeadlineExceeded) // another attempt would take as long
 	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.repeatable() {
 		j.failure = result.Err
-		return nil // it is sent again, see doubt
+		return nil // it is sent again, see resolveDoubt
 	}
 	return s.recordOutcome(j, result, s.rec.writer.since(start))
 }

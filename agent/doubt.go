@@ -14,22 +14,22 @@ const (
 	maxTries   = 32
 )
 
-// unknown is what a model is told about a call in doubt.
-const unknown = "It is " + doubttext.Unknown + ": the work on it ended before its result came. Check before you repeat it."
+// unknownOutcome tells a model about a call in doubt.
+const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended before its result came. Check before you repeat it."
 
-// doubt resolves a call that was sent and has no outcome, because its process or its connection
-// died. It is sent again only if that is safe.
-func doubt(t *turn, c *ledger.Call) (func() error, error) {
+// resolveDoubt resolves a call that was sent and has no outcome, because its process or its
+// connection died. It is sent again only if that is safe.
+func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
-		return t.again(c)
+		return t.sendAgain(c)
 	}
 	if t.agent.opts.Durable.AskInDoubt {
 		return nil, t.questions.add(&run.Question{
 			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	}
-	return nil, t.sender.recordOutcome(j, inDoubt(j, unknown), 0)
+	return nil, t.sender.recordOutcome(j, doubtResult(j, unknownOutcome), 0)
 }
 
 // repeatable reports whether the call can be sent again without doing anything twice.
@@ -38,27 +38,27 @@ func (j *job) repeatable() bool {
 	return t.Repeatable() || t.HonoursKeys()
 }
 
-// resolve goes by what a person says of a call in doubt: it is sent again, has the result that the
-// person knows, or remains without one. A reply that no person gave leaves it unknown.
-func resolve(t *turn, c *ledger.Call) (func() error, error) {
+// applyDoubtReply goes by what a person says of a call in doubt: it is sent again, has the result
+// that the person knows, or remains without one. A reply that no person gave leaves it unknown.
+func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 	if c.Reply == nil {
 		return nil, nil
 	}
 	j := t.tools.job(c)
 	switch c.Reply.Action {
 	case run.ActionNotRun:
-		return t.again(c)
+		return t.sendAgain(c)
 	case run.ActionKnown:
 		return nil, t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."
 	if c.Reply.By == "" && c.Reply.Reason == noReplyInTime {
-		text = unknown
+		text = unknownOutcome
 	}
-	return nil, t.sender.recordOutcome(j, inDoubt(j, text), 0)
+	return nil, t.sender.recordOutcome(j, doubtResult(j, text), 0)
 }
 
-// inDoubt returns a result that only says what is known.
-func inDoubt(j *job, text string) *adapter.Result {
+// doubtResult returns a result that only says what is known about a call.
+func doubtResult(j *job, text string) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Text: text, IsError: true}
 }

@@ -93,7 +93,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	if err := r.engine.shape(d.output); err != nil {
 		return err
 	}
-	if depth, limit := depthOf(ctx), r.rec.state.Limits.Depth; depth > limit {
+	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {
 		return r.engine.fail(fmt.Errorf("the run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
 	}
 	if err := l.wake(r); err != nil {

@@ -113,7 +113,7 @@ func MarshalEvent(e Event) ([]byte, error) {
 		return nil, err
 	}
 	all := append(append(head[:len(head)-1], ','), data[1:]...)
-	failed := errorOf(e)
+	failed := eventError(e)
 	if failed == nil {
 		return all, nil
 	}
@@ -124,8 +124,8 @@ func MarshalEvent(e Event) ([]byte, error) {
 	return fmt.Appendf(all[:len(all)-1], `,"error":%s}`, text), nil
 }
 
-// errorOf returns the error of an event, nil if it has none.
-func errorOf(e Event) error {
+// eventError returns the error of an event, nil if it has none.
+func eventError(e Event) error {
 	switch e := e.(type) {
 	case *ReplyEnd:
 		return e.Err

@@ -10,9 +10,9 @@ import (
 // depthKey is the context key of the number of enclosing runs.
 type depthKey struct{}
 
-// depthOf returns the number of runs that enclose a context: a tool may run an agent, and so
+// enclosingRuns returns the number of runs that enclose a context: a tool may run an agent, and so
 // itself.
-func depthOf(ctx context.Context) int {
+func enclosingRuns(ctx context.Context) int {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	return depth
 }

@@ -182,7 +182,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {
-			p.Media = append(p.Media, run.Part{Type: typeOf(binary.MIMEType), MIMEType: binary.MIMEType, Data: binary.Data})
+			p.Media = append(p.Media, run.Part{Type: partType(binary.MIMEType), MIMEType: binary.MIMEType, Data: binary.Data})
 		}
 	}
 	return p
@@ -200,8 +200,8 @@ func (t *tools) calledName(j *job) (name string) {
 	return name
 }
 
-// typeOf returns the type of the part that holds media of a MIME type.
-func typeOf(mimeType string) run.PartType {
+// partType returns the type of the part that holds media of a MIME type.
+func partType(mimeType string) run.PartType {
 	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
 	case "image":
 		return run.PartImage

@@ -44,15 +44,14 @@ const (
 	pollEvery = time.Second
 )
 
-// inOpenCall gets a reply to a question that a server asks during a call. The result is nil if
-// nobody replies.
-func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
+// answerDuringCall asks a person what a server asks during a call. The result is nil if nobody replies.
+func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
 	ask := p.questions.fromServer(q.Server, q.Call)
-	ask.Kind, ask.Elicit = kindOf(q.Params), q.Params
-	if p.parks(q.Call) {
+	ask.Kind, ask.Elicit = questionKind(q.Params), q.Params
+	if p.mayPark(q.Call) {
 		return p.park(ask)
 	}
-	reply, err := p.whileCalled(ctx, ask)
+	reply, err := p.askDuringCall(ctx, ask)
 	if err == nil && reply == nil && p.rec.writer.hold == nil && p.questions.replyFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
@@ -62,10 +61,10 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 	return ask.Elicited(*reply)
 }
 
-// whileCalled asks a question of a server that waits for the reply during a call. In a run with
+// askDuringCall asks a question of a server that waits for the reply during a call. In a run with
 // a store it becomes a question of the run, unless Legacy.Hold is negative. The reply is nil if there
 // is none.
-func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, error) {
+func (p *person) askDuringCall(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if err := p.countQuestion(q.Server); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), resultOf(new(ledger.State)), err
+		return *new(T), newResult(new(ledger.State)), err
 	}
 	result, err := a.Run(ctx, in, append(slices.Clip(opts), func(o *runOptions) { o.output = wanted })...)
 	return as[T](result, err)
@@ -57,7 +57,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), resultOf(new(ledger.State)), err
+		return *new(T), newResult(new(ledger.State)), err
 	}
 	d := a.resume(key, replies)
 	d.output = wanted

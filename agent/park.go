@@ -12,9 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// parks reports whether a call is abandoned for a question, to be made again: the host allows that for
-// its tool, and the call is in progress.
-func (p *person) parks(c *Call) (ok bool) {
+// mayPark reports whether a call may be abandoned for a question, to be made again: the host allows
+// that for its tool, and the call is in progress.
+func (p *person) mayPark(c *Call) (ok bool) {
 	if c == nil || p.agent.opts.Person.Legacy.Park == nil || !p.agent.opts.Person.Legacy.Park(c.Server, c.Tool) {
 		return false
 	}
@@ -73,5 +73,5 @@ func unpark(t *turn, c *ledger.Call) (func() error, error) {
 	if waits {
 		return nil, nil
 	}
-	return t.again(c)
+	return t.sendAgain(c)
 }

@@ -44,28 +44,28 @@ func (p *person) errands() (launch []errand) {
 		}
 	}
 	for _, q := range questions {
-		if p.prompts[q.ID] != nil || !q.Survives || p.putsSignIn(q, questions) {
+		if p.prompts[q.ID] != nil || !q.Survives || p.isAskingSignIn(q, questions) {
 			continue
 		}
 		ctx, cancel := context.WithCancel(p.scope.ctx)
 		p.prompts[q.ID] = cancel
-		launch = append(launch, errand{report: report{key: q.ID}, do: func() error { return p.put(ctx, q) }})
+		launch = append(launch, errand{report: report{key: q.ID}, do: func() error { return p.ask(ctx, q) }})
 	}
 	return launch
 }
 
-// putsSignIn reports whether the sign-in of a question is already asked for by another. An
-// accepted sign-in settles all calls; after a refusal the next question is asked.
-func (p *person) putsSignIn(q *run.Question, questions []*run.Question) bool {
+// isAskingSignIn reports whether another question already asks for the same sign-in. An accepted
+// sign-in settles all calls; after a refusal the next question is asked.
+func (p *person) isAskingSignIn(q *run.Question, questions []*run.Question) bool {
 	return q.Kind == run.QuestionSignIn && slices.ContainsFunc(questions, func(o *run.Question) bool {
 		return o.Kind == q.Kind && o.Server == q.Server && o.URL == q.URL && p.prompts[o.ID] != nil
 	})
 }
 
-// put asks a question and records the reply. Without a reply the question stays open; one that has
+// ask asks a question and records the reply. Without a reply the question stays open; one that has
 // expired meanwhile is closed. An error of Options.Person.Reply fails the run.
-func (p *person) put(ctx context.Context, q *run.Question) error {
-	reply, err := p.putOnce(ctx, q)
+func (p *person) ask(ctx context.Context, q *run.Question) error {
+	reply, err := p.askOnce(ctx, q)
 	switch {
 	case p.rec.endError() != nil:
 		return p.rec.endError()
@@ -74,16 +74,16 @@ func (p *person) put(ctx context.Context, q *run.Question) error {
 	case errors.Is(err, run.ErrExpired):
 		return p.questions.close(expiredReply(q, time.Now()))
 	case err != nil:
-		return notAnswered(q, err)
+		return replyError(q, err)
 	case reply == nil:
 		return nil
 	}
 	return p.questions.close(*reply)
 }
 
-// putOnce asks a question, between two events. A sign-in that another agent of the run is asking for
+// askOnce asks a question, between two events. A sign-in that another agent of the run is asking for
 // gets the same reply, without events.
-func (p *person) putOnce(ctx context.Context, q *run.Question) (reply *run.Reply, err error) {
+func (p *person) askOnce(ctx context.Context, q *run.Question) (reply *run.Reply, err error) {
 	if q.Kind == run.QuestionSignIn {
 		other, end, ended := p.rec.writer.signIns.begin(ctx, q)
 		if end == nil {
@@ -98,8 +98,8 @@ func (p *person) putOnce(ctx context.Context, q *run.Question) (reply *run.Reply
 	return reply, err
 }
 
-// notAnswered is the error of Options.Person.Reply, which fails the run.
-func notAnswered(q *run.Question, err error) error {
+// replyError is the error of Options.Person.Reply, which fails the run.
+func replyError(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
 }
 
@@ -116,5 +116,5 @@ func (p *person) askNow(ctx context.Context, q *run.Question) (*run.Reply, error
 	case ctx.Err() != nil || errors.Is(err, run.ErrExpired):
 		return nil, err
 	}
-	return nil, p.scope.fail(notAnswered(q, err))
+	return nil, p.scope.fail(replyError(q, err))
 }

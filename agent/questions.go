@@ -112,7 +112,7 @@ func (o *openQuestions) close(reply run.Reply) error {
 
 // closeOwn records the reply to a question of this run, if it is still open.
 func (o *openQuestions) closeOwn(q *run.Question, reply run.Reply) error {
-	value, err := elicited(q, reply)
+	value, err := elicitValue(q, reply)
 	if err != nil {
 		return err
 	}
@@ -153,8 +153,8 @@ func (o *openQuestions) childWith(question string) (call string, sub *SubAgent) 
 	return call, sub
 }
 
-// elicited returns the reply in the form that the server gets, nil if no server waits for it.
-func elicited(q *run.Question, reply run.Reply) (json.RawMessage, error) {
+// elicitValue returns the reply in the form that the server gets, nil if no server waits for it.
+func elicitValue(q *run.Question, reply run.Reply) (json.RawMessage, error) {
 	if q.Elicit == nil {
 		return nil, nil
 	}
@@ -272,7 +272,7 @@ func (o *openQuestions) sameSignIn(reply run.Reply) (others []run.Reply) {
 		return nil
 	}
 	for _, q := range questions {
-		if q.Kind == run.QuestionSignIn && q.ID != reply.Question && signInOf(q) == signInOf(questions[i]) {
+		if q.Kind == run.QuestionSignIn && q.ID != reply.Question && newSignIn(q) == newSignIn(questions[i]) {
 			others = append(others, *signInReply(q, &reply))
 		}
 	}

@@ -16,8 +16,8 @@ type recorder struct {
 	state    *ledger.State // the writer's root or a part of it, guarded by the writer's lock
 	endError func() error  // why the run has ended in this process, nil if it has not
 
-	parent *recorder // of the run that a sub-agent works for, nil at the root
-	call   string    // of that run, on which the sub-agent works
+	parent *recorder // recorder of the run that a sub-agent works for, nil at the root
+	call   string    // id of the parent's call on which the sub-agent works
 	path   []string
 }
 
@@ -42,6 +42,7 @@ func (r *recorder) record(events []Event, changes ...ledger.Change) error {
 	return r.recordLocked(events, changes...)
 }
 
+// recordLocked is record for a caller that holds the writer's lock.
 func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	if began := r.writer.root.Created; now.Before(began) {
@@ -89,7 +90,7 @@ func (r *recorder) ifWanted(event func() Event) []Event {
 	return []Event{event()}
 }
 
-// show emits an event that has no record: it comes out at once and is not replayed. Whoever
+// show emits an event that has no record: it is emitted immediately and is not replayed. Whoever
 // hands it to the caller sets its position. It reports whether the run continues.
 func (r *recorder) show(event Event) bool {
 	r.writer.mu.Lock()
@@ -185,8 +186,8 @@ func (r *recorder) callsBefore(c *ledger.Call) (n int) {
 	return n
 }
 
-// roundsKept returns the bytes of servers' rounds that the whole run has kept since its last input.
-func (r *recorder) roundsKept() int64 {
+// roundBytes returns the bytes of servers' rounds that the whole run has kept since its last input.
+func (r *recorder) roundBytes() int64 {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
 	root := r.writer.root
@@ -196,7 +197,7 @@ func (r *recorder) roundsKept() int64 {
 // pending returns copies of the turn's calls for which want is true.
 func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	r.read(func(s *ledger.State) {
-		calls = matching(s.Calls, want)
+		calls = filterCalls(s.Calls, want)
 		copies := make([]ledger.Call, len(calls))
 		for i, c := range calls {
 			copies[i] = *c
@@ -208,11 +209,12 @@ func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) 
 
 // calls returns the turn's calls for which want is true. They change with the state.
 func (r *recorder) calls(want func(*ledger.Call) bool) (calls []*ledger.Call) {
-	r.read(func(s *ledger.State) { calls = matching(s.Calls, want) })
+	r.read(func(s *ledger.State) { calls = filterCalls(s.Calls, want) })
 	return calls
 }
 
-func matching(all []*ledger.Call, want func(*ledger.Call) bool) []*ledger.Call {
+// filterCalls returns the calls for which want is true, in a slice of just their number.
+func filterCalls(all []*ledger.Call, want func(*ledger.Call) bool) []*ledger.Call {
 	n := 0
 	for _, c := range all {
 		if want(c) {

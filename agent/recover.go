@@ -247,7 +247,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	}
 	err = r.forward(key, d.events(ctx))
 	if r.opts.OnEnd != nil && l != nil {
-		result := resultOf(l.state)
+		result := newResult(l.state)
 		result.Warnings, result.Window = d.warnings, d.window
 		r.opts.OnEnd(key, result, err)
 	}

@@ -54,10 +54,10 @@ func ResultOf(records []run.Record) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(s), nil
+	return newResult(s), nil
 }
 
-func resultOf(s *ledger.State) *Result {
+func newResult(s *ledger.State) *Result {
 	messages := s.History
 	if s.Phase == ledger.PhaseCalls { // its calls have no results yet
 		messages = messages[:len(messages)-1]
@@ -126,7 +126,7 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 	if s == nil {
 		s = new(ledger.State)
 	}
-	r := resultOf(s)
+	r := newResult(s)
 	r.Warnings, r.Window = d.warnings, d.window
 	if d.storedStatus != "" {
 		r.Status, r.StopReason, r.Output, r.Failure = d.storedStatus, "", "", ""

@@ -13,12 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// keysOf returns the sorted keys of a round's questions.
-func keysOf(round *mcp.InputRequired) []string {
+// requestKeys returns the sorted keys of a round's questions.
+func requestKeys(round *mcp.InputRequired) []string {
 	return slices.Sorted(maps.Keys(round.Requests))
 }
 
-func kindOf(params *mcp.ElicitParams) run.QuestionKind {
+func questionKind(params *mcp.ElicitParams) run.QuestionKind {
 	if params.Mode == mcp.ElicitURL {
 		return run.QuestionURL
 	}
@@ -28,12 +28,12 @@ func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 // continueRound continues a call whose questions are all answered. Completions that a person has
 // allowed are made before; one that is not allowed ends the call.
 func continueRound(t *turn, c *ledger.Call) (func() error, error) {
-	round, _, err := roundOf(c)
+	round, _, err := decodeRound(c)
 	if err != nil {
 		return nil, err
 	}
 	waits, sample := false, []string(nil)
-	for _, key := range keysOf(round) {
+	for _, key := range requestKeys(round) {
 		_, answered := c.Replies[key]
 		review, reviewed := c.Reviews[key]
 		switch {
@@ -52,13 +52,13 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	case waits:
 		return nil, nil
 	}
-	return t.again(c)
+	return t.sendAgain(c)
 }
 
-// again sends a call once there is room for it: with the answers to its round if it has one, or, if
-// it has become a task, to wait for that.
-func (t *turn) again(c *ledger.Call) (func() error, error) {
-	if !t.sched.room() {
+// sendAgain sends a call once there is room for it: with the answers to its round if it has one,
+// or, if it has become a task, to wait for that.
+func (t *turn) sendAgain(c *ledger.Call) (func() error, error) {
+	if !t.sched.hasRoom() {
 		return nil, nil
 	}
 	j := t.tools.job(c)
@@ -66,12 +66,12 @@ func (t *turn) again(c *ledger.Call) (func() error, error) {
 		return nil, t.sender.recordRefusal(j, j.err)
 	}
 	if c.Task != nil {
-		return await(t, c)
+		return awaitTask(t, c)
 	}
 	if len(c.Round) == 0 {
 		return t.recordIntent(c, j, (*job).run)
 	}
-	round, answers, err := roundOf(c)
+	round, answers, err := decodeRound(c)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (t *turn) again(c *ledger.Call) (func() error, error) {
 	})
 }
 
-// roundOf returns the round of a call and its answers, nil if there is none.
-func roundOf(c *ledger.Call) (*mcp.InputRequired, map[string]any, error) {
+// decodeRound returns the round of a call and its answers, nil if there is none.
+func decodeRound(c *ledger.Call) (*mcp.InputRequired, map[string]any, error) {
 	if len(c.Round) == 0 {
 		return nil, nil, nil
 	}

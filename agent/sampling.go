@@ -45,7 +45,7 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 		Server: server, Call: call, Params: params,
 		Result: result, Usage: account.usage(), Err: err, Duration: time.Since(start),
 	})
-	return result, forServer(err)
+	return result, serverError(err)
 }
 
 // complete lets the handler answer a request that a person has allowed.
@@ -71,7 +71,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	}
 	q := s.person.questions.fromServer(server, call)
 	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
-	answer, err := s.person.whileCalled(ctx, q)
+	answer, err := s.person.askDuringCall(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,8 +84,8 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 }
 
-// reviewOf returns the question to a person about a sampling request of a round.
-func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Question {
+// newReview returns the question to a person about a sampling request of a round.
+func (s *servers) newReview(call, key string, request mcp.InputRequest) *run.Question {
 	s.mu.Lock()
 	later := s.reviews[question{call, key}]
 	s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ques
 // sample makes the completions that a person has allowed, once there is room for the call. Each is
 // recorded before the round continues, so that the model is not asked for it again.
 func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
-	if !t.sched.room() {
+	if !t.sched.hasRoom() {
 		return nil, nil
 	}
 	j := t.tools.job(c)
@@ -149,8 +149,8 @@ func (s *sender) recordNotAllowed(c *ledger.Call, a run.Reply) error {
 	return s.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }
 
-// forServer returns the error that a server gets, without the details of a panic.
-func forServer(err error) error {
+// serverError returns the error that a server gets, without the details of a panic.
+func serverError(err error) error {
 	if _, ok := errors.AsType[*bound.PanicError](err); ok {
 		return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the handler panicked"}
 	}

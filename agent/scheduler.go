@@ -8,21 +8,22 @@ import (
 )
 
 // scheduler runs errands concurrently until none is left. It knows keys, not calls: the
-// function start decides what can begin. All methods except pass run on the goroutine of run.
+// function start decides which ones can begin. All methods except allowDecided run on the goroutine
+// of run.
 type scheduler struct {
 	workers *workers
 	limit   int           // of concurrent tool calls
 	linger  time.Duration // how long the end of a tool call waits for others to share a commit
 
-	reports chan report
-	passing chan struct{}     // see pass
-	active  int               // goroutines at work
-	running int               // tool calls among them
-	busy    map[string]bool   // keys of errands
-	lanes   map[string]string // the key that holds a lane: errands in one lane run one after the other
-	settled bool              // it is decided which tool calls run, or a person is being asked
-	worked  time.Duration     // the time with tool calls in progress
-	since   time.Time         // when the present such time began, or zero
+	reports      chan report
+	decidedEarly chan struct{}     // see allowDecided
+	active       int               // goroutines at work
+	running      int               // tool calls among them
+	busy         map[string]bool   // keys of errands
+	lanes        map[string]string // the key that holds a lane: errands in one lane run one after the other
+	decided      bool              // it is decided which tool calls run, or a person is being asked
+	worked       time.Duration     // the time with tool calls in progress
+	since        time.Time         // when the present such time began, or zero
 
 	start  func() ([]errand, error) // the arguments of run
 	commit func() error
@@ -34,7 +35,7 @@ type scheduler struct {
 type report struct {
 	key     string
 	call    bool  // a tool call has ended
-	settles bool  // it is decided which tool calls run
+	decides bool  // it is decided which tool calls run
 	err     error // ends the work
 }
 
@@ -49,7 +50,7 @@ type errand struct {
 func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	return &scheduler{
 		workers: w, limit: limit, linger: linger,
-		reports: make(chan report, n+1), passing: make(chan struct{}, 1), busy: make(map[string]bool, n),
+		reports: make(chan report, n+1), decidedEarly: make(chan struct{}, 1), busy: make(map[string]bool, n),
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *scheduler) run(start func() ([]errand, error), commit func() error, fai
 	return s.proceed()
 }
 
-// proceed is run. It may move to another goroutine.
+// proceed does the work of run. It may move to another goroutine.
 func (s *scheduler) proceed() (err error) {
 	var flush <-chan time.Time
 	for {
@@ -95,8 +96,8 @@ func (s *scheduler) proceed() (err error) {
 			case flush == nil:
 				flush = time.After(s.linger)
 			}
-		case <-s.passing:
-			s.settled = true
+		case <-s.decidedEarly:
+			s.decided = true
 		case <-flush:
 			flush = nil
 			err = errors.Join(err, s.commit())
@@ -116,10 +117,10 @@ func (s *scheduler) handleReports(r report, err error) (called bool, _ error) {
 			s.fail(err)
 		}
 		s.active--
-		s.settled = s.settled || r.settles
+		s.decided = s.decided || r.decides
 		delete(s.busy, r.key)
 		if r.call {
-			s.leave(r.key)
+			s.releaseLane(r.key)
 			s.running--
 			called = true
 		}
@@ -151,8 +152,8 @@ func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 // goroutines.
 const patience = 2 * time.Millisecond
 
-// maxReliefs is how often patience may run out in a run before all errands get goroutines at
-// once.
+// maxReliefs is how often patience may run out in a run before all errands get goroutines
+// immediately.
 const maxReliefs = 3
 
 // inline runs errands on this goroutine, because moving them to others takes longer than most
@@ -185,39 +186,39 @@ func (s *scheduler) inline(all []errand) (handed bool) {
 	}
 }
 
-// aside starts an errand that decides which tool calls run.
-func (s *scheduler) aside(key string, do func() error) {
+// startDecision starts an errand that decides which tool calls run.
+func (s *scheduler) startDecision(key string, do func() error) {
 	s.busy[key] = true
 	s.active++
-	s.workers.start([]errand{{report: report{key: key, settles: true}, do: do}}, s.reports)
+	s.workers.start([]errand{{report: report{key: key, decides: true}, do: do}}, s.reports)
 }
 
-// call returns the errand of a tool call, which counts from now on.
-func (s *scheduler) call(key string, do func() error) errand {
+// newCall returns the errand of a tool call, which counts from now on.
+func (s *scheduler) newCall(key string, do func() error) errand {
 	s.busy[key] = true
 	s.running++
 	return errand{report: report{key: key, call: true}, do: do}
 }
 
-// room reports whether another tool call may run.
-func (s *scheduler) room() bool { return s.settled && s.running < s.limit }
+// hasRoom reports whether another tool call may run.
+func (s *scheduler) hasRoom() bool { return s.decided && s.running < s.limit }
 
-// taken reports whether a tool call holds a lane.
-func (s *scheduler) taken(lane string) bool {
+// isLaneTaken reports whether a tool call holds a lane.
+func (s *scheduler) isLaneTaken(lane string) bool {
 	_, taken := s.lanes[lane]
 	return taken
 }
 
-// enter gives a lane to a tool call until it ends.
-func (s *scheduler) enter(lane, key string) {
+// holdLane gives a lane to a tool call until it ends.
+func (s *scheduler) holdLane(lane, key string) {
 	if s.lanes == nil {
 		s.lanes = map[string]string{}
 	}
 	s.lanes[lane] = key
 }
 
-// leave frees the lane of a tool call.
-func (s *scheduler) leave(key string) {
+// releaseLane frees the lane of a tool call.
+func (s *scheduler) releaseLane(key string) {
 	for lane, k := range s.lanes {
 		if k == key {
 			delete(s.lanes, lane)
@@ -225,11 +226,11 @@ func (s *scheduler) leave(key string) {
 	}
 }
 
-// pass lets decided tool calls start while a person is asked about others. It may be called on
-// any goroutine.
-func (s *scheduler) pass() {
+// allowDecided lets decided tool calls start while a person is asked about others. It may be called
+// on any goroutine.
+func (s *scheduler) allowDecided() {
 	select {
-	case s.passing <- struct{}{}:
+	case s.decidedEarly <- struct{}{}:
 	default: // it was called before
 	}
 }

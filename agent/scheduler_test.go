@@ -15,19 +15,19 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 	w := newWorkers()
 	defer w.end()
 	s := newScheduler(w, n, limit, linger)
-	s.settled = true
+	s.decided = true
 	at, done := time.Now(), make([]bool, n)
 	start := func() (launch []errand, _ error) {
 		for i := range n {
-			if done[i] || !s.room() || s.taken(lane(i)) {
+			if done[i] || !s.hasRoom() || s.isLaneTaken(lane(i)) {
 				continue
 			}
 			done[i] = true
 			if lane(i) != "" {
-				s.enter(lane(i), fmt.Sprint(i))
+				s.holdLane(lane(i), fmt.Sprint(i))
 			}
 			began = append(began, fmt.Sprintf("%d at %v", i, time.Since(at).Truncate(time.Second)))
-			launch = append(launch, s.call(fmt.Sprint(i), func() error { return do(i) }))
+			launch = append(launch, s.newCall(fmt.Sprint(i), func() error { return do(i) }))
 		}
 		return launch, nil
 	}
@@ -83,10 +83,10 @@ func TestSchedulerPasses(t *testing.T) {
 			switch {
 			case !deciding:
 				deciding = true
-				s.aside("decide", func() error { time.Sleep(time.Second); s.pass(); time.Sleep(time.Hour); return nil })
-			case s.room() && called < 0:
+				s.startDecision("decide", func() error { time.Sleep(time.Second); s.allowDecided(); time.Sleep(time.Hour); return nil })
+			case s.hasRoom() && called < 0:
 				called = time.Since(at)
-				return []errand{s.call("call", func() error { return nil })}, nil
+				return []errand{s.newCall("call", func() error { return nil })}, nil
 			}
 			return nil, nil
 		}
@@ -104,7 +104,7 @@ func TestSchedulerRelieves(t *testing.T) {
 		defer w.end()
 		for turn := range maxReliefs + 1 {
 			s := newScheduler(w, 4, 4, 0)
-			s.settled = true
+			s.decided = true
 			at, launched := time.Now(), false
 			var commits []string
 			start := func() (launch []errand, _ error) {
@@ -112,7 +112,7 @@ func TestSchedulerRelieves(t *testing.T) {
 					if launched {
 						break
 					}
-					e := s.call(fmt.Sprint(i), func() error {
+					e := s.newCall(fmt.Sprint(i), func() error {
 						if i == 1 {
 							time.Sleep(time.Second)
 						}

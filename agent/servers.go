@@ -25,27 +25,27 @@ type servers struct {
 	visits *visits
 
 	mu      sync.Mutex                             // guards the following field
-	reviews map[question]*inquiry.ReviewLaterError // what waits for a person
+	reviews map[question]*inquiry.ReviewLaterError // requests that wait for a person
 }
 
-// asCaller returns a context for the tool calls of this turn, so that servers' requests come to
+// withCaller returns a context for the tool calls of this turn, so that servers' requests come to
 // the run.
-func (s *servers) asCaller(ctx context.Context) context.Context {
+func (s *servers) withCaller(ctx context.Context) context.Context {
 	return adapter.WithCaller(ctx, &adapter.Caller{
 		Approve: s.approver, Elicit: s.elicit, CreateMessage: s.createMessage,
-		Waiting: s.delayed, Unanswered: s.unanswered,
+		Waiting: s.onDelay, Unanswered: s.onUnanswered,
 	})
 }
 
-// delayed reports why a call is not sent yet.
-func (s *servers) delayed(ctx context.Context, why string) {
+// onDelay shows why a call is not sent yet.
+func (s *servers) onDelay(ctx context.Context, why string) {
 	if call, ok := ctx.Value(callKey{}).(*Call); ok {
 		s.rec.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
 	}
 }
 
-// unanswered reports that a server's question reached nobody.
-func (s *servers) unanswered(server string, _ error) {
+// onUnanswered warns that a server's question reached nobody.
+func (s *servers) onUnanswered(server string, _ error) {
 	s.rec.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: "+
 		"no person was asked, and the server was told so; if a call failed, make it again", server)})
 }
@@ -73,7 +73,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 	var result *mcp.ElicitResult
 	err := guard("elicitation handler", func() (err error) {
 		if ours {
-			result, err = s.person.inOpenCall(ctx, q)
+			result, err = s.person.answerDuringCall(ctx, q)
 		}
 		if result == nil && err == nil {
 			result, err = hostAnswer(ctx, params, next)
@@ -87,7 +87,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 	if err != nil && s.scope.handlerError() != nil { // the run ends, but not because of the server
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
-	return result, forServer(err)
+	return result, serverError(err)
 }
 
 // hostAnswer returns the answer of the host's handler. Without one, the error tells the server that
@@ -99,13 +99,13 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 	return next.Elicit(ctx, params)
 }
 
-// questionOf returns the question to a person for a request of a round, nil for other requests.
-func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) *run.Question {
+// newQuestion returns the question to a person for a request of a round, nil for other requests.
+func (s *servers) newQuestion(call string, round *mcp.InputRequired, key string) *run.Question {
 	request := round.Requests[key]
 	if params, ok := inquiry.Elicitation(&request); ok {
-		return &run.Question{Kind: kindOf(params), Key: key, Elicit: params}
+		return &run.Question{Kind: questionKind(params), Key: key, Elicit: params}
 	}
-	return s.reviewOf(call, key, request)
+	return s.newReview(call, key, request)
 }
 
 // approver returns the function that decides on a call, between two events:
@@ -119,7 +119,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 		return nil
 	}
 	return func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
-		if err := s.pausing(); err != nil {
+		if err := s.beforeAsking(); err != nil {
 			return approval.Decision{}, err
 		}
 		call := Call{
@@ -145,12 +145,12 @@ func (s *servers) approver(next approval.Func) approval.Func {
 	}
 }
 
-// pausing lets decided calls run while a person is asked. What was decided is durable before.
-func (s *servers) pausing() error {
+// beforeAsking makes the decisions so far durable, and lets their calls run while a person is asked.
+func (s *servers) beforeAsking() error {
 	if err := s.rec.commit(); err != nil {
 		return err
 	}
-	s.sched.pass()
+	s.sched.allowDecided()
 	if s.scope.ctx.Err() != nil {
 		return s.rec.endError()
 	}

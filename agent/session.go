@@ -52,7 +52,7 @@ type work func(ctx context.Context, l *loaded, out func(Event) error) error
 // runWork calls work on a goroutine of its own while the lease of the run is renewed, so that a
 // callback that ends its goroutine does not end the caller's. yield gets the events on the caller's
 // goroutine, with their positions, unless it is nil; when it returns false the work is cancelled,
-// and the error is errStopped. handing returns when the work has ended.
+// and the error is errStopped. runWork returns when the work has ended.
 func (d *session) runWork(ctx context.Context, l *loaded, yield func(Event) bool, do work) error {
 	at := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)

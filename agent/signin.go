@@ -29,8 +29,8 @@ func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
 	return s.questions.add(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
-// signedIn acts on a person's reply about a sign-in: it makes the call again, or ends it.
-func signedIn(t *turn, c *ledger.Call) (func() error, error) {
+// resumeAfterSignIn acts on a person's reply about a sign-in: it makes the call again, or ends it.
+func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 	switch {
 	case c.Reply == nil:
 		return nil, nil
@@ -42,7 +42,7 @@ func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 		}
 		return nil, t.sender.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 	}
-	return t.again(c)
+	return t.sendAgain(c)
 }
 
 // signIns are the sign-ins that a person is being asked for: each only once at a time in a run
@@ -55,7 +55,7 @@ type signIns struct {
 // signIn is what a person does at a server, for all calls that need it.
 type signIn struct{ server, url string }
 
-func signInOf(q *run.Question) signIn { return signIn{q.Server, q.URL} }
+func newSignIn(q *run.Question) signIn { return signIn{q.Server, q.URL} }
 
 // askedSignIn is a question for a sign-in that is being asked.
 type askedSignIn struct {
@@ -93,7 +93,7 @@ func (s *signIns) begin(ctx context.Context, q *run.Question) (reply *run.Reply,
 func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	what := signInOf(q)
+	what := newSignIn(q)
 	if other := s.asked[what]; other != nil {
 		return other, nil
 	}

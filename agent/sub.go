@@ -100,7 +100,7 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 			status = child.Status
 		}
 	})
-	if status == run.StatusWaiting || !t.sched.room() {
+	if status == run.StatusWaiting || !t.sched.hasRoom() {
 		return nil, nil
 	}
 	ctx := t.scope.ctx

@@ -23,17 +23,17 @@ func (s *sender) recordTask(c *ledger.Call, t mcp.TaskState) error {
 	return s.rec.commit()
 }
 
-// await continues to wait for a task, which another process may have begun, or for which there
+// awaitTask continues to wait for a task, which another process may have begun, or for which there
 // are replies.
-func await(t *turn, c *ledger.Call) (func() error, error) {
-	if !t.sched.room() {
+func awaitTask(t *turn, c *ledger.Call) (func() error, error) {
+	if !t.sched.hasRoom() {
 		return nil, nil
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
 		return nil, t.sender.recordRefusal(j, j.err)
 	}
-	round, answers, err := roundOf(c)
+	round, answers, err := decodeRound(c)
 	if err != nil {
 		return nil, err
 	}

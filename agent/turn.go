@@ -26,7 +26,7 @@ type turn struct {
 	servers   *servers
 	tools     *tools
 	sender    *sender
-	scan      []*ledger.Call // buffer of waiting
+	buffer    []*ledger.Call // reused by advanceable
 
 	intents []ledger.Change // that start will record, with their events
 	starts  []Event
@@ -59,9 +59,9 @@ func newTurn(e *engine) *turn {
 		engine: e, rec: e.rec, questions: e.questions, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
 		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
-	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
+	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())
-	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.asCaller(ctx))
+	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.withCaller(ctx))
 	return t
 }
 
@@ -124,8 +124,8 @@ func (t *turn) start() (launch []errand, err error) {
 	if err := t.endUnsent(); err != nil {
 		return nil, err
 	}
-	for _, waiting := range t.waiting() {
-		c := t.present(waiting)
+	for _, call := range t.advanceable() {
+		c := t.current(call)
 		if c == nil {
 			continue
 		}
@@ -135,9 +135,9 @@ func (t *turn) start() (launch []errand, err error) {
 		}
 		if do != nil {
 			if launch == nil {
-				launch = make([]errand, 0, max(1, min(len(t.scan), t.sched.limit-t.sched.running)))
+				launch = make([]errand, 0, max(1, min(len(t.buffer), t.sched.limit-t.sched.running)))
 			}
-			e := t.sched.call(c.ID, do)
+			e := t.sched.newCall(c.ID, do)
 			e.brief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).native()
 			launch = append(launch, e)
 		}
@@ -157,33 +157,33 @@ func (t *turn) start() (launch []errand, err error) {
 	return launch, nil
 }
 
-// waits reports whether a step may advance a call.
-func (t *turn) waits(c *ledger.Call, room bool) bool {
+// canAdvance reports whether a step may advance a call now.
+func (t *turn) canAdvance(c *ledger.Call, room bool) bool {
 	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != ledger.CallReady)
 }
 
-// waiting returns the calls that a step may advance. The slice is valid until the next call of
-// waiting: it is not copied, because a turn may have very many calls, and each end of one
-// examines them again.
-func (t *turn) waiting() []*ledger.Call {
-	t.scan = t.scan[:0]
-	room := t.sched.room()
+// advanceable returns the calls that a step may advance. The slice is valid until it is called
+// again: it is not copied, because a turn may have very many calls, and each end of one examines
+// them again.
+func (t *turn) advanceable() []*ledger.Call {
+	t.buffer = t.buffer[:0]
+	room := t.sched.hasRoom()
 	t.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
-			if t.waits(c, room) {
-				t.scan = append(t.scan, c)
+			if t.canAdvance(c, room) {
+				t.buffer = append(t.buffer, c)
 			}
 		}
 	})
-	return t.scan
+	return t.buffer
 }
 
-// present returns a copy of a call as it is now, nil if the call has to wait for room or for
+// current returns a copy of a call as it is now, nil if the call has to wait for room or for
 // another call to its server.
-func (t *turn) present(c *ledger.Call) (copied *ledger.Call) {
-	room := t.sched.room() && !t.heldBack(c)
+func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
+	room := t.sched.hasRoom() && !t.knownToWait(c)
 	t.rec.read(func(*ledger.State) {
-		if t.waits(c, room) {
+		if t.canAdvance(c, room) {
 			copied = t.newCall.one()
 			*copied = *c
 		}
@@ -198,8 +198,8 @@ func (t *turn) startDeciding() error {
 		return nil
 	}
 	calls := t.rec.calls(isProposed)
-	t.sched.settled = len(calls) == 0
-	if t.sched.settled {
+	t.sched.decided = len(calls) == 0
+	if t.sched.decided {
 		return nil
 	}
 	asks := t.mayAsk(calls)
@@ -209,12 +209,12 @@ func (t *turn) startDeciding() error {
 		}
 	}
 	if t.sched.active == 0 && !asks { // nothing else changes the calls
-		t.sched.settled = true
+		t.sched.decided = true
 		return guard("tool call", func() error { return t.decide(calls) })
 	}
 	calls = t.rec.pending(isProposed)
 	decide := func() error { return t.decide(calls) }
-	t.sched.aside(deciding, decide)
+	t.sched.startDecision(deciding, decide)
 	return nil
 }
 
@@ -227,22 +227,22 @@ type step func(*turn, *ledger.Call) (func() error, error)
 // steps has the step for each state of a call. A call that is proposed or asked about waits for
 // a decision.
 var steps = map[ledger.CallAt]step{
-	ledger.CallReady:    begin,
-	ledger.CallOfChild:  begin,
-	ledger.CallSent:     doubt,
-	ledger.CallInDoubt:  resolve,
-	ledger.CallAtSignIn: signedIn,
+	ledger.CallReady:    beginCall,
+	ledger.CallOfChild:  beginCall,
+	ledger.CallSent:     resolveDoubt,
+	ledger.CallInDoubt:  applyDoubtReply,
+	ledger.CallAtSignIn: resumeAfterSignIn,
 	ledger.CallInRound:  continueRound,
-	ledger.CallTasked:   await,
+	ledger.CallTasked:   awaitTask,
 	ledger.CallParked:   unpark,
 }
 
-// begin sends a call, or lets a sub-agent work on it.
-func begin(t *turn, c *ledger.Call) (func() error, error) {
+// beginCall sends a call, or lets a sub-agent work on it.
+func beginCall(t *turn, c *ledger.Call) (func() error, error) {
 	if sub := t.agent.sub(c); sub != nil {
 		return delegate(t, c, sub)
 	}
-	return send(t, c)
+	return sendReady(t, c)
 }
 
 // scope is the lifetime of a turn's calls. Its context ends with their first error, which may
@@ -293,25 +293,25 @@ func (s *slab[T]) one() *T {
 	return v
 }
 
-// holds reports whether a call has to wait for another call to its server: calls that may
+// mustWait reports whether a call has to wait for another call to its server: calls that may
 // change something are made one after the other, see [Options.ParallelWrites].
-func (t *turn) holds(c *ledger.Call, j *job) bool {
-	return t.sched.taken(c.Server) && t.ordered(j)
+func (t *turn) mustWait(c *ledger.Call, j *job) bool {
+	return t.sched.isLaneTaken(c.Server) && t.isOrdered(j)
 }
 
-// heldBack reports whether an ordered call has to wait. It reads only constant fields of the
-// call.
-func (t *turn) heldBack(c *ledger.Call) bool {
-	if !t.sched.taken(c.Server) {
+// knownToWait is mustWait for a call that may have no job yet: then it returns false. It reads only
+// constant fields of the call.
+func (t *turn) knownToWait(c *ledger.Call) bool {
+	if !t.sched.isLaneTaken(c.Server) {
 		return false
 	}
 	t.tools.mu.Lock()
 	j := t.tools.jobs[c.ID]
 	t.tools.mu.Unlock()
-	return j != nil && j.call != nil && t.ordered(j)
+	return j != nil && j.call != nil && t.isOrdered(j)
 }
 
-// ordered reports whether a call may change something, and so waits for its turn.
-func (t *turn) ordered(j *job) bool {
+// isOrdered reports whether a call may change something, so that others to its server wait for it.
+func (t *turn) isOrdered(j *job) bool {
 	return !t.agent.opts.ParallelWrites && !j.call.Tool().ReadOnly()
 }

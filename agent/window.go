@@ -57,9 +57,9 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	if w.messages > kept {
 		w.messages, w.history, w.results = 0, 0, 0
 	}
-	history, results := tokensOf(q.Messages[w.messages:kept], info)
+	history, results := countTokens(q.Messages[w.messages:kept], info)
 	w.messages, w.history, w.results = kept, w.history+history, w.results+results
-	history, results = tokensOf(q.Messages[kept:], info) // reminders, which are sent once
+	history, results = countTokens(q.Messages[kept:], info) // reminders, which are sent once
 	use.History, use.Results = w.history+history, w.results+results
 	if at := d.offering(); w.servers == nil || w.at != at || w.tools != len(q.Tools) {
 		w.at, w.tools = at, len(q.Tools)
@@ -74,8 +74,8 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	return use
 }
 
-// tokensOf estimates messages, separately the results of tools among them.
-func tokensOf(messages []run.Message, info *model.Info) (history, results int64) {
+// countTokens estimates messages, separately the results of tools among them.
+func countTokens(messages []run.Message, info *model.Info) (history, results int64) {
 	for i := range messages {
 		n := model.Tokens(&model.Request{Messages: messages[i : i+1]}, info)
 		if messages[i].Role == run.RoleTool {
