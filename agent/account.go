@@ -169,7 +169,7 @@ func (d *dialog) spendingLimit(c *ModelCall) (StopReason, error) {
 // none. A call that was not meant to be the last, and that a hook has made too long for that, is made
 // with all that the limits leave; the error is an [ErrLimit] if that is too little as well.
 func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
-	change := &ledger.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
+	change := &ledger.Called{Final: finalReason(stop), Lost: d.rec.state.Model != nil && !d.ownCall}
 	if !d.engine.anyLimit(limitsSpending) {
 		return 0, d.rec.record([]Event{start}, change)
 	}

@@ -24,7 +24,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
 	err := guard("the step", func() error {
-		if err := r.engine.shape(d.output); err != nil {
+		if err := r.engine.setOutput(d.output); err != nil {
 			return err
 		}
 		r.dialog.tally = l.tally

@@ -59,7 +59,7 @@ func (t *turn) decide(calls []*ledger.Call) error {
 // does not count, nor one about which a person was asked.
 func (t *turn) exceedsCalls(c *ledger.Call) bool {
 	limit := t.rec.state.Limits.Calls
-	return c.Reply == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
+	return c.Reply == nil && limit >= 0 && !t.engine.isOutputCall(c) && t.rec.callsBefore(c) >= limit
 }
 
 // allow prepares a call to run as it was approved, and returns the change that records the decision.

@@ -29,10 +29,10 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 			subject = []string{"call", r.parent.state.Call(r.call).Key}
 		}
 	})
-	text := lengthened(nil, subject...)
+	text := appendPrefixed(nil, subject...)
 	prefix, all := len(text), make([]byte, 0, len(asked)*callKeySize)
 	for i := range asked {
-		text = lengthened(text[:prefix], asked[i].Name, asked[i].Arguments)
+		text = appendPrefixed(text[:prefix], asked[i].Name, asked[i].Arguments)
 		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(replies)), uint64(i))
 		sum := sha256.Sum256(text)
 		all = hex.AppendEncode(all, sum[:callKeySize/2])
@@ -47,8 +47,8 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 // callKeySize is the length of a key.
 const callKeySize = 32
 
-// lengthened appends texts, each preceded by its length.
-func lengthened(to []byte, texts ...string) []byte {
+// appendPrefixed appends texts, each preceded by its length.
+func appendPrefixed(to []byte, texts ...string) []byte {
 	for _, t := range texts {
 		to = append(binary.AppendUvarint(to, uint64(len(t))), t...)
 	}

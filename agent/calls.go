@@ -139,7 +139,7 @@ func (s *sender) oversize(p *run.Part) int {
 
 // recordOutcome records the result of a call.
 func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) error {
-	result, long := s.results.shortened(j, result)
+	result, long := s.results.shorten(j, result)
 	outcome := &ledger.Outcome{Call: j.about.ID, Result: s.tools.part(j, result)}
 	if n := s.oversize(&outcome.Result); n > 0 {
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
@@ -153,7 +153,7 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 	}
 	var changes []ledger.Change
 	if long != nil {
-		changes = s.results.keep(long, &outcome.Result)
+		changes = s.results.store(long, &outcome.Result)
 	}
 	j.result, j.failure = &outcome.Result, result.Err
 	if advice := adviceOf(result); advice != "" {

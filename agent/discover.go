@@ -82,23 +82,23 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():
-		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.By), d.engine.agent.discovery())
+		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.By), d.engine.agent.defaultDiscovery())
 		change.Directory = directory(d.engine.catalog, change.Discovery)
-	case s.Discovery == ledger.DiscoveryNone || d.settledFor == d.engine.catalog:
+	case s.Discovery == ledger.DiscoveryNone || d.discoveredFor == d.engine.catalog:
 		return nil
 	}
-	if err := d.always(change); err != nil {
+	if err := d.addAlways(change); err != nil {
 		return err
 	}
-	d.settledFor = d.engine.catalog
+	d.discoveredFor = d.engine.catalog
 	if change.Discovery == ledger.DiscoveryNone && len(change.Tools) == 0 {
 		return nil
 	}
 	return d.rec.record(nil, change)
 }
 
-// discovery returns how the model gets what it finds, by default.
-func (r *recipe) discovery() ledger.Discovery {
+// defaultDiscovery returns the default of [Discover.By] for the model.
+func (r *recipe) defaultDiscovery() ledger.Discovery {
 	if r.info.ToolsFirst {
 		return ledger.DiscoveryCall
 	}
@@ -130,9 +130,9 @@ type weight struct {
 	tokens  int64
 }
 
-// always adds the tools that the model has without a search. If the conversation takes no more, it
+// addAlways adds the tools that the model has without a search. If the conversation takes no more, it
 // warns and adds the first of them.
-func (d *dialog) always(to *ledger.Offered) error {
+func (d *dialog) addAlways(to *ledger.Offered) error {
 	wanted := d.engine.agent.opts.Discover.Always
 	if wanted == nil {
 		wanted = (*adapter.Tool).Listed
@@ -202,10 +202,10 @@ func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 // ASCII.
 const maxToolName = 64
 
-// present returns the present version of a tool that the run has added. The error says that there is
+// currentTool returns the present version of a tool that the run has added, or an error if there is
 // none.
-func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
-	if reads(t) {
+func (d *dialog) currentTool(t *ledger.OfferedTool) (*adapter.Tool, error) {
+	if isReaderEntry(t) {
 		return d.engine.agent.reader.source.Tool(), nil
 	}
 	c := d.engine.catalog
@@ -216,23 +216,23 @@ func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	return tool, err
 }
 
-// offer has the tools of a catalog as the model gets them.
+// offer caches the tools of a catalog as the model gets them.
 type offer struct {
 	catalog *adapter.Catalog // the source of tools
 	tools   []model.Tool     // all
 
-	at    offering // of shown
+	at    offering // the one for which shown was made
 	shown []model.Tool
 }
 
-// offering decides which tools a request has: while it stays the same, so do they.
+// offering determines the tools of a request: while it stays the same, so do they.
 type offering struct {
 	catalog *adapter.Catalog
 	by      ledger.Discovery
 	added   int // number of tools that the run has added
 }
 
-// offering returns what decides on the tools of the next request.
+// offering returns the offering of the next request.
 func (d *dialog) offering() offering {
 	return offering{d.engine.catalog, d.rec.state.Discovery, len(d.rec.state.Offered)}
 }
@@ -265,7 +265,7 @@ func (d *dialog) tools() []model.Tool {
 	}
 	var last []model.Tool
 	for i := range s.Offered {
-		tool, err := d.present(&s.Offered[i])
+		tool, err := d.currentTool(&s.Offered[i])
 		if err != nil {
 			continue
 		}
@@ -293,12 +293,12 @@ func (d *dialog) tools() []model.Tool {
 	return slices.Clip(o.shown)
 }
 
-// proposed returns the calls of the turn from a reply.
-func (d *dialog) proposed(asked []run.Part) []ledger.Call {
+// newCalls returns the calls of the turn for the calls of a reply.
+func (d *dialog) newCalls(asked []run.Part) []ledger.Call {
 	calls, keys := make([]ledger.Call, len(asked)), d.rec.callKeys(asked)
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
-		tool, name, arguments := d.meant(p.Name, p.Arguments)
+		tool, name, arguments := d.resolveName(p.Name, p.Arguments)
 		*c = ledger.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: ledger.CallProposed}
 		if tool != nil {
 			c.Server, c.Tool = tool.Server(), tool.Definition().Name
@@ -308,26 +308,26 @@ func (d *dialog) proposed(asked []run.Part) []ledger.Call {
 	return calls
 }
 
-// meant returns the tool that the model means by a name, its own name and its arguments. If the
+// resolveName returns the tool that the model means by a name, its own name and its arguments. If the
 // model calls through call_tool, these are in the arguments of that call. Tools that the model
 // has not found are nil.
-func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
+func (d *dialog) resolveName(name, arguments string) (*adapter.Tool, string, string) {
 	s := d.rec.state
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		tool, _ := d.engine.catalog.Lookup(name)
 		return tool, name, arguments
 	}
-	if s.Discovery != ledger.DiscoveryNone && is(name, searchTool) {
+	if s.Discovery != ledger.DiscoveryNone && isSameName(name, searchTool) {
 		return d.engine.agent.finder.search.Tool(), searchTool, arguments
 	}
-	if s.Discovery == ledger.DiscoveryCall && is(name, callTool) {
-		if inner, given, err := calledBy(arguments); err == nil {
+	if s.Discovery == ledger.DiscoveryCall && isSameName(name, callTool) {
+		if inner, given, err := parseCallTool(arguments); err == nil {
 			name, arguments = inner, given
 		}
 	}
 	for i := range s.Offered {
-		if t := &s.Offered[i]; is(name, t.Name) {
-			if tool, err := d.present(t); err == nil {
+		if t := &s.Offered[i]; isSameName(name, t.Name) {
+			if tool, err := d.currentTool(t); err == nil {
 				return tool, t.Name, arguments
 			}
 		}

@@ -90,7 +90,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 			return err
 		}
 	}
-	if err := r.engine.shape(d.output); err != nil {
+	if err := r.engine.setOutput(d.output); err != nil {
 		return err
 	}
 	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {

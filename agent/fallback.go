@@ -57,22 +57,22 @@ func (f *fallback) Info() model.Info {
 	return info
 }
 
-// fallen is what a conversation knows about the models.
-type fallen struct {
-	at   int   // index of the model that has answered
-	kept []any // Request.Scratch of each model
+// fallbackMemory holds what a conversation has learnt about the models.
+type fallbackMemory struct {
+	at        int   // index of the model that has answered
+	scratches []any // Request.Scratch of each model
 }
 
 // Generate implements [Model].
 func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		known := f.knows(r.Scratch)
+		known := f.memory(r.Scratch)
 		warning := ""
 		for n := range f.models {
 			i := (known.at + n) % len(f.models)
 			asked, next := *r, n+1 < len(f.models)
-			asked.Scratch = &known.kept[i]
-			failed := ask(ctx, f.models[i], &asked, next, func(reply *model.Response) {
+			asked.Scratch = &known.scratches[i]
+			failed := askModel(ctx, f.models[i], &asked, next, func(reply *model.Response) {
 				known.at = i
 				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
 				reply.Warning = cmp.Or(warning, reply.Warning)
@@ -80,17 +80,17 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			if failed == nil {
 				return
 			}
-			warning = fmt.Sprintf("the model %s failed and %s is asked: %v", f.name(i), f.name((i+1)%len(f.models)), failed)
+			warning = fmt.Sprintf("the model %s failed and %s is asked: %v", f.displayName(i), f.displayName((i+1)%len(f.models)), failed)
 		}
 	}
 }
 
-// ask asks one of the models, and yields its deltas. The error it returns means that the next model is
-// to be asked, if there is one: nothing was yielded. replied may change the reply.
-func ask(ctx context.Context, m Model, r *model.Request, next bool, replied func(*model.Response), yield func(model.Delta, error) bool) error {
+// askModel asks one of the models, and yields its deltas. If it returns an error, nothing was yielded,
+// and the next model is to be asked. replied may change the reply.
+func askModel(ctx context.Context, m Model, r *model.Request, next bool, replied func(*model.Response), yield func(model.Delta, error) bool) error {
 	shown := false
 	for d, err := range m.Generate(ctx, r) {
-		if err != nil && next && !shown && ctx.Err() == nil && replaceable(err) {
+		if err != nil && next && !shown && ctx.Err() == nil && mayAskNext(err) {
 			return err
 		}
 		if d.Response != nil {
@@ -104,8 +104,8 @@ func ask(ctx context.Context, m Model, r *model.Request, next bool, replied func
 	return nil
 }
 
-// replaceable reports whether another model may be asked after this error.
-func replaceable(err error) bool {
+// mayAskNext reports whether another model may be asked after this error.
+func mayAskNext(err error) bool {
 	failed, ok := errors.AsType[*model.Error](err)
 	if !ok {
 		return false
@@ -117,34 +117,34 @@ func replaceable(err error) bool {
 	return false
 }
 
-// knows returns what a conversation knows about the models, from the memory that the caller keeps for
-// it. Without such memory, or at its beginning, that is nothing.
-func (f *fallback) knows(kept *any) *fallen {
-	if kept == nil {
-		kept = new(any)
+// memory returns the memory of a conversation, which it stores in scratch. It is empty at the
+// beginning, and always if scratch is nil.
+func (f *fallback) memory(scratch *any) *fallbackMemory {
+	if scratch == nil {
+		scratch = new(any)
 	}
-	known, ok := (*kept).(*fallen)
+	m, ok := (*scratch).(*fallbackMemory)
 	if !ok {
-		known = &fallen{kept: make([]any, len(f.models))}
-		*kept = known
+		m = &fallbackMemory{scratches: make([]any, len(f.models))}
+		*scratch = m
 	}
-	return known
+	return m
 }
 
-// name returns the name of a model for people.
-func (f *fallback) name(i int) string {
+// displayName returns the name of a model for people.
+func (f *fallback) displayName(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
 }
 
-// namesOf returns the names of the models that may answer.
-func namesOf(m Model) []string {
+// modelNames returns the names of the models that may answer.
+func modelNames(m Model) []string {
 	f, ok := m.(*fallback)
 	if !ok {
 		return []string{m.Info().Name}
 	}
 	var names []string
 	for _, m := range f.models {
-		names = append(names, namesOf(m)...)
+		names = append(names, modelNames(m)...)
 	}
 	return names
 }

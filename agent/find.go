@@ -34,7 +34,7 @@ const (
 	maxAllShown  = 40 << 10 // bytes of all definitions in one result
 )
 
-// finder has the search tools, for all runs of an agent.
+// finder holds the search tools, for all runs of an agent.
 type finder struct {
 	search *adapter.FuncTool
 	first  model.Tool // search_tools as models get it
@@ -58,7 +58,7 @@ func newFinder(p profile.Profile) (*finder, error) {
 		Description: "Finds tools by what they should do. Search before you say that something cannot be done.",
 		InputSchema: json.RawMessage(searchSchema),
 	}
-	search, err := adapter.NewFuncTool(def, searched, &adapter.FuncOptions{Server: searchServer, ReadOnly: true, Trusted: true})
+	search, err := adapter.NewFuncTool(def, runSearch, &adapter.FuncOptions{Server: searchServer, ReadOnly: true, Trusted: true})
 	if err != nil {
 		return nil, err
 	}
@@ -76,17 +76,18 @@ func (f *finder) definitions(by ledger.Discovery) []model.Tool {
 	return []model.Tool{f.first}
 }
 
-// means reports whether a call means a tool of this program.
-func means(c *ledger.Call, t *adapter.Tool) bool {
+// isCallOf reports whether a call is a call of t, a tool of this program.
+func isCallOf(c *ledger.Call, t *adapter.Tool) bool {
 	return c.Server == t.Server() && c.Tool == t.Definition().Name && c.Def == t.Fingerprint()
 }
 
-// is reports whether a model means a tool by a name, regardless of case and surrounding spaces.
-func is(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
+// isSameName reports whether a model's name is that of a tool, regardless of case and surrounding
+// spaces.
+func isSameName(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
 
-// calledBy parses the arguments of call_tool: a name, and arguments as an object or as its
+// parseCallTool parses the arguments of call_tool: a name, and arguments as an object or as its
 // text.
-func calledBy(arguments string) (name, given string, err error) {
+func parseCallTool(arguments string) (name, given string, err error) {
 	var a struct {
 		Name      string
 		Arguments json.RawMessage
@@ -94,7 +95,7 @@ func calledBy(arguments string) (name, given string, err error) {
 	if err := json.Unmarshal([]byte(arguments), &a); err != nil {
 		return "", "", err
 	}
-	if a.Name == "" || is(a.Name, searchTool) || is(a.Name, callTool) {
+	if a.Name == "" || isSameName(a.Name, searchTool) || isSameName(a.Name, callTool) {
 		return "", "", errors.New("it names no tool that was found")
 	}
 	given = string(a.Arguments)
@@ -122,8 +123,8 @@ type query struct {
 	Limit         int
 }
 
-// searched runs search_tools.
-func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+// runSearch is the function of search_tools.
+func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	f, ok := ctx.Value(searchKey{}).(*finding)
 	if !ok {
 		return nil, errors.New("tools can only be searched within a run")
@@ -146,10 +147,10 @@ func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	return result, err
 }
 
-// addedBy returns the names of the tools that a search has added, for a host that gets them
+// addedTools returns the names of the tools that a search has added, for a host that gets them
 // with its result.
-func addedBy(structured json.RawMessage) (names []string) {
-	_ = json.Unmarshal(structured, &names) // written by searched
+func addedTools(structured json.RawMessage) (names []string) {
+	_ = json.Unmarshal(structured, &names) // written by runSearch
 	return names
 }
 
@@ -160,25 +161,27 @@ type finding struct {
 	offered func() *adapter.Catalog
 }
 
-// search finds tools, adds them to the model's, and describes them. added has the names of new
-// ones. A server without a query is only listed. Nothing that fits is not an error: the text says so.
+// search finds tools, adds them to the model's tools, and describes them. added has the names of the
+// new ones. For a server without a query it only lists the tools. If no tool fits, the text says so.
 func (f *finding) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
-	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }
+	fits := func(t *adapter.Tool) bool {
+		return !isAnswer(t) && (q.Server == "" || isSameName(q.Server, t.Server()))
+	}
 	limit := min(cmp.Or(q.Limit, defaultFound), maxFound)
 	words := strings.TrimSpace(q.Query)
 	names, selects := strings.CutPrefix(words, "select:")
 	var found []*adapter.Tool
 	switch {
 	case selects:
-		found = selected(catalog, strings.Split(names, ","), fits)
+		found = selectTools(catalog, strings.Split(names, ","), fits)
 		found = found[:min(len(found), maxFound)]
 	case words == "" && q.Server == "":
 		return "", nil, errors.New("say what the tool should do, or name a server")
 	case words == "":
 		return browse(catalog, fits), nil, nil
 	default:
-		found = f.ranked(ctx, catalog, words, fits)
+		found = f.rank(ctx, catalog, words, fits)
 		found = found[:min(len(found), limit)]
 	}
 	if len(found) == 0 {
@@ -186,14 +189,14 @@ func (f *finding) search(ctx context.Context, q *query) (text string, added []st
 	}
 	text, added, err = f.load(catalog, found)
 	if !selects && err == nil {
-		text += serving(found, words, limit)
+		text += describeServed(found, words, limit)
 	}
 	return text, added, err
 }
 
-// serving lists what the found functions provide that matches, such as skills. Names and
+// describeServed lists the matching things that the found functions serve, such as skills. Names and
 // descriptions may come from servers.
-func serving(found []*adapter.Tool, words string, limit int) string {
+func describeServed(found []*adapter.Tool, words string, limit int) string {
 	var b strings.Builder
 	for _, t := range found {
 		first := true
@@ -208,10 +211,10 @@ func serving(found []*adapter.Tool, words string, limit int) string {
 	return b.String()
 }
 
-// selected returns the tools with these names, in the catalog or at their servers.
-func selected(c *adapter.Catalog, names []string, fits func(*adapter.Tool) bool) (found []*adapter.Tool) {
+// selectTools returns the tools with these names, in the catalog or at their servers.
+func selectTools(c *adapter.Catalog, names []string, fits func(*adapter.Tool) bool) (found []*adapter.Tool) {
 	for _, t := range c.Tools() {
-		if fits(t) && slices.ContainsFunc(names, func(n string) bool { return is(n, t.Name()) || is(n, t.Definition().Name) }) {
+		if fits(t) && slices.ContainsFunc(names, func(n string) bool { return isSameName(n, t.Name()) || isSameName(n, t.Definition().Name) }) {
 			found = append(found, t)
 		}
 	}
@@ -240,16 +243,16 @@ func browse(c *adapter.Catalog, fits func(*adapter.Tool) bool) string {
 	return "Its tools are these; " + searchTool + " with select: and names adds them:" + b.String()
 }
 
-// ranking is how many tools of each order are merged. The larger mergeRank, the less the first
+// maxRanked is how many tools of each order are merged. The larger mergeRank, the less the first
 // ranks count.
 const (
-	ranking   = 100
+	maxRanked = 100
 	mergeRank = 60
 )
 
-// ranked orders tools by how well they match the words, by the index of the catalog and by
+// rank orders tools by how well they match the words, by the index of the catalog and by
 // Discover.Rank. If that fails, the run is warned, and the index alone decides.
-func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
+func (f *finding) rank(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
 	all := c.Tools()
 	found := slices.DeleteFunc(c.Search(words, len(all)), func(t *adapter.Tool) bool { return !fits(t) })
 	rank := f.agent.opts.Discover.Rank
@@ -266,12 +269,12 @@ func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, 
 		f.rec.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
 		return found
 	}
-	return merged(all, found, foreign)
+	return mergeRanks(all, found, foreign)
 }
 
-// merged merges two orders of tools by reciprocal ranks. It ignores tools that are not in all,
+// mergeRanks merges two orders of tools by reciprocal ranks. It ignores tools that are not in all,
 // whose order breaks ties.
-func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
+func mergeRanks(all, one, two []*adapter.Tool) []*adapter.Tool {
 	score := make(map[*adapter.Tool]float64, len(all))
 	for _, t := range all {
 		score[t] = 0
@@ -283,7 +286,7 @@ func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
 				continue
 			}
 			seen[t] = true
-			if rank < ranking {
+			if rank < maxRanked {
 				rank++
 				score[t] += 1 / float64(mergeRank+rank)
 			}

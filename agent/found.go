@@ -33,9 +33,9 @@ func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, 
 			added = append(added, h.name)
 		}
 	}
-	text = toldByName(hits)
+	text = listHits(hits)
 	if f.rec.state.Discovery == ledger.DiscoveryCall {
-		text = toldWhole(c, hits)
+		text = describeHits(c, hits)
 	}
 	if full {
 		text = strings.TrimSpace(text + "\nOther tools fit, too, but " + errFull.Error() + ".")
@@ -68,8 +68,8 @@ func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error
 	return hits, full, nil
 }
 
-// toldByName lists tools that the model is offered as tools of their own.
-func toldByName(hits []hit) string {
+// listHits lists tools that the model is offered as tools of their own.
+func listHits(hits []hit) string {
 	var now, before []string
 	for _, h := range hits {
 		if !h.fresh {
@@ -89,14 +89,14 @@ func toldByName(hits []hit) string {
 	return strings.Join(text, "\n")
 }
 
-// toldWhole lists the definitions of tools that are called through call_tool, one per line. The
+// describeHits lists the definitions of tools that are called through call_tool, one per line. The
 // model gets them nowhere else.
-func toldWhole(c *adapter.Catalog, hits []hit) string {
+func describeHits(c *adapter.Catalog, hits []hit) string {
 	var b strings.Builder
 	b.WriteString("Call these by " + callTool + ":")
 	all, catalog := definitions(c), c.Tools()
 	for _, h := range hits {
-		line, err := told(h.name, h.tool.Server(), &all[slices.Index(catalog, h.tool)])
+		line, err := definitionLine(h.name, h.tool.Server(), &all[slices.Index(catalog, h.tool)])
 		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {
 			line = []byte(h.name + " is too long to be shown here: search for it alone, or do without it.")
 		}
@@ -106,8 +106,8 @@ func toldWhole(c *adapter.Catalog, hits []hit) string {
 	return b.String()
 }
 
-// told returns the definition of a tool on one line, with the schema of the catalog.
-func told(name, server string, def *model.Tool) ([]byte, error) {
+// definitionLine returns the definition of a tool on one line, with the schema of the catalog.
+func definitionLine(name, server string, def *model.Tool) ([]byte, error) {
 	head, err := json.Marshal(struct {
 		Name        string `json:"name"`
 		Server      string `json:"server"`

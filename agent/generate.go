@@ -21,7 +21,7 @@ const maxWait = 30 * time.Second
 
 // generate calls the model. It repeats the call after a temporary failure if nothing of the
 // reply was shown.
-func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamed) (*model.Response, error) {
+func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamedReply) (*model.Response, error) {
 	for n := 0; ; n++ {
 		reply, err := receive(ctx, d.engine.agent.model, q, stream)
 		failed, ok := errors.AsType[*model.Error](err)
@@ -30,7 +30,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 			return nil, d.engine.endError()
 		case err == nil:
 			return reply, nil
-		case n >= d.engine.agent.opts.Model.Retries || !ok || !isRetryable(failed) || stream.shown():
+		case n >= d.engine.agent.opts.Model.Retries || !ok || !isRetryable(failed) || stream.isShown():
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {
@@ -46,11 +46,11 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 }
 
 // receive asks the model once, and shows its reply as it arrives.
-func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamed) (reply *model.Response, err error) {
+func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamedReply) (reply *model.Response, err error) {
 	err = guard("model", func() error {
 		for delta, err := range m.Generate(ctx, q) {
 			if err == nil {
-				err = stream.take(delta)
+				err = stream.handleDelta(delta)
 			}
 			if err != nil {
 				return err
@@ -81,7 +81,7 @@ func isRetryable(e *model.Error) bool {
 }
 
 // infer makes a model call within the observer, which gets the reply as the hooks leave it.
-func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context) (*reply, error)) (r *reply, err error) {
+func (d *dialog) infer(c *ModelCall, stream *streamedReply, work func(context.Context) (*reply, error)) (r *reply, err error) {
 	o := d.engine.agent.opts.Observe
 	if o == nil {
 		return work(d.engine.ctx)
@@ -103,8 +103,8 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 			message.Parts = slices.Clone(message.Parts)
 			v.Response = &message
 		}
-		if !stream.began.IsZero() {
-			v.FirstChunk = stream.began.Sub(began)
+		if !stream.firstText.IsZero() {
+			v.FirstChunk = stream.firstText.Sub(began)
 		}
 		done(err)
 	})
@@ -116,29 +116,30 @@ const maxReply = 8 << 20
 
 var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)
 
-// streamed is the part of a turn's reply that has arrived.
-type streamed struct {
-	engine  *engine
-	turn    int
-	text    strings.Builder
-	began   time.Time // when the first text arrived
-	thought int       // bytes of reasoning
+// streamedReply is the part of a turn's reply that has arrived.
+type streamedReply struct {
+	engine         *engine
+	turn           int
+	text           strings.Builder
+	firstText      time.Time // when the first text arrived
+	reasoningBytes int
 }
 
-// take emits a piece. It is an error if the reply becomes too long or the run has ended.
-func (s *streamed) take(d model.Delta) error {
-	if s.text.Len()+len(d.Text) > maxReply || s.thought+len(d.Reasoning) > maxReply {
+// handleDelta adds a piece to the reply and emits it. It is an error if the reply becomes too long or
+// the run has ended.
+func (s *streamedReply) handleDelta(d model.Delta) error {
+	if s.text.Len()+len(d.Text) > maxReply || s.reasoningBytes+len(d.Reasoning) > maxReply {
 		return errLong
 	}
 	if d.Reasoning != "" {
-		s.thought += len(d.Reasoning)
+		s.reasoningBytes += len(d.Reasoning)
 		if !s.engine.rec.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
 			return s.engine.endError()
 		}
 	}
 	if d.Text != "" {
-		if s.began.IsZero() {
-			s.began = time.Now()
+		if s.firstText.IsZero() {
+			s.firstText = time.Now()
 		}
 		s.text.WriteString(d.Text)
 		if !s.engine.rec.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
@@ -148,9 +149,9 @@ func (s *streamed) take(d model.Delta) error {
 	return nil
 }
 
-// shown reports whether any of the reply was emitted: then it cannot be asked for again.
-func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
+// isShown reports whether any of the reply was emitted: then it cannot be asked for again.
+func (s *streamedReply) isShown() bool { return s.reasoningBytes > 0 || !s.firstText.IsZero() }
 
-// has reports whether all of the text came in pieces. A model may ignore the request to stream,
+// hasAll reports whether all of the text came in pieces. A model may ignore the request to stream,
 // or leave something out, such as a refusal.
-func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }
+func (s *streamedReply) hasAll(text string) bool { return text != "" && s.text.String() == text }

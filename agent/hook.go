@@ -91,7 +91,7 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 		if err := guard("AfterModel hook", func() error { return h.AfterModel(ctx, &State{s}, &r.message) }); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
-		if err := r.sameCalls(); err != nil {
+		if err := r.checkCalls(); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
 	}
@@ -99,9 +99,9 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 	return nil
 }
 
-// sameCalls returns an error if a hook has changed the calls of the reply, because the history
+// checkCalls returns an error if a hook has changed the calls of the reply, because the history
 // would differ from the calls that run.
-func (r *reply) sameCalls() error {
+func (r *reply) checkCalls() error {
 	left := r.calls
 	for i := range r.message.Parts {
 		switch p := &r.message.Parts[i]; {

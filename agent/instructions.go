@@ -25,7 +25,7 @@ func (d *dialog) system() string {
 	if d.instructed != d.engine.catalog {
 		said := []string{d.engine.agent.opts.System, directory}
 		if accept != nil {
-			said = append(said, instructionsOf(d.engine.catalog, accept))
+			said = append(said, quoteInstructions(d.engine.catalog, accept))
 		}
 		said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
 		d.instructed, d.prompt = d.engine.catalog, strings.TrimSpace(strings.Join(said, "\n\n"))
@@ -33,9 +33,9 @@ func (d *dialog) system() string {
 	return d.prompt
 }
 
-// instructionsOf returns the instructions of the servers of a catalog, each under the host's
+// quoteInstructions returns the instructions of the servers of a catalog, each under the host's
 // label. Each line is quoted, so that no server can begin a section of the prompt.
-func instructionsOf(c *adapter.Catalog, accept func(string) bool) string {
+func quoteInstructions(c *adapter.Catalog, accept func(string) bool) string {
 	var b strings.Builder
 	known := map[string]bool{}
 	for _, tool := range c.Tools() {

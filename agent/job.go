@@ -128,7 +128,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	}
 	tool, err := catalog.Find(c.Server, c.Tool, c.Def)
 	for _, own := range []*adapter.Tool{t.agent.finder.search.Tool(), t.agent.reader.source.Tool()} {
-		if means(c, own) {
+		if isCallOf(c, own) {
 			tool, err = own, nil
 		}
 	}
@@ -178,7 +178,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
 	if t.agent.finder.search.Tool() == r.Tool && r.Tool != nil {
-		p.Tools, p.Structured = addedBy(p.Structured), nil
+		p.Tools, p.Structured = addedTools(p.Structured), nil
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {

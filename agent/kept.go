@@ -60,7 +60,7 @@ func newReader(p profile.Profile) *reader {
 			if !ok {
 				return "", errors.New("results are kept only within a run")
 			}
-			data, err := k.keptData(ctx, q.Handle)
+			data, err := k.load(ctx, q.Handle)
 			if err != nil {
 				return "", err
 			}
@@ -69,11 +69,11 @@ func newReader(p profile.Profile) *reader {
 	return &reader{source, definitions(source.Catalog(p))[0]}
 }
 
-// is reports whether a tool is the reader.
-func (r *reader) is(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
+// isReader reports whether a tool is the reader.
+func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
 
-// reads reports whether a tool that a run has added is the reader.
-func reads(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
+// isReaderEntry reports whether a tool that a run has added is the reader.
+func isReaderEntry(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
 // results stores the long results of a run.
 type results struct {
@@ -89,7 +89,7 @@ func (k *results) readerName() (name string, change *ledger.Offered, err error) 
 	change = &ledger.Offered{}
 	catalog := k.offered()
 	k.rec.read(func(s *ledger.State) {
-		if i := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return reads(&t) }); i >= 0 {
+		if i := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) }); i >= 0 {
 			name = s.Offered[i].Name
 			return
 		}
@@ -122,37 +122,37 @@ func (r *recipe) resultTokens() int {
 	return min(max(window/resultShare, minResultTokens), maxResultTokens)
 }
 
-// keeper returns where the run stores results, and the lease to do so. The store is nil if the run
-// is not stored, its store takes no blobs, or Durable.ResultTokens is negative.
-func (k *results) keeper() (record.BlobStore, record.Lease) {
+// blobStore returns the store for the run's results, and the run's lease. The store is nil if the run
+// is not stored, its store cannot store blobs, or Durable.ResultTokens is negative.
+func (k *results) blobStore() (record.BlobStore, record.Lease) {
 	if h := k.rec.writer.hold; h != nil && k.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
 	}
 	return nil, record.Lease{}
 }
 
-// handleOf returns the handle for the result of a call.
-func handleOf(key string) string {
+// resultHandle returns the handle for the result of a call.
+func resultHandle(key string) string {
 	sum := sha256.Sum256([]byte("result\x00" + key))
 	return "r" + hex.EncodeToString(sum[:8])
 }
 
-// long is a result that is stored.
-type long struct {
+// longResult is a result that is stored.
+type longResult struct {
 	kept run.Kept
 	data []byte
-	text string // for the model, with the handle
+	text string // the shortened text, with the handle
 
-	offered *ledger.Offered // adds the tool that reads it, for the first result
+	offered *ledger.Offered // adds the tool read_result, for the first result
 }
 
-// shortened shortens a result that is too long, and returns what to store. It returns others as
-// they are, and nil: those of sub-agents and of read_result, those above record.MaxBlob, and all if
-// there is no keeper or the run has no room for another tool.
-func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
+// shorten shortens a result that is too long, and returns the long result to store. It returns other
+// results as they are, and nil: results of sub-agents and of read_result, results above
+// record.MaxBlob, and all results if there is no store for them or no room for another tool.
+func (k *results) shorten(j *job, r *adapter.Result) (*adapter.Result, *longResult) {
 	text := cmp.Or(r.Full, r.Text)
 	tokens := k.agent.resultTokens()
-	if len(text) <= tokens || len(text) > record.MaxBlob || r.Tool == nil || k.agent.reader.is(r.Tool) {
+	if len(text) <= tokens || len(text) > record.MaxBlob || r.Tool == nil || k.agent.reader.isReader(r.Tool) {
 		return r, nil
 	}
 	var call ledger.Call
@@ -160,11 +160,11 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	if k.agent.sub(&call) != nil {
 		return r, nil
 	}
-	store, _ := k.keeper()
+	store, _ := k.blobStore()
 	if store == nil {
 		return r, nil
 	}
-	limit := max(bytesOf(text, tokens), leastResult)
+	limit := max(bytesForTokens(text, tokens), leastResult)
 	if len(text) <= limit {
 		return r, nil
 	}
@@ -172,10 +172,10 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	if err != nil {
 		return r, nil
 	}
-	l := &long{data: []byte(text), offered: change}
+	l := &longResult{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
 	l.kept = run.Kept{
-		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
+		Handle: resultHandle(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
 	}
 	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
 	short := *r
@@ -186,21 +186,21 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 // sampleBytes is how much of a text is examined to estimate its bytes per token.
 const sampleBytes = 32 << 10
 
-// bytesOf estimates how many bytes of a text make that many tokens.
-func bytesOf(text string, tokens int) int {
+// bytesForTokens estimates how many bytes of a text make so many tokens.
+func bytesForTokens(text string, tokens int) int {
 	sample := text[:min(len(text), sampleBytes)]
 	n := model.Tokens(&model.Request{System: sample}, &model.Info{})
 	return int(float64(tokens) * float64(len(sample)) / float64(max(n, 1)))
 }
 
-// keep stores the full result before its outcome is recorded, unless a hook has changed the text,
+// store stores the full result before its outcome is recorded, unless a hook has changed the text,
 // and so perhaps removed the handle. If the store refuses it, the run continues with a text that is
 // cut without a handle, and with a warning. more is recorded before the outcome.
-func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
+func (k *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
 	}
-	store, lease := k.keeper()
+	store, lease := k.blobStore()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.scope.ctx), lastWrite)
 	defer cancel()
 	err := guard("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
@@ -219,9 +219,9 @@ func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	return nil
 }
 
-// keptData returns the full text of a stored result.
-func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
-	store, lease := k.keeper()
+// load returns the full text of a stored result.
+func (k *results) load(ctx context.Context, handle string) ([]byte, error) {
+	store, lease := k.blobStore()
 	if store == nil {
 		return nil, errors.New("the results of this run are not kept")
 	}
@@ -234,15 +234,15 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
 	}
-	if entry := k.keptAs(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
+	if entry := k.findKept(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
 		return nil, fmt.Errorf("the result %q is damaged", handle)
 	}
 	return data, nil
 }
 
-// keptAs returns the entry of a stored result in the state, nil if another agent of the run has
+// findKept returns the entry of a stored result in the state, nil if another agent of the run has
 // it.
-func (k *results) keptAs(handle string) (found *run.Kept) {
+func (k *results) findKept(handle string) (found *run.Kept) {
 	k.rec.read(func(s *ledger.State) {
 		if i := slices.IndexFunc(s.Kept, func(entry *run.Kept) bool { return entry.Handle == handle }); i >= 0 {
 			found = s.Kept[i]
@@ -251,7 +251,7 @@ func (k *results) keptAs(handle string) (found *run.Kept) {
 	return found
 }
 
-// maxHandles bounds the handles that a model is told.
+// maxHandles bounds the handles in one text for the model.
 const maxHandles = 20
 
 // handles returns the handles of the newest stored results, the newest first.
@@ -267,24 +267,24 @@ func (k *results) handles() (all []string) {
 // fill replaces references to stored results in the arguments of a call. shown describes the
 // results in their places, for a person; sent has them.
 func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
-	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.keptData(k.scope.ctx, handle) })
+	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.load(k.scope.ctx, handle) })
 }
 
-// nameKept adds to the summary of a compaction the newest stored results that the history no longer
+// listKept adds to the summary of a compaction the newest stored results that the history no longer
 // mentions, so that the model knows about them. Without a summary it does nothing.
-func (d *dialog) nameKept(c *ledger.Compacted) {
+func (d *dialog) listKept(c *ledger.Compacted) {
 	s := d.rec.state
 	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
 	})
-	reader := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return reads(&t) })
+	reader := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) })
 	if at < 0 || reader < 0 {
 		return
 	}
 	after := slices.Concat(c.Messages, s.History[min(c.Replaced, len(s.History)):])
 	var lines []string
 	for _, entry := range slices.Backward(s.Kept) {
-		if len(lines) < maxHandles && !mention(after, entry.Handle) {
+		if len(lines) < maxHandles && !mentions(after, entry.Handle) {
 			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s", entry.Handle, entry.Size, entry.Tool, entry.Kind, entry.Shape))
 		}
 	}
@@ -299,8 +299,8 @@ func (d *dialog) nameKept(c *ledger.Compacted) {
 	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
 }
 
-// mention reports whether messages mention a handle.
-func mention(messages []run.Message, handle string) bool {
+// mentions reports whether messages mention a handle.
+func mentions(messages []run.Message, handle string) bool {
 	return slices.ContainsFunc(messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {
 			return strings.Contains(p.Text, handle) || strings.Contains(p.Arguments, handle)

@@ -44,7 +44,8 @@ const (
 	pollEvery = time.Second
 )
 
-// answerDuringCall asks a person what a server asks during a call. The result is nil if nobody replies.
+// answerDuringCall asks a person what a server asks during a call. The result is nil if nobody
+// replies.
 func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
 	ask := p.questions.fromServer(q.Server, q.Call)
 	ask.Kind, ask.Elicit = questionKind(q.Params), q.Params

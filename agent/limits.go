@@ -19,8 +19,8 @@ const (
 	defaultDepth    = 4
 )
 
-// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative one means no limit, except
-// where a run needs one: that is an error, and so is a negative cost.
+// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative one
+// means no limit, except where a run needs one: that is an error, and so is a negative cost.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
 		value *int

@@ -25,22 +25,22 @@ import (
 // may help.
 var ErrNoAnswer = errors.New("the model gave no answer")
 
-// finalOf returns the limit that forces the model to answer, or "".
-func finalOf(stop StopReason) string {
+// finalReason returns the limit that forces the model to answer, or "".
+func finalReason(stop StopReason) string {
 	if stop == StopOutput {
 		return ""
 	}
 	return string(stop)
 }
 
-// tally is what was counted of a history that only grows.
+// tally holds the counts of a history that only grows.
 type tally struct {
 	window   window // what fills it
 	ids      callIDs
 	estimate estimate // of the history
 }
 
-// forgetHistory makes the counts begin again, for a history that has become shorter.
+// forgetHistory resets the counts, for a history that has become shorter.
 func (t *tally) forgetHistory() {
 	t.estimate, t.ids = estimate{}, callIDs{}
 	t.window.messages, t.window.history, t.window.results = 0, 0, 0
@@ -52,16 +52,16 @@ type dialog struct {
 	rec     *recorder // of the engine
 	account account
 
-	kept       any // data of the model between requests
-	offer      offer
-	tally      tally
-	truncation truncation
-	notes      map[string]bool  // notes of the model that were shown
-	key        string           // see cacheKey
-	prompt     string           // includes the instructions of servers
-	instructed *adapter.Catalog // the catalog that prompt was made for
-	settledFor *adapter.Catalog // the catalog from which the tools that need no search were added
-	here       bool             // the current model call was made by this process
+	scratch       any // see model.Request.Scratch
+	offer         offer
+	tally         tally
+	truncation    truncation
+	notes         map[string]bool  // notes of the model that were shown
+	key           string           // see cacheKey
+	prompt        string           // includes the instructions of servers
+	instructed    *adapter.Catalog // the catalog that prompt was made for
+	discoveredFor *adapter.Catalog // the catalog from which the tools that need no search were added
+	ownCall       bool             // the current model call was made by this process
 
 	hasReservation bool // a model call with a reservation is in progress
 	warned         bool // it was reported that the model does not count tokens
@@ -91,9 +91,9 @@ func (d *dialog) turn() error {
 	case len(reply.calls) > 0 || reply.repair:
 		return nil // the run continues with the calls, or asks again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
-		return d.engine.failAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
+		return d.engine.failAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswerError(stop)))
 	case d.engine.agent.output != nil && reply.output == nil:
-		return d.engine.failAt(stop, d.engine.noOutput(reply.text))
+		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
 	}
 	d.engine.visits.end()
 	return d.rec.record([]Event{
@@ -102,7 +102,7 @@ func (d *dialog) turn() error {
 	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
 }
 
-// askFitting is ask at the limit that the run has reached, if any. A call that is too long for the
+// askFitting calls ask at the limit that the run has reached, if any. A call that is too long for the
 // model's window is made once more, with a shorter history.
 func (d *dialog) askFitting() (*reply, StopReason, error) {
 	r, stop, err := d.ask(d.account.limit())
@@ -133,7 +133,7 @@ func (e *engine) failAt(stop StopReason, err error) error {
 	if short, ok := errors.AsType[*limitError](err); ok {
 		stop = short.stop
 	}
-	if failure := e.rec.record(nil, &ledger.Ended{Status: run.StatusFailed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
+	if failure := e.rec.record(nil, &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Error: err.Error()}); failure != nil {
 		return failure
 	}
 	if unkept := e.rec.commit(); unkept != nil {
@@ -161,13 +161,13 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if err := d.rec.commit(); err != nil {
 		return nil, stop, err
 	}
-	d.here = true
+	d.ownCall = true
 	lowerMaxTokens(c.Request, output)
-	use := d.fills(c.Request)
+	use := d.windowUse(c.Request)
 	began := time.Now()
-	stream := &streamed{engine: d.engine, turn: d.rec.state.Turn}
+	stream := &streamedReply{engine: d.engine, turn: d.rec.state.Turn}
 	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
-		return d.generated(ctx, c, stream, output)
+		return d.generateReply(ctx, c, stream, output)
 	})
 	if err != nil {
 		if r != nil && !d.engine.anyLimit(limitsSpending) { // with limits, the reservation counts
@@ -180,7 +180,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if final {
 		r.keepCalls(d.engine.answerTool()) // the model may call no other tool
 	}
-	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
+	end := r.event(d.rec.state.Turn, stream.hasAll(r.text), time.Since(began))
 	end.Window = use
 	use.scale(&r.usage, r.estimated)
 	if d.rec.parent == nil {
@@ -191,7 +191,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
 	}
-	return r, stop, d.replied(c, r, end, final)
+	return r, stop, d.recordReply(c, r, end, final)
 }
 
 // lowerMaxTokens lowers the bound of a reply to a limit; 0: there is none.
@@ -201,15 +201,15 @@ func lowerMaxTokens(q *model.Request, limit int64) {
 	}
 }
 
-// generated returns the reply to a model call, counted and changed by the hooks. With an error it
+// generateReply returns the reply to a model call, counted and changed by the hooks. With an error it
 // returns the reply, too, if there is one: it has to be paid for.
-func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, output int64) (*reply, error) {
+func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *streamedReply, output int64) (*reply, error) {
 	began := time.Now()
 	response, err := d.generate(ctx, c.Request, stream)
 	if err != nil {
 		return nil, err
 	}
-	r := d.reply(response)
+	r := d.newReply(response)
 	if r.size() > maxReply {
 		return r, errLong
 	}
@@ -226,7 +226,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	}
 	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
 	if answer := hookAnswer(err); answer != nil {
-		r.stopAt(*answer)
+		r.setStop(*answer)
 		return r, nil
 	}
 	return r, err
@@ -257,7 +257,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	}
 	call := func() *ModelCall {
 		c := &ModelCall{Request: d.request()}
-		d.lastTurn(c.Request, stop != StopOutput)
+		d.forceAnswer(c.Request, stop != StopOutput)
 		return c
 	}
 	c := call()
@@ -279,7 +279,7 @@ func (d *dialog) request() *model.Request {
 	return &model.Request{
 		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.format,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
-		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.kept,
+		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}
 }
 
@@ -308,15 +308,15 @@ func definitions(c *adapter.Catalog) []model.Tool {
 	return out
 }
 
-// replied records a reply, and releases what was reserved for it.
-func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
+// recordReply records a reply, and releases what was reserved for it.
+func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
 	defer d.endModelCall()
 	if d.engine.agent.format != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
-		r.output, _ = d.engine.written(r.text) // see complaint
+		r.output, _ = d.engine.parseOutput(r.text) // see complaint
 	}
-	r.repair = !final && r.stop == nil && d.engine.repairs(r)
+	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
 	change := &ledger.Responded{
-		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
+		Message: r.message, Calls: d.newCalls(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.engine.anyLimit(limitsSpending) {
 		change.Size = d.callSize(c)
@@ -324,14 +324,14 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	return d.rec.record([]Event{end}, change)
 }
 
-// lastTurn changes a request so that the model has to answer: without calls, or by the tool of
-// a structured output.
-func (d *dialog) lastTurn(q *model.Request, final bool) {
+// forceAnswer changes a request, if it is the final one or output has to be repaired, so that the
+// model has to answer: without calls, or by the tool of a structured output.
+func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	tool := d.engine.answerTool()
 	last := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
-		last = d.engine.asksForOutput(tool)
+		last = d.engine.outputReminder(tool)
 	case final:
 		last = reminder.Last
 	}
@@ -349,17 +349,17 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 	}
 }
 
-// reply converts a model's response. If it names no model, the requested one counts.
-func (d *dialog) reply(got *model.Response) *reply {
+// newReply converts a model's response. If it names no model, the requested one counts.
+func (d *dialog) newReply(got *model.Response) *reply {
 	m := got.Message
 	m.Role = run.RoleAssistant
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.info.Name), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	m.Parts = d.tally.ids.name(m.Parts, d.rec.state.History)
-	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: plausible(got.Usage)}
+	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History)
+	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: clampUsage(got.Usage)}
 	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
 	r.usage.Cost = d.account.cost(m.Model, r.usage)
-	r.calls = callsOf(m.Parts)
+	r.calls = callParts(m.Parts)
 	return r
 }

@@ -53,7 +53,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 
 // ResumeAs is [Agent.ResumeRun] for a run begun by [As]. A finished run returns its output
 // again. The schema of T must be the one the run began with, except for descriptions: otherwise
-// ResumeAs fails at once, stores no reply, and leaves the run as it is.
+// ResumeAs fails immediately, stores no reply, and leaves the run as it is.
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) er
 		return nil
 	}
 	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: give ResumeAs the type of the beginning, or use ResumeRun",
-		s.ID, wanted.of)
+		s.ID, wanted.goType)
 }
 
 // sameForm reports whether two schemas differ only in descriptions.
@@ -128,9 +128,9 @@ func as[T any](result *Result, err error) (T, *Result, error) {
 
 // output is the structured output that a caller wants.
 type output struct {
-	of     reflect.Type
+	goType reflect.Type
 	schema json.RawMessage
-	fits   func(json.RawMessage) error // checks a value against the schema
+	check  func(json.RawMessage) error // of a value against the schema and the type
 }
 
 // outputFor describes an output of type T. It is an error if no model can write the type.
@@ -146,7 +146,7 @@ func outputFor[T any]() (*output, error) {
 	case err != nil:
 		return nil, fmt.Errorf("run agent: a structured answer: %w", err)
 	}
-	return &output{of: t, schema: schema, fits: func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }}, nil
+	return &output{goType: t, schema: schema, check: func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }}, nil
 }
 
 func (o *output) schemaOf() json.RawMessage {
@@ -156,10 +156,10 @@ func (o *output) schemaOf() json.RawMessage {
 	return o.schema
 }
 
-// shape sets the engine up for structured output, if the run asks for it. wanted has the
-// caller's checks, nil if another process began the run. It is an error if the caller wants it and the
+// setOutput prepares the engine for structured output, if the run asks for it. wanted has the caller's
+// checks, nil if another process began the run. It is an error if the caller wants such output and the
 // run does not.
-func (e *engine) shape(wanted *output) error {
+func (e *engine) setOutput(wanted *output) error {
 	switch {
 	case len(e.rec.state.Schema) > 0:
 	case wanted != nil:
@@ -173,7 +173,7 @@ func (e *engine) shape(wanted *output) error {
 	}
 	answer, err := adapter.NewFuncTool(def, func(_ context.Context, answer json.RawMessage) (*mcp.CallToolResult, error) {
 		if wanted != nil {
-			if err := wanted.fits(answer); err != nil {
+			if err := wanted.check(answer); err != nil {
 				return nil, err
 			}
 		}
@@ -182,13 +182,13 @@ func (e *engine) shape(wanted *output) error {
 	if err != nil {
 		return fmt.Errorf("the structured answer of run %q: %w", e.rec.state.ID, err)
 	}
-	e.agent = e.agent.answering(answer)
+	e.agent = e.agent.withOutput(answer)
 	return nil
 }
 
-// answering returns the recipe of a run with structured output: as text if the model's host enforces
+// withOutput returns the recipe of a run with structured output: as text if the model's host enforces
 // its schema, otherwise as the arguments of a tool.
-func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
+func (r *recipe) withOutput(answer *adapter.FuncTool) *recipe {
 	with, strict := *r, answer.Catalog(profile.OpenAIStrict)
 	if with.format = r.formatOf(strict); with.format != nil {
 		with.output = strict.Tools()[0]
@@ -222,21 +222,20 @@ func (e *engine) answerTool() *adapter.Tool {
 	return tool
 }
 
-// asksForOutput asks the model to use the tool, by the name that the catalog gives it.
-func (e *engine) asksForOutput(tool *adapter.Tool) string {
+// outputReminder asks the model to use the tool, by the name that the catalog gives it.
+func (e *engine) outputReminder(tool *adapter.Tool) string {
 	h := e.rec.state.History
 	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant)
 }
 
-// answers reports whether a call gives the structured output.
-func (e *engine) answers(c *ledger.Call) bool {
+// isOutputCall reports whether a call is a call of the tool for structured output.
+func (e *engine) isOutputCall(c *ledger.Call) bool {
 	tool := e.agent.output
-	return tool != nil && means(c, tool)
+	return tool != nil && isCallOf(c, tool)
 }
 
-// written parses structured output that is the model's text. The error says, for the model, what is
-// wrong with it.
-func (e *engine) written(text string) (json.RawMessage, error) {
+// parseOutput parses structured output that is the model's text. The error is for the model.
+func (e *engine) parseOutput(text string) (json.RawMessage, error) {
 	tool := e.agent.output
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return nil, errors.New("it is not a JSON object")
@@ -258,7 +257,7 @@ func (e *engine) complaint() string {
 	if e.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.RoleAssistant {
 		return ""
 	}
-	if _, err := e.written(h[len(h)-1].Text()); err != nil {
+	if _, err := e.parseOutput(h[len(h)-1].Text()); err != nil {
 		return reminder.Misfit(err)
 	}
 	return ""
@@ -267,21 +266,21 @@ func (e *engine) complaint() string {
 // answerServer takes the place of a server's label for the tool of structured output.
 const answerServer = "answer"
 
-// outputOf returns the structured output among the calls of a turn, nil if there is none.
-func (e *engine) outputOf() json.RawMessage {
+// callOutput returns the structured output among the calls of a turn, nil if there is none.
+func (e *engine) callOutput() json.RawMessage {
 	if e.agent.output == nil {
 		return nil
 	}
 	for _, c := range e.rec.state.Calls {
-		if e.answers(c) && c.At == ledger.CallDone && !c.Result.IsError {
+		if e.isOutputCall(c) && c.At == ledger.CallDone && !c.Result.IsError {
 			return c.Args
 		}
 	}
 	return nil
 }
 
-// repairs reports whether to ask for a corrected reply.
-func (e *engine) repairs(r *reply) bool {
+// needsRepair reports whether the model has to be asked for a corrected reply.
+func (e *engine) needsRepair(r *reply) bool {
 	return e.agent.output != nil && r.output == nil && len(r.calls) == 0 && e.rec.state.Repairs < maxRepairs
 }
 
@@ -292,7 +291,7 @@ func (e *engine) finishWith(output json.RawMessage) error {
 		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
 }
 
-// noOutput is the error of a run that ends with text.
-func (e *engine) noOutput(text string) error {
+// noOutputError is the error of a run that ends with text.
+func (e *engine) noOutputError(text string) error {
 	return fmt.Errorf("turn %d: %w; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
 }

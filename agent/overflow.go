@@ -24,8 +24,8 @@ func (e *overflowError) finalError() error {
 }
 
 // wrapOverflow wraps the error of a call that is too long, unless some of a reply was shown.
-func (d *dialog) wrapOverflow(c *ModelCall, stream *streamed, err error) error {
-	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.shown() {
+func (d *dialog) wrapOverflow(c *ModelCall, stream *streamedReply, err error) error {
+	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.isShown() {
 		return err
 	}
 	return &overflowError{err, d.callSize(c)}
@@ -79,7 +79,7 @@ type truncation struct {
 	text        int64 // bytes
 	input, size int64 // of the longest call: tokens, and bytes of text
 	tools       int
-	told        bool
+	reported    bool
 }
 
 // sparseBytes is more bytes than a token has on average in any prose or data.
@@ -88,11 +88,11 @@ const sparseBytes = 8
 // leastMissing is how many tokens have to be missing at least.
 const leastMissing = 1024
 
-// misses compares the host's count of a call with what was sent, and reports whether more than a
-// quarter of it and leastMissing tokens are missing. It reports that once.
-func (t *truncation) misses(history []run.Message, tools int, input int64) bool {
+// detect compares the host's count of a call with the texts sent, and reports, once, whether more than
+// a quarter of it and leastMissing tokens are missing.
+func (t *truncation) detect(history []run.Message, tools int, input int64) bool {
 	if t.messages > len(history) || t.tools != tools {
-		*t = truncation{tools: tools, told: t.told}
+		*t = truncation{tools: tools, reported: t.reported}
 	}
 	for ; t.messages < len(history); t.messages++ {
 		for i := range history[t.messages].Parts {
@@ -105,14 +105,14 @@ func (t *truncation) misses(history []run.Message, tools int, input int64) bool 
 	if input >= t.input {
 		t.input, t.size = input, t.text
 	}
-	missing := input < expected*3/4 && expected-input > leastMissing && !t.told
-	t.told = t.told || missing
+	missing := input < expected*3/4 && expected-input > leastMissing && !t.reported
+	t.reported = t.reported || missing
 	return missing
 }
 
 // checkCount warns about a host that has read only part of the call.
 func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
-	if used.Input > 0 && d.truncation.misses(d.rec.state.History, len(c.Request.Tools), used.Input) {
+	if used.Input > 0 && d.truncation.detect(d.rec.state.History, len(c.Request.Tools), used.Input) {
 		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
 			"Give the model a larger window (%s), or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
 	}
@@ -126,7 +126,7 @@ func (d *dialog) compact() error {
 		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / bytesPerToken
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
-		budget.Estimate = d.tally.estimate.of(d.rec.state.History)
+		budget.Estimate = d.tally.estimate.update(d.rec.state.History)
 	}
 	_, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	return err
@@ -151,9 +151,9 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 		return nil, nil
 	}
 	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: short.Usage}
-	d.nameKept(change)
+	d.listKept(change)
 	d.tally.forgetHistory()
-	d.truncation = truncation{told: d.truncation.told}
+	d.truncation = truncation{reported: d.truncation.reported}
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }
 
@@ -166,8 +166,9 @@ type estimate struct {
 	messages int
 }
 
-// of returns the tokens of the history. It reads only the messages that were added since.
-func (e *estimate) of(history []run.Message) int64 {
+// update returns the tokens of the history. It counts only the messages that were added since the
+// last update.
+func (e *estimate) update(history []run.Message) int64 {
 	e.tokens += compact.Estimate(history[e.messages:])
 	e.messages = len(history)
 	return e.tokens

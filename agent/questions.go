@@ -59,8 +59,8 @@ func (o *openQuestions) addLocked(changes []ledger.Change, questions []*run.Ques
 	return o.rec.recordLocked(events, changes...)
 }
 
-// fromServer returns a question that a server asks during a call; call is nil if the server does not say
-// which. The question has an id of its own once it is opened.
+// fromServer returns a question that a server asks during a call; call is nil if the server does
+// not say which. The question has an id of its own once it is opened.
 func (o *openQuestions) fromServer(server string, call *Call) *run.Question {
 	q := &run.Question{ID: "now", Server: server, Path: o.rec.path}
 	if call != nil {

@@ -51,7 +51,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 		return nil, err
 	}
 	r := &recipe{
-		model: m, info: m.Info(), names: namesOf(m), opts: opts,
+		model: m, info: m.Info(), names: modelNames(m), opts: opts,
 		window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), cache: new(stateCache),
 	}
 	if options != nil {
@@ -97,7 +97,7 @@ func isNilPointer(v any) bool {
 
 // sub returns the sub-agent that a call means, nil if it means another tool.
 func (r *recipe) sub(c *ledger.Call) *SubAgent {
-	i := slices.IndexFunc(r.subs, func(s *SubAgent) bool { return means(c, s.Tool()) })
+	i := slices.IndexFunc(r.subs, func(s *SubAgent) bool { return isCallOf(c, s.Tool()) })
 	if i < 0 {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return fmt.Errorf("run %q: %w", key.ID, err)
 	}
-	p := &replay{asked: map[string]*run.Question{}, words: map[*ledger.State]bool{}}
+	p := &replay{asked: map[string]*run.Question{}, textTurns: map[*ledger.State]bool{}}
 	s := new(ledger.State)
 	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		text := fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)
@@ -67,7 +67,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		if i+1 < len(entries) {
 			next = ledger.Innermost(entries[i+1].Change)
 		}
-		at, c := place{agent: a.recipe, state: s}.of(r.Change)
+		at, c := place{agent: a.recipe, state: s}.resolve(r.Change)
 		events := p.events(at, c, next)
 		for i, e := range events {
 			*e.meta() = Meta{Run: s.ID, Seq: r.Seq, More: len(events) - 1 - i, Time: r.At, Path: at.path}
@@ -82,10 +82,10 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	return nil
 }
 
-// replay is what the events of a record need to know about earlier ones.
+// replay remembers what the events of a record depend on from earlier records.
 type replay struct {
-	asked map[string]*run.Question // by id
-	words map[*ledger.State]bool   // runs whose last reply has no calls, and so is a turn
+	asked     map[string]*run.Question // questions by their ids
+	textTurns map[*ledger.State]bool   // runs whose last reply has no calls, and so is a turn
 }
 
 // events returns the events of a change that was applied. next is the change of the following
@@ -95,9 +95,9 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
 	case *ledger.Said:
-		p.words[s] = false
+		p.textTurns[s] = false
 	case *ledger.Called:
-		p.words[s] = false
+		p.textTurns[s] = false
 		if !takesOver(next) {
 			model := ""
 			if at.agent != nil {
@@ -106,7 +106,7 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 			return []Event{&ModelStart{Turn: s.Turn, Model: model, Final: c.Final != "", Messages: len(s.History)}}
 		}
 	case *ledger.Responded:
-		p.words[s] = len(c.Calls) == 0 && !c.Repair
+		p.textTurns[s] = len(c.Calls) == 0 && !c.Repair
 		if !takesOver(c) {
 			return []Event{modelEnd(s.Turn, c)}
 		}
@@ -137,7 +137,7 @@ func (p *replay) endEvents(at place, c *ledger.Ended) (events []Event) {
 	if c.Status != run.StatusFinished {
 		return nil
 	}
-	if p.words[at.state] {
+	if p.textTurns[at.state] {
 		events = append(events, &TurnEnd{Turn: at.state.Turn, Messages: at.last(1)})
 	}
 	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
@@ -152,7 +152,7 @@ func takesOver(c ledger.Change) bool {
 
 // modelEnd returns the event of a reply.
 func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
-	r := &reply{message: c.Message, text: c.Message.Text(), calls: callsOf(c.Message.Parts), finish: c.Finish, usage: c.Usage}
+	r := &reply{message: c.Message, text: c.Message.Text(), calls: callParts(c.Message.Parts), finish: c.Finish, usage: c.Usage}
 	return r.event(turn, false, 0)
 }
 
@@ -163,8 +163,8 @@ type place struct {
 	path  []string
 }
 
-// of returns the place of a change in the run of p, and the change within that place.
-func (p place) of(c ledger.Change) (place, ledger.Change) {
+// resolve returns the place of a change in the run of p, and the change within that place.
+func (p place) resolve(c ledger.Change) (place, ledger.Change) {
 	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		call := p.state.Call(n.Call)
 		below := place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}

@@ -35,9 +35,9 @@ const maxWord = 256
 // maxCount bounds a count of tokens, so that sums do not overflow.
 const maxCount = 1 << 40
 
-// plausible returns the tokens of a reply, each limited to what it can be: a part is at most the whole,
-// and no count is negative.
-func plausible(u run.Spent) run.Spent {
+// clampUsage returns the tokens of a reply, each limited to its possible range: a part is at most the
+// whole, and no count is negative.
+func clampUsage(u run.Spent) run.Spent {
 	count := func(n, most int64) int64 { return max(0, min(n, most)) }
 	s := run.Spent{Input: count(u.Input, maxCount), Output: count(u.Output, maxCount)}
 	s.Total = max(count(u.Total, 2*maxCount), s.Input+s.Output)
@@ -54,8 +54,8 @@ type callIDs struct {
 	number   int // in the last id that was made here
 }
 
-// name gives a new id to each call of a reply that has none, or one that is taken.
-func (c *callIDs) name(parts []run.Part, history []run.Message) []run.Part {
+// assign gives a new id to each call of a reply that has none, or one that is taken.
+func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 	if c.known == nil {
 		c.known = make(map[string]bool, 8)
 	}
@@ -93,8 +93,8 @@ func (c *callIDs) fresh(parts []run.Part) string {
 	}
 }
 
-// callsOf returns the calls among the parts of a reply. Consecutive calls share memory with it.
-func callsOf(parts []run.Part) []run.Part {
+// callParts returns the calls among the parts of a reply. Consecutive calls share memory with it.
+func callParts(parts []run.Part) []run.Part {
 	from, to, n := 0, 0, 0
 	for i := range parts {
 		if parts[i].Type != run.PartCall {
@@ -129,8 +129,8 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), not)
 }
 
-// noAnswer says what the model did instead of answering.
-func (r *reply) noAnswer(stop StopReason) error {
+// noAnswerError returns an [ErrNoAnswer] that says what the model did instead.
+func (r *reply) noAnswerError(stop StopReason) error {
 	if len(r.dropped) == 0 {
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)", ErrNoAnswer, r.finish, stop)
 	}

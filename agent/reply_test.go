@@ -22,7 +22,7 @@ func TestCallIDs(t *testing.T) {
 		for _, id := range []string{"", good[0], good[0], "old", good[1], ""} {
 			given = append(given, call(id))
 		}
-		got := ids.name(given, history)
+		got := ids.assign(given, history)
 		for i, p := range got[1:] {
 			if taken[p.ID] {
 				t.Errorf("turn %d, call %d: id %q is empty or taken", turn, i, p.ID)
@@ -44,7 +44,7 @@ func TestCounted(t *testing.T) {
 		{run.Spent{Input: 10, Cached: 8, CacheWrite: 8, Total: 100}, run.Spent{Input: 10, Total: 100, Cached: 8, CacheWrite: 2}},
 		{run.Spent{Input: 1 << 60, Output: 1 << 62}, run.Spent{Input: maxCount, Output: maxCount, Total: 2 * maxCount}},
 	} {
-		if got := plausible(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		if got := clampUsage(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%+v: got %+v, want %+v", tt.told, got, tt.want)
 		}
 	}

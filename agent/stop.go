@@ -57,8 +57,8 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	var output json.RawMessage
 	if e.agent.output != nil {
 		var err error
-		if output, err = e.written(answer); err != nil {
-			return e.fail(e.noOutput(answer))
+		if output, err = e.parseOutput(answer); err != nil {
+			return e.fail(e.noOutputError(answer))
 		}
 	}
 	over := []Event{&Output{Text: answer, StopReason: why}}
@@ -73,8 +73,8 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	return e.rec.record(over, &ledger.Ended{Status: run.StatusFinished, Stop: string(why), Output: answer, Structured: output})
 }
 
-// stopAt replaces a reply by the answer of a hook.
-func (r *reply) stopAt(answer string) {
+// setStop replaces a reply by the answer of a hook.
+func (r *reply) setStop(answer string) {
 	r.message.Parts, r.calls = nil, nil
 	if answer != "" {
 		r.message.Parts = []run.Part{{Type: run.PartText, Text: answer}}

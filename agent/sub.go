@@ -113,7 +113,7 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 			return nil, err
 		}
 	}
-	if err := e.shape(nil); err != nil {
+	if err := e.setOutput(nil); err != nil {
 		return nil, err
 	}
 	return func() error { return t.runChild(c, e) }, nil

@@ -50,7 +50,7 @@ func (s *sender) callContext(j *job) (context.Context, func()) {
 	if j.call.Tool() == s.agent.finder.search.Tool() {
 		ctx = context.WithValue(ctx, searchKey{}, s.finding)
 	}
-	if s.agent.reader.is(j.call.Tool()) {
+	if s.agent.reader.isReader(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
 	if s.rec.writer.hold == nil || j.call.Tool().Native() { // functions create no tasks

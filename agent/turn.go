@@ -87,9 +87,9 @@ func workOn(e *engine) error {
 	if len(ledger.Open(e.rec.state)) > 0 {
 		return e.questions.suspend()
 	}
-	output, stop := e.outputOf(), e.rec.stopAnswer()
+	output, stop := e.callOutput(), e.rec.stopAnswer()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
-		return e.failAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Output))
+		return e.failAt(StopReason(e.rec.state.Final), e.noOutputError(e.rec.state.Output))
 	}
 	answer, taken := e.takenOver()
 	if err := e.rec.endTurn(); err != nil {

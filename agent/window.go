@@ -41,9 +41,9 @@ type window struct {
 	said   int64 // its tokens
 }
 
-// fills returns what fills the window in a call, by estimates. If a BeforeModel hook may have changed
-// the request, all is counted again.
-func (d *dialog) fills(q *model.Request) *WindowUse {
+// windowUse estimates what fills the window in a call. If a BeforeModel hook may have changed the
+// request, all is counted again.
+func (d *dialog) windowUse(q *model.Request) *WindowUse {
 	w, info := &d.tally.window, &d.engine.agent.info
 	use := &WindowUse{Size: d.engine.agent.window.Load(), Estimated: true}
 	if q.System != w.system {
@@ -99,7 +99,7 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about i
 	}
 	for i := range tools {
 		server := searchServer // call_tool belongs to no adapter.Tool
-		if t, _, _ := d.meant(tools[i].Name, ""); t != nil {
+		if t, _, _ := d.resolveName(tools[i].Name, ""); t != nil {
 			server = t.Server()
 		}
 		at := slices.IndexFunc(servers, func(s ServerTools) bool { return s.Server == server })
