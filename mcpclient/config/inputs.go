@@ -20,7 +20,7 @@ type Input struct {
 	Password    bool     // the answer must not be shown
 	Choices     []string // of pickString: the possible answers; nil: any text
 
-	values []string // of the choices, in the file
+	values []string // the values of the choices in the file
 }
 
 // answer returns the value of an input, for which a person is asked once.
@@ -39,7 +39,7 @@ func (d *decoder) answer(id string) (string, error) {
 	return value, nil
 }
 
-// value returns what the file has for an answer: of a choice, its value.
+// value returns the value of an answer: for a choice, the value in the file.
 func (in *Input) value(answer string) (string, error) {
 	if in.Choices == nil {
 		return answer, nil
@@ -92,12 +92,12 @@ func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.C
 
 func readInput(n *node) (*Input, error) {
 	in := &Input{
-		ID: n.textOf("id"), Description: n.textOf("description"), Default: n.textOf("default"),
+		ID: n.memberText("id"), Description: n.memberText("description"), Default: n.memberText("default"),
 	}
 	if p := n.member("password"); p != nil {
 		in.Password = p.text == "true"
 	}
-	switch n.textOf("type") {
+	switch n.memberText("type") {
 	case "promptString":
 		return in, nil
 	case "pickString":
@@ -113,7 +113,7 @@ func readInput(n *node) (*Input, error) {
 		case kindString:
 			in.choice(o.text, o.text)
 		case kindObject:
-			in.choice(o.textOf("label"), o.textOf("value"))
+			in.choice(o.memberText("label"), o.memberText("value"))
 		default:
 			return nil, errors.New("an option is not a string")
 		}
@@ -131,8 +131,8 @@ func (n *node) member(key string) (value *node) {
 	return value
 }
 
-// textOf returns a string member of an object, or "" if it is missing or not a string.
-func (n *node) textOf(key string) string {
+// memberText returns a string member of an object, or "" if it is missing or not a string.
+func (n *node) memberText(key string) string {
 	if v := n.member(key); v != nil && v.kind == kindString {
 		return v.text
 	}

@@ -28,7 +28,7 @@ const (
 type node struct {
 	kind    kind
 	line    int
-	text    string // of a string, decoded; of a number or bool, unchanged
+	text    string // a string is decoded; a number or bool is unchanged
 	members []member
 	items   []*node
 }

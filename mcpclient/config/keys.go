@@ -58,24 +58,24 @@ var unsupportedKeys = map[string]string{
 	"tool_timeout_sec":     `write "timeout" in milliseconds, or as text such as "90s"`,
 }
 
-// known returns this package's name of a key.
-func known(key string) string {
+// canonicalKey returns the name that this package uses for a key.
+func canonicalKey(key string) string {
 	if name, ok := aliases[key]; ok {
 		return name
 	}
 	return key
 }
 
-// checkKeys checks all members, and keeps the known ones under their known names.
+// checkKeys checks all members, and stores the known ones under their canonical keys.
 func (s *settings) checkKeys(members []member) {
 	for _, m := range members {
-		name := known(m.key)
+		name := canonicalKey(m.key)
 		reason, unsupported := unsupportedKeys[name]
 		before, twice := s.node[name]
 		switch {
 		case unsupported:
 			if !m.value.isOff() {
-				s.lack(m.line, s.key+"."+m.key, "not supported: %s", reason)
+				s.noteUnsupported(m.line, s.key+"."+m.key, "not supported: %s", reason)
 			}
 		case slices.Contains(foreignKeys, name):
 		case !slices.Contains(knownKeys, name):
@@ -137,7 +137,7 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 		}
 	}
 	if all == nil {
-		return nil, d.noServers(root)
+		return nil, d.noServersError(root)
 	}
 	return all, nil
 }
@@ -188,21 +188,22 @@ func (d *decoder) serverNames(mcp *node, key string) ([]string, error) {
 	return names, nil
 }
 
-// leavesOut reports whether the lists of the file exclude a server.
-func (d *decoder) leavesOut(name string) bool {
+// isLeftOut reports whether the lists of the file exclude a server.
+func (d *decoder) isLeftOut(name string) bool {
 	return d.allowed != nil && !slices.Contains(d.allowed, name) || slices.Contains(d.excluded, name)
 }
 
 // isServer reports whether an object looks like the entry of a server.
 func (n *node) isServer() bool {
 	return n.kind == kindObject && slices.ContainsFunc(n.members, func(m member) bool {
-		name := known(m.key)
+		name := canonicalKey(m.key)
 		return name == "command" && m.value.kind != kindObject || name == "url" && m.value.kind == kindString
 	})
 }
 
-// noServers returns the error for a document without servers. It names one that stands at the root.
-func (d *decoder) noServers(root *node) error {
+// noServersError returns the error for a document without servers. It names one that stands at the
+// root.
+func (d *decoder) noServersError(root *node) error {
 	for _, m := range root.members {
 		if m.value.isServer() {
 			return d.errorf(m.line, keyName(m.key), `a server stands outside of "mcpServers"; did you mean {"mcpServers": {%s: …}}?`, quoteKey(m.key))

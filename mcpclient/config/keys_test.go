@@ -56,8 +56,8 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	}
 	read := func(key, value string) Server {
 		t.Helper()
-		entry := map[string]string{"url": "", "type": `, "command": "x"`, "env": `, "command": "x"`}[known(key)]
-		if entry == "" && known(key) != "url" {
+		entry := map[string]string{"url": "", "type": `, "command": "x"`, "env": `, "command": "x"`}[canonicalKey(key)]
+		if entry == "" && canonicalKey(key) != "url" {
 			entry = `, "url": "https://a.example"`
 		}
 		loader := Loader{Filters: true, SignIn: true}

@@ -49,15 +49,15 @@ func (s *settings) tools() (allow, deny []string) {
 	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {
 		s.fail(m.line, s.at("includeTools"), `allows no tool; remove the key to use all, or set "disabled"`)
 	}
-	if !s.d.filters && (deny != nil || !everything(allow)) {
+	if !s.d.filters && (deny != nil || !allowsAll(allow)) {
 		key := "includeTools"
-		if everything(allow) {
+		if allowsAll(allow) {
 			key = "excludeTools"
 		}
-		s.lack(s.node[key].line, s.at(key), "not supported: this program does not choose tools by the file")
+		s.noteUnsupported(s.node[key].line, s.at(key), "not supported: this program does not choose tools by the file")
 	}
 	return allow, deny
 }
 
-// everything reports whether a list of tools to use names all of them.
-func everything(allow []string) bool { return allow == nil || slices.Contains(allow, "*") }
+// allowsAll reports whether a list of tools to use names all of them.
+func allowsAll(allow []string) bool { return allow == nil || slices.Contains(allow, "*") }

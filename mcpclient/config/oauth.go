@@ -35,7 +35,7 @@ func (s *settings) oauth() *OAuth {
 		s.fail(m.line, key, "has a client secret and no client id")
 	}
 	if !s.d.signIn && len(m.value.members) > 0 {
-		s.lack(m.line, key, "not supported: this program does not sign in by the file")
+		s.noteUnsupported(m.line, key, "not supported: this program does not sign in by the file")
 	}
 	return o
 }

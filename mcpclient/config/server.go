@@ -22,10 +22,10 @@ type decoder struct {
 	lookup   func(string) (string, bool)
 	readFile func(path string) ([]byte, error) // nil: do not read environment files
 	missing  func(path, dir string) bool       // whether there is no such program; nil: do not look
-	inputs   map[string]func() (string, error) // by id, to ask a person for the value once; nil: do not ask
+	inputs   map[string]func() (string, error) // by id: asks a person for the value, once; nil: do not ask
 	preview  bool                              // leave variables as they are, and read no environment file
 	only     []string                          // the servers to read; nil: all
-	names    []string                          // of the servers of the file
+	names    []string                          // the names of the servers of the file
 	filters  bool                              // whether the caller uses Allow and Deny
 	signIn   bool                              // whether the caller uses OAuth
 
@@ -123,9 +123,10 @@ func (s *settings) fail(line int, key, format string, args ...any) {
 	s.note(s.d.errorf(line, key, format, args...))
 }
 
+// note records the first mistake.
 func (s *settings) note(err error) { s.err = cmp.Or(s.err, err) }
 
-// want reports whether a value is of a kind, and notes a mistake if it is not.
+// want returns whether a value is of a kind, and records a mistake if it is not.
 func (s *settings) want(n *node, key string, k kind) bool {
 	if n.kind != k {
 		s.note(s.d.want(n, key, k))
@@ -133,8 +134,8 @@ func (s *settings) want(n *node, key string, k kind) bool {
 	return n.kind == k
 }
 
-// lack notes an unsupported need of the server.
-func (s *settings) lack(line int, key, format string, args ...any) {
+// noteUnsupported records the first unsupported need of the server.
+func (s *settings) noteUnsupported(line int, key, format string, args ...any) {
 	if s.unsupported == nil {
 		s.unsupported = s.d.errorf(line, key, format, args...)
 	}
@@ -145,7 +146,7 @@ func (d *decoder) server(key string, m member) Server {
 	server := Server{Name: m.key, place: place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
 	s.check(m)
-	disabled := s.disabled() || d.leavesOut(m.key)
+	disabled := s.disabled() || d.isLeftOut(m.key)
 	if s.err == nil && !disabled {
 		s.read(&server)
 	}

@@ -140,7 +140,7 @@ func (s *settings) expanded(n *node, key string, filled bool) string {
 	switch err := err.(type) {
 	case nil:
 	case *inputError:
-		s.lack(n.line, key, "%v", err)
+		s.noteUnsupported(n.line, key, "%v", err)
 	default:
 		s.fail(n.line, key, "%v", err)
 	}

@@ -123,7 +123,7 @@ func (s *settings) envFile() (env []string) {
 	}
 	line, key := s.node["envFile"].line, s.key+".envFile"
 	if s.d.readFile == nil {
-		s.lack(line, key, "environment files are not read here")
+		s.noteUnsupported(line, key, "environment files are not read here")
 		return nil
 	}
 	data, err := s.d.readFile(path)

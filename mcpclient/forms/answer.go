@@ -9,16 +9,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// misfit is the error of an answer that does not fit the form. Its text is for the person; the
-// server only learns that there was an error.
-type misfit struct{ err error }
+// invalidAnswerError is the error of an answer that does not fit the form. Its text is for the
+// person; the server only learns that there was an error.
+type invalidAnswerError struct{ err error }
 
-func (e *misfit) Error() string { return "elicitation answer: " + e.err.Error() }
+func (e *invalidAnswerError) Error() string { return "elicitation answer: " + e.err.Error() }
 
-func (e *misfit) Unwrap() error { return e.err }
+func (e *invalidAnswerError) Unwrap() error { return e.err }
 
 // RPCError returns the error for the server.
-func (e *misfit) RPCError() *mcp.RPCError {
+func (e *invalidAnswerError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
 }
 
@@ -56,7 +56,7 @@ func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, erro
 		return &mcp.ElicitResult{Action: r.Action}, nil
 	case mcp.ElicitAccept:
 	default:
-		return nil, &misfit{fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
+		return nil, &invalidAnswerError{fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
 	}
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: r.Action}, nil
@@ -67,7 +67,7 @@ func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, erro
 	}
 	content, err := fill(fields, r.Content)
 	if err != nil {
-		return nil, &misfit{err}
+		return nil, &invalidAnswerError{err}
 	}
 	return &mcp.ElicitResult{Action: r.Action, Content: content}, nil
 }

@@ -67,7 +67,7 @@ func listOptions(options []Option) string {
 	return excerpt.Cut(strings.Join(names, ", "))
 }
 
-// writeBounds writes the bounds that there are. what is written once, before the first.
+// writeBounds writes the given bounds. what is written once, before the first.
 func writeBounds[T int | float64](b *strings.Builder, what string, least, most *T) {
 	if least != nil {
 		fmt.Fprintf(b, ", %sat least %v", what, *least)

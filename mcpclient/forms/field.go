@@ -63,7 +63,7 @@ func (f *Field) Parse(text string) (any, error) {
 		text = strings.TrimSpace(text)
 	}
 	if text == "" {
-		return f.untouched()
+		return f.defaultAnswer()
 	}
 	switch f.Kind {
 	case KindString:
@@ -106,14 +106,14 @@ func (f *Field) Check(v any) error {
 // answer checks v and returns it in the type that the field's kind has. Nil leaves the field alone.
 func (f *Field) answer(v any) (any, error) {
 	if v == nil {
-		return f.untouched()
+		return f.defaultAnswer()
 	}
 	return f.value(v)
 }
 
-// untouched returns the value of a field that the person left alone: its default, or nil. Without a
-// default a required field is an error.
-func (f *Field) untouched() (any, error) {
+// defaultAnswer returns the value of a field that the person left alone: its default, or nil.
+// Without a default a required field is an error.
+func (f *Field) defaultAnswer() (any, error) {
 	switch v := f.Default.(type) {
 	case nil:
 	case []string:

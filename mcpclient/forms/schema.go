@@ -37,7 +37,7 @@ func readSchema(raw json.RawMessage) *formSchema {
 	return s
 }
 
-// fail notes what a keyword should be, unless there is an earlier fault.
+// fail records the expected value of a keyword, unless there is an earlier fault.
 func (s *formSchema) fail(keyword, want string) {
 	if s.err == nil {
 		s.err = fmt.Errorf("%s: want %s", keyword, want)
@@ -57,7 +57,7 @@ func (s *formSchema) has(keyword string) bool {
 	return ok && string(raw) != "null"
 }
 
-// read decodes the value of a keyword, if it is there. want says what it should be.
+// read decodes the value of a keyword, if it is there. want describes the expected value.
 func (s *formSchema) read(keyword, want string, into any) {
 	if s.has(keyword) && json.Unmarshal(s.values[keyword], into) != nil {
 		s.fail(keyword, want)

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxNumber        = 64 // characters of a number
-	maxOptionsListed = 10 // in an error
+	maxOptionsListed = 10 // bounds the options in an error
 )
 
 // value checks v, which is not nil, and returns it in the type that the field's kind has.
@@ -100,7 +100,7 @@ func notInURI(r rune) bool {
 // number returns the value of a number within the field's bounds, without
 // rounding: an int64, or a float64 that is written with the same digits.
 func (f *Field) number(v any) (any, error) {
-	n, ok := exact(numberText(v))
+	n, ok := parseRat(numberText(v))
 	if !ok || !f.inRange(n) || f.Kind == KindInteger && !n.IsInt() {
 		return nil, f.want()
 	}
@@ -108,7 +108,7 @@ func (f *Field) number(v any) (any, error) {
 		return n.Num().Int64(), nil
 	}
 	x, _ := n.Float64()
-	if written := ratOf(&x); f.Kind == KindNumber && written != nil && written.Cmp(n) == 0 {
+	if written := newRat(&x); f.Kind == KindNumber && written != nil && written.Cmp(n) == 0 {
 		return x, nil
 	}
 	return nil, &Error{"want " + f.expected() + ": this one has too many digits", f.Name}
@@ -130,9 +130,9 @@ func numberText(v any) string {
 	return ""
 }
 
-// exact reads a number in JSON's notation. It refuses those beyond a float64,
+// parseRat parses a number in JSON's notation. It refuses those beyond a float64,
 // whose exponent alone can ask for a great deal of memory.
-func exact(text string) (*big.Rat, bool) {
+func parseRat(text string) (*big.Rat, bool) {
 	if len(text) > maxNumber || !json.Valid([]byte(text)) || !strings.ContainsRune("-0123456789", rune(text[0])) {
 		return nil, false
 	}
@@ -148,17 +148,18 @@ func exact(text string) (*big.Rat, bool) {
 }
 
 func (f *Field) inRange(n *big.Rat) bool {
-	least := ratOf(f.Minimum)
-	most := ratOf(f.Maximum)
+	least := newRat(f.Minimum)
+	most := newRat(f.Maximum)
 	return (least == nil || n.Cmp(least) >= 0) && (most == nil || n.Cmp(most) <= 0)
 }
 
-// ratOf returns the number that x is written as, nil for nil and for a number that is not finite.
-func ratOf(x *float64) *big.Rat {
+// newRat returns the shortest decimal number that stands for x, nil for nil and for a number that
+// is not finite.
+func newRat(x *float64) *big.Rat {
 	if x == nil {
 		return nil
 	}
-	n, ok := exact(strconv.FormatFloat(*x, 'g', -1, 64))
+	n, ok := parseRat(strconv.FormatFloat(*x, 'g', -1, 64))
 	if !ok {
 		return nil
 	}

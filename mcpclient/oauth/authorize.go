@@ -78,8 +78,8 @@ func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	return issuers[0], nil
 }
 
-// configured returns the configured identity with an issuer, or nil.
-func (f *codeFlow) configured(s *site) *Credentials {
+// configuredClient returns the configured identity with an issuer, or nil.
+func (f *codeFlow) configuredClient(s *site) *Credentials {
 	if c := credentialsFor(f.Clients, s.issuer()); c != nil {
 		return c
 	}
@@ -93,10 +93,10 @@ func (f *codeFlow) configured(s *site) *Credentials {
 
 // client returns the known identity with an issuer, or nil.
 func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credentials, error) {
-	if c := f.configured(s); c != nil {
+	if c := f.configuredClient(s); c != nil {
 		return c, nil
 	}
-	r, err := t.registrar.kept(ctx, s.issuer())
+	r, err := t.registrar.stored(ctx, s.issuer())
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -105,12 +105,12 @@ func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credenti
 
 // identify finds or creates the identity for a sign-in.
 func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirectURI string) (*Credentials, error) {
-	if c := f.configured(s); c != nil {
+	if c := f.configuredClient(s); c != nil {
 		return c, nil
 	}
 	var refused error
 	if s.meta.RegistrationEndpoint != "" && (f.RegisterAs != "" || len(f.Clients) == 0 && f.Ask == nil) {
-		r, err := t.registrar.register(ctx, s, f.RegisterAs, redirectURI)
+		r, err := t.registrar.registerOnce(ctx, s, f.RegisterAs, redirectURI)
 		if err == nil {
 			return r.credentials(s.issuer()), nil
 		}
@@ -127,9 +127,9 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 	}
 }
 
-// ask gets credentials from the person, and keeps them like a registration.
+// ask gets credentials from the person, and stores them like a registration.
 func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI string, refused error) (*Credentials, error) {
-	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil && (r.Given || f.RegisterAs != "") {
+	if r, err := t.registrar.stored(ctx, s.issuer()); err == nil && r != nil && (r.Given || f.RegisterAs != "") {
 		return r.credentials(s.issuer()), nil
 	}
 	c, err := f.Ask(ctx, s.issuer(), redirectURI)
@@ -154,8 +154,8 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	if err := s.meta.checkCode(); err != nil {
 		return nil, err
 	}
-	previous := "" // also if the store fails: then the client registers again
-	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil {
+	previous := "" // even if the store fails: then the client registers again
+	if r, err := t.registrar.stored(ctx, s.issuer()); err == nil && r != nil {
 		previous = r.RedirectURI
 	}
 	reception, err := f.Receiver.Listen(ctx, previous)
@@ -174,7 +174,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 		return nil, err
 	}
 	got, err := t.grant(ctx, s, signIn.scopes, &tokenRequest{
-		doing: "exchange the code for a token", client: client, secret: []string{"code", "code_verifier"},
+		doing: "exchange the code for a token", client: client, secretKeys: []string{"code", "code_verifier"},
 		form: url.Values{
 			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {signIn.redirectURI}, "code_verifier": {signIn.verifier},
 		},
@@ -185,7 +185,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	return got, err
 }
 
-// signIn is the state of an authorization request until its answer comes.
+// signIn is the state of an authorization request until its answer arrives.
 type signIn struct {
 	site        *site
 	client      *Credentials
@@ -231,24 +231,24 @@ func (s *signIn) receiveCode(ctx context.Context, reception Reception) (string, 
 }
 
 // code checks an answer and returns its code. It uses and quotes an answer only after state and
-// issuer have shown that it is the right server's.
+// issuer have shown that it comes from the right server.
 func (s *signIn) code(answer url.Values) (string, error) {
 	for name, values := range answer {
 		if len(values) > 1 {
-			return "", untrusted("the answer of the sign-in has the parameter %q twice", cut(name))
+			return "", untrustedError("the answer of the sign-in has the parameter %q twice", cut(name))
 		}
 	}
 	if answer.Get("state") != s.state {
-		return "", untrusted("the answer of the sign-in has another state than the request: it is not an answer to it")
+		return "", untrustedError("the answer of the sign-in has another state than the request: it is not an answer to it")
 	}
 	// RFC 9207, in the four cases of 2026-07-28; compared byte by byte.
 	iss := answer.Get("iss")
 	present := answer.Has("iss")
 	switch {
 	case present && iss != s.site.issuer():
-		return "", untrusted("the answer of the sign-in comes from another issuer than %s", safeURL(s.site.issuer()))
+		return "", untrustedError("the answer of the sign-in comes from another issuer than %s", safeURL(s.site.issuer()))
 	case !present && s.site.meta.AuthorizationResponseIssuerIsSupported:
-		return "", untrusted("the answer of the sign-in does not say its issuer, as that of %s does", safeURL(s.site.issuer()))
+		return "", untrustedError("the answer of the sign-in does not say its issuer, as that of %s does", safeURL(s.site.issuer()))
 	}
 	if answer.Has("error") {
 		return "", &ServerError{
@@ -259,7 +259,7 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	}
 	code := answer.Get("code")
 	if code == "" || len(code) > maxToken {
-		return "", untrusted("the answer of the sign-in has no code")
+		return "", untrustedError("the answer of the sign-in has no code")
 	}
 	return code, nil
 }

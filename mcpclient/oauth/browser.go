@@ -13,13 +13,13 @@ import (
 // reported. The error matches [ErrUntrusted] for any other URL.
 func OpenBrowser(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
-	if err != nil || !confidential(u) {
-		return untrusted("%s is not a URL that a browser should open", safeURL(rawURL))
+	if err != nil || !isConfidential(u) {
+		return untrustedError("%s is not a URL that a browser should open", safeURL(rawURL))
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	name, args := opener(runtime.GOOS, u.String())
+	name, args := browserCommand(runtime.GOOS, u.String())
 	cmd := exec.Command(name, args...)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("open the browser: %w", err)
@@ -28,7 +28,7 @@ func OpenBrowser(ctx context.Context, rawURL string) error {
 	return nil
 }
 
-func opener(system, url string) (name string, args []string) {
+func browserCommand(system, url string) (name string, args []string) {
 	switch system {
 	case "windows":
 		return "rundll32", []string{"url.dll,FileProtocolHandler", url}

@@ -16,7 +16,7 @@ type challenge struct {
 const (
 	maxChallengeHeader = 16 << 10 // bytes of all fields
 	maxChallenges      = 16
-	maxChallengeParams = 32 // of one challenge
+	maxChallengeParams = 32 // bounds the parameters of one challenge
 )
 
 // parseChallenges reads the WWW-Authenticate fields of a response. A field may hold several
@@ -155,10 +155,10 @@ type demand struct {
 	scopes   []string
 }
 
-// demandOf finds the challenge for us: of the scheme Bearer or DPoP, preferably the one that dpop
-// says, and then one with the URL of the metadata. Without any challenge the demand is empty. It is
-// false if the server wants only other kinds of authentication.
-func demandOf(header http.Header, dpop bool) (*demand, bool) {
+// parseDemand finds the challenge for us: of the scheme Bearer or DPoP, preferably DPoP if dpop is
+// set, and then one with the URL of the metadata. Without any challenge the demand is empty. It
+// returns false if the server wants only other kinds of authentication.
+func parseDemand(header http.Header, dpop bool) (*demand, bool) {
 	all := parseChallenges(header["Www-Authenticate"])
 	best, score := -1, -1
 	for i, c := range all {

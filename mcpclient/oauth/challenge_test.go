@@ -87,7 +87,7 @@ func FuzzParseChallenges(f *testing.F) {
 				}
 			}
 		}
-		demandOf(http.Header{"Www-Authenticate": {field}}, true)
+		parseDemand(http.Header{"Www-Authenticate": {field}}, true)
 	})
 }
 
@@ -106,7 +106,7 @@ func TestDemandOf(t *testing.T) {
 		{[]string{`Bearer scope="a", DPoP scope="d"`}, true, &demand{scheme: "dpop", scopes: []string{"d"}}, true},
 	}
 	for _, tt := range tests {
-		got, ours := demandOf(http.Header{"Www-Authenticate": tt.fields}, tt.dpop)
+		got, ours := parseDemand(http.Header{"Www-Authenticate": tt.fields}, tt.dpop)
 		if ours != tt.ours || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%q: got %+v, %v, want %+v, %v", tt.fields, got, ours, tt.want, tt.ours)
 		}

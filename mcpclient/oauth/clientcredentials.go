@@ -43,7 +43,7 @@ func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Cred
 	if c := credentialsFor(f.clients, s.issuer()); c != nil {
 		return c, nil
 	}
-	return nil, untrusted("no credentials for authorization server %s", safeURL(s.issuer()))
+	return nil, untrustedError("no credentials for authorization server %s", safeURL(s.issuer()))
 }
 
 type clientFlow struct{ registeredFlow }

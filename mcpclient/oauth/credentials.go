@@ -33,7 +33,7 @@ const (
 type Credentials struct {
 	Issuer string // the authorization server, exactly as in its metadata
 	ID     string
-	Secret string // for basic and post
+	Secret string // only for basic and post
 
 	// Key signs assertions for private_key_jwt: an *ecdsa.PrivateKey,
 	// *rsa.PrivateKey or ed25519.PrivateKey.
@@ -93,8 +93,8 @@ func credentialsFor(clients []Credentials, issuer string) *Credentials {
 	return nil
 }
 
-// firstOf picks the current issuer if it may be used, else the first that may.
-func firstOf(issuers []string, current string, usable func(issuer string) bool) (string, bool) {
+// chooseIssuer picks the current issuer if it may be used, else the first that may.
+func chooseIssuer(issuers []string, current string, usable func(issuer string) bool) (string, bool) {
 	if usable(current) && slices.Contains(issuers, current) {
 		return current, true
 	}
@@ -108,14 +108,14 @@ func firstOf(issuers []string, current string, usable func(issuer string) bool) 
 // chooseRegistered picks an issuer for which there are credentials.
 func chooseRegistered(clients []Credentials, issuers []string, current string) (string, error) {
 	registered := func(issuer string) bool { return credentialsFor(clients, issuer) != nil }
-	if issuer, ok := firstOf(issuers, current, registered); ok {
+	if issuer, ok := chooseIssuer(issuers, current, registered); ok {
 		return issuer, nil
 	}
 	var have []string
 	for _, c := range clients {
 		have = append(have, c.Issuer)
 	}
-	return "", untrusted("the server names the authorization servers %q, but the credentials are for %q: "+
+	return "", untrustedError("the server names the authorization servers %q, but the credentials are for %q: "+
 		"if the server has moved, register with the new one", safeURLs(issuers), safeURLs(have))
 }
 

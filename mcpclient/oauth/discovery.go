@@ -20,7 +20,7 @@ func Discover(ctx context.Context, serverURL string, opts *Options) (issuers []s
 		return nil, err
 	}
 	defer func() { _ = t.Close() }()
-	_, d, err := t.ask(ctx)
+	_, d, err := t.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 		if err == nil {
 			return prm, nil
 		}
-		if !absent(err) {
+		if !isAbsent(err) {
 			return nil, err
 		}
 		misses = append(misses, err)
@@ -110,11 +110,11 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*reso
 		return nil, err
 	}
 	if !t.isResource(prm.Resource) {
-		return nil, untrusted("the metadata at %s is of resource %q, which is not the server %s", safeURL(place), safeURL(prm.Resource), t.name)
+		return nil, untrustedError("the metadata at %s is of resource %q, which is not the server %s", safeURL(place), safeURL(prm.Resource), t.name)
 	}
 	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
 	if len(prm.Servers) == 0 {
-		return nil, untrusted("the metadata at %s names no authorization server", safeURL(place))
+		return nil, untrustedError("the metadata at %s names no authorization server", safeURL(place))
 	}
 	prm.Servers = prm.Servers[:min(len(prm.Servers), maxServers)]
 	return prm, nil
@@ -142,7 +142,7 @@ func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 	header := http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}
 	meta, err := t.fetch.metadataAt(ctx, issuer+"/.well-known/oauth-authorization-server", header, issuer, issuer+"/")
 	switch {
-	case absent(err):
+	case isAbsent(err):
 		meta = &issuerMetadata{
 			Issuer: issuer, assumed: true,
 			AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register",
@@ -160,7 +160,7 @@ func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 	return &site{resource: canonical(t.server), meta: meta}, nil
 }
 
-// canonical is the server's URL in the form of a resource parameter.
+// canonical returns the server's URL in the form of a resource parameter.
 func canonical(server *url.URL) string {
 	u := *server
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
@@ -169,9 +169,9 @@ func canonical(server *url.URL) string {
 	return u.String()
 }
 
-// ask makes a request without a token and returns the server's demand. needed is false unless the
+// probe makes a request without a token and returns the server's demand. needed is false unless the
 // server answers 401.
-func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error) {
+func (t *Transport) probe(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.server.String(), nil)
@@ -184,7 +184,7 @@ func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error)
 		return false, nil, fmt.Errorf("GET %s: %w", t.name, err)
 	}
 	_ = resp.Body.Close()
-	d, ours := demandOf(resp.Header, t.opts.DPoP != nil)
+	d, ours := parseDemand(resp.Header, t.opts.DPoP != nil)
 	if resp.StatusCode == http.StatusUnauthorized && !ours {
 		return false, nil, fmt.Errorf("GET %s: the server wants another kind of authentication than OAuth", t.name)
 	}

@@ -43,7 +43,7 @@ type dpopState struct {
 }
 
 const (
-	maxNonces = 16      // of all servers; one more clears them
+	maxNonces = 16      // bounds the nonces of all servers; one more clears them
 	maxNonce  = 1 << 10 // bytes
 )
 
@@ -71,8 +71,9 @@ func newDPoP(o *DPoP) (*dpopState, error) {
 	return &dpopState{key: key, jwk: jwk, thumbprint: base64.RawURLEncoding.EncodeToString(sum[:]), nonces: map[string]string{}}, nil
 }
 
-// has reports whether a token that is bound to a key is bound to this one. d is nil without DPoP.
-func (d *dpopState) has(t *token) bool { return d != nil && t.Thumbprint == d.thumbprint }
+// isBoundTo reports whether a token that is bound to a key is bound to this one. d is nil without
+// DPoP.
+func (d *dpopState) isBoundTo(t *token) bool { return d != nil && t.Thumbprint == d.thumbprint }
 
 // publicJWK returns the members of a public key that RFC 7638 hashes.
 func publicJWK(key crypto.Signer) (map[string]string, error) {
@@ -131,9 +132,9 @@ func (d *dpopState) nonce(u *url.URL) string {
 	return d.nonces[origin(u)]
 }
 
-// keepNonce remembers the nonce in a response of the server at target, and reports whether there is
-// one. It ignores a nonce of more than maxNonce bytes. d may be nil.
-func (d *dpopState) keepNonce(target string, header http.Header) bool {
+// storeNonce stores the nonce in a response of the server at target. It returns false if there is
+// none, or one of more than maxNonce bytes. d may be nil.
+func (d *dpopState) storeNonce(target string, header http.Header) bool {
 	nonce := header.Get("Dpop-Nonce")
 	u, err := url.Parse(target)
 	if d == nil || err != nil || nonce == "" || len(nonce) > maxNonce {

@@ -220,12 +220,12 @@ func TestNoncesAreBounded(t *testing.T) {
 	opts.DPoP = &DPoP{}
 	auth := w.transport(opts)
 	for i := range 10 * maxNonces {
-		auth.dpop.keepNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
+		auth.dpop.storeNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
 	}
 	if got := len(auth.dpop.nonces); got > maxNonces {
 		t.Errorf("got %d nonces, want at most %d", got, maxNonces)
 	}
-	if auth.dpop.keepNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}) {
+	if auth.dpop.storeNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}) {
 		t.Error("kept a nonce over the bound")
 	}
 }

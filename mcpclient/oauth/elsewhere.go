@@ -7,7 +7,8 @@ import (
 )
 
 // Elsewhere returns a [Receiver] for programs in which no person waits, such as workers. A request
-// that needs a sign-in fails at once with an [*mcp.SignInError] whose URL is url, a page of the host.
+// that needs a sign-in fails immediately with an [*mcp.SignInError] whose URL is url, a page of the
+// host.
 //
 // On that page the person signs in: it calls SignIn of another Transport with the same Store and
 // Profile. Later requests find the token in the store. If a server demands more scopes, the page

@@ -39,7 +39,7 @@ const (
 func (g *Enterprise) flow() (flow, error) {
 	u, err := url.Parse(g.TokenEndpoint)
 	switch {
-	case err != nil || u.Host == "" || !confidential(u):
+	case err != nil || u.Host == "" || !isConfidential(u):
 		return nil, fmt.Errorf("Enterprise.TokenEndpoint %q: want an https URL", safeURL(g.TokenEndpoint))
 	case g.SubjectToken == nil:
 		return nil, errors.New("Enterprise.SubjectToken is nil")
@@ -72,7 +72,7 @@ func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, sco
 	}
 	return t.grant(ctx, s, scopes, &tokenRequest{
 		doing: "get a token for the identity provider's assertion", client: client, scopes: scopes,
-		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secret: []string{"assertion"},
+		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secretKeys: []string{"assertion"},
 	})
 }
 
@@ -89,7 +89,7 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 		"subject_token": {subject}, "subject_token_type": {tokenTypeID},
 	}
 	got, err := t.requestToken(ctx, &tokenRequest{
-		doing: doing, client: &f.provider.Client, form: form, scopes: scopes, secret: []string{"subject_token"}, configured: true,
+		doing: doing, client: &f.provider.Client, form: form, scopes: scopes, secretKeys: []string{"subject_token"}, configured: true,
 		meta: &issuerMetadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
 	})
 	if err != nil {

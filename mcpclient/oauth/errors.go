@@ -89,8 +89,8 @@ func (e *ServerError) beyond() string {
 		"after a change there, sign out and in again", e.Issuer, strings.Join(e.scopes, " "))
 }
 
-// untrusted returns an error that matches ErrUntrusted and gives the reason.
-func untrusted(format string, args ...any) error {
+// untrustedError returns an error that matches ErrUntrusted and gives the reason.
+func untrustedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUntrusted, fmt.Errorf(format, args...))
 }
 

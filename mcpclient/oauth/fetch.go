@@ -72,7 +72,7 @@ func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header
 	}}
 	a, err := f.do(ctx, client, http.MethodPost, u, header, body)
 	if err == nil && a.status/100 == 3 {
-		return nil, untrusted("%s %s redirects a request that carries secrets", what, safeURL(raw))
+		return nil, untrustedError("%s %s redirects a request that carries secrets", what, safeURL(raw))
 	}
 	return a, err
 }
@@ -85,7 +85,7 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 	where := method + " " + safeURL(u.String())
 	fail := func(err error) error {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // without the whole URL
+			err = wrapped.Err // the text of the outer error has the whole URL
 		}
 		if limited.Err() != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: no answer within %v", where, requestTimeout)
@@ -110,7 +110,7 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 		return nil, fail(err)
 	}
 	if len(text) > maxDocument {
-		return nil, untrusted("%s: the answer is over %d bytes", where, maxDocument)
+		return nil, untrustedError("%s: the answer is over %d bytes", where, maxDocument)
 	}
 	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
 }

@@ -12,23 +12,24 @@ import (
 
 // renewal is the purpose of an attempt to get a token.
 type renewal struct {
-	demand  *demand
-	used    *session // the refused session; nil for none
-	acquire bool     // a refresh is not enough
-	stepUp  bool     // more scopes are needed
-	early   bool     // the server has not asked for it
-	quiet   bool     // nobody waits: never ask a person
+	demand     *demand
+	previous   *session // the session to replace; nil for none
+	acquire    bool     // a refresh is not enough
+	stepUp     bool     // more scopes are needed
+	unprompted bool     // the server has not asked for it
+	unattended bool     // nobody waits: never ask a person
 }
 
 // key is equal for renewals that share the failure of an attempt.
 func (r *renewal) key() string {
-	return fmt.Sprint(r.acquire, r.stepUp, r.quiet, r.used != nil, strings.Join(r.demand.scopes, " "))
+	return fmt.Sprint(r.acquire, r.stepUp, r.unattended, r.previous != nil, strings.Join(r.demand.scopes, " "))
 }
 
-// renew returns a session other than r.used: the current one, or the result of the running attempt
-// or of a new one. An attempt of another kind of renewal may fail; then renew starts its own.
+// renew returns a session other than r.previous: the current one, or the result of the running
+// attempt or of a new one. An attempt of another kind of renewal may fail; then renew starts its
+// own.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
-	r.quiet = backoff.IsUnattended(ctx)
+	r.unattended = backoff.IsUnattended(ctx)
 	for {
 		f, s, err := t.sessions.join(r, func() *flight { return t.start(ctx, r) })
 		if f == nil {
@@ -47,8 +48,8 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 		if f.err != nil && f.key == r.key() {
 			return nil, f.err
 		}
-		if f.err == nil && (!r.stepUp || f.session.token.wasAskedFor(r.demand.scopes)) {
-			return f.session, nil
+		if f.err == nil && (!r.stepUp || f.result.token.wasAskedFor(r.demand.scopes)) {
+			return f.result, nil
 		}
 	}
 }
@@ -66,34 +67,34 @@ func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 		if err != nil && t.ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", errClosed, err)
 		}
-		t.sessions.land(f, s, err)
+		t.sessions.finish(f, s, err)
 	})
 	return f
 }
 
-// ready returns the session for a request, nil if there is none. A token near its end is renewed:
-// in the background if it is still valid, else before the request.
-func (t *Transport) ready(ctx context.Context) (*session, error) {
+// currentSession returns the session for a request, nil if there is none. A token near its end is
+// renewed: in the background if it is still valid, else before the request.
+func (t *Transport) currentSession(ctx context.Context) (*session, error) {
 	if err := t.loadOnce(ctx); err != nil {
 		return nil, err
 	}
-	s := t.sessions.now()
-	if s == nil || !t.renewable(s) {
+	s := t.sessions.get()
+	if s == nil || !t.isRenewable(s) {
 		return s, nil
 	}
 	now := time.Now()
-	r := &renewal{demand: &demand{}, used: s, early: true}
+	r := &renewal{demand: &demand{}, previous: s, unprompted: true}
 	switch {
-	case s.token.expired(now, s.token.last()):
+	case s.token.isExpired(now, s.token.lastMargin()):
 		return t.renew(ctx, r)
-	case s.token.expired(now, s.token.early()):
+	case s.token.isExpired(now, s.token.earlyMargin()):
 		t.sessions.renewInBackground(r, func() *flight { return t.start(ctx, r) })
 	}
 	return s, nil
 }
 
-// renewable reports whether a token can be renewed without a person.
-func (t *Transport) renewable(s *session) bool {
+// isRenewable reports whether a token can be renewed without a person.
+func (t *Transport) isRenewable(s *session) bool {
 	return s.token.Refresh != "" || !t.flow.interactive()
 }
 

@@ -26,28 +26,28 @@ type guard struct {
 func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 	const maxURL = 8 << 10
 	if len(raw) > maxURL {
-		return nil, untrusted("%s is over %d bytes", what, maxURL)
+		return nil, untrustedError("%s is over %d bytes", what, maxURL)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, untrusted("%s is not a URL", what)
+		return nil, untrustedError("%s is not a URL", what)
 	}
 	switch {
-	case !confidential(u) || u.Scheme == "http" && !g.loopback:
-		return nil, untrusted("%s %s: want an https URL", what, safeURL(raw))
+	case !isConfidential(u) || u.Scheme == "http" && !g.loopback:
+		return nil, untrustedError("%s %s: want an https URL", what, safeURL(raw))
 	case u.Hostname() == "" || u.Opaque != "":
-		return nil, untrusted("%s %s: no host", what, safeURL(raw))
+		return nil, untrustedError("%s %s: no host", what, safeURL(raw))
 	case u.User != nil:
-		return nil, untrusted("%s %s: it carries a user name", what, safeURL(raw))
+		return nil, untrustedError("%s %s: it carries a user name", what, safeURL(raw))
 	case u.Fragment != "":
-		return nil, untrusted("%s %s: it has a fragment", what, safeURL(raw))
+		return nil, untrustedError("%s %s: it has a fragment", what, safeURL(raw))
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		err = g.checkAddr(ip)
 		return u, err
 	}
 	if reach.ThisMachine(u.Hostname()) && !g.loopback {
-		return nil, untrusted("%s %s leads to this machine", what, safeURL(raw))
+		return nil, untrustedError("%s %s leads to this machine", what, safeURL(raw))
 	}
 	return u, nil
 }
@@ -59,7 +59,7 @@ func (g *guard) checkAddr(ip netip.Addr) error {
 	if allowed || g.loopback && ip.IsLoopback() || reach.Public(ip) {
 		return nil
 	}
-	return untrusted("address %s is not on the public internet; Options.AllowPrivate can permit it", ip)
+	return untrustedError("address %s is not on the public internet; Options.AllowPrivate can permit it", ip)
 }
 
 // control checks the resolved address right before the connection is made, so that no later DNS
@@ -67,7 +67,7 @@ func (g *guard) checkAddr(ip netip.Addr) error {
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return untrusted("address %q is not an IP address and port", address)
+		return untrustedError("address %q is not an IP address and port", address)
 	}
 	return g.checkAddr(ap.Addr())
 }
@@ -88,9 +88,9 @@ func (g *guard) transport() *http.Transport {
 	}
 }
 
-// confidential reports whether requests to a URL cannot be read on their way: it is https, or http
-// on this machine.
-func confidential(u *url.URL) bool {
+// isConfidential reports whether requests to a URL cannot be read on their way: it is https, or
+// http on this machine.
+func isConfidential(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && reach.ThisMachine(u.Hostname())
 }
 

@@ -232,7 +232,7 @@ func TestOpenBrowserRefuses(t *testing.T) {
 		check.Is(t, OpenBrowser(context.Background(), u), ErrUntrusted, u)
 	}
 	for system, want := range map[string]string{"windows": "rundll32", "darwin": "open", "linux": "xdg-open"} {
-		name, args := opener(system, "https://as.test/?a=1&b=$(x)")
+		name, args := browserCommand(system, "https://as.test/?a=1&b=$(x)")
 		if name != want || args[len(args)-1] != "https://as.test/?a=1&b=$(x)" {
 			t.Errorf("%s: got %s %q", system, name, args)
 		}

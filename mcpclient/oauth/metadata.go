@@ -56,7 +56,7 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 		return nil, err
 	}
 	if u.RawQuery != "" {
-		return nil, untrusted("issuer %s has a query", safeURL(issuer))
+		return nil, untrustedError("issuer %s has a query", safeURL(issuer))
 	}
 	var misses []error
 	for _, place := range metadataURLs(u) {
@@ -80,7 +80,7 @@ func (f *fetcher) metadataAt(ctx context.Context, place string, header http.Head
 	}
 	// 2026-07-28: "MUST NOT use the metadata if they differ".
 	if !slices.Contains(issuers, m.Issuer) {
-		return nil, untrusted("the metadata at %s is of issuer %q, not of %q, exactly", safeURL(place), safeURL(m.Issuer), safeURL(issuers[0]))
+		return nil, untrustedError("the metadata at %s is of issuer %q, not of %q, exactly", safeURL(place), safeURL(m.Issuer), safeURL(issuers[0]))
 	}
 	return m, nil
 }
@@ -112,7 +112,7 @@ func (m *issuerMetadata) checkCode() error {
 	}
 	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse to proceed".
 	if !m.assumed && !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
-		return untrusted("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", safeURL(m.Issuer))
+		return untrustedError("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", safeURL(m.Issuer))
 	}
 	return nil
 }
@@ -127,13 +127,13 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("GET %s: HTTP status %d", e.place, e.status)
 }
 
-// absent reports whether the document does not exist, as opposed to a failure.
-func absent(err error) bool {
+// isAbsent reports whether the document does not exist, as opposed to a failure.
+func isAbsent(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
-	return ok && final(e.status)
+	return ok && isFinal(e.status)
 }
 
-// final reports whether the same request would get the same answer again.
-func final(status int) bool {
+// isFinal reports whether the same request would get the same answer again.
+func isFinal(status int) bool {
 	return status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }

@@ -15,9 +15,9 @@ func (t *Transport) tokenKey(resource, issuer string) Key {
 	return Key{Profile: t.opts.Profile, Resource: resource, Issuer: issuer}
 }
 
-// stored returns the stored link to the server's authorization server, nil for none and for one
+// storedLink returns the stored link to the server's authorization server, nil for none and for one
 // that cannot be this server's.
-func (t *Transport) stored(ctx context.Context) (*link, error) {
+func (t *Transport) storedLink(ctx context.Context) (*link, error) {
 	l := new(link)
 	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
 	if err != nil || !ok || !t.isResource(l.Resource) || l.Issuer == "" {
@@ -28,7 +28,7 @@ func (t *Transport) stored(ctx context.Context) (*link, error) {
 
 // restore returns the session of an earlier process, nil if there is none of use to this transport.
 func (t *Transport) restore(ctx context.Context) (*session, error) {
-	l, err := t.stored(ctx)
+	l, err := t.storedLink(ctx)
 	if err != nil || l == nil {
 		return nil, err
 	}
@@ -37,19 +37,19 @@ func (t *Transport) restore(ctx context.Context) (*session, error) {
 	}
 	tok := new(token)
 	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
-	if err != nil || !ok || !t.fits(tok) {
+	if err != nil || !ok || !t.isUsable(tok) {
 		return nil, err
 	}
 	return &session{site: &site{resource: l.Resource, meta: &issuerMetadata{Issuer: l.Issuer}}, token: tok}, nil
 }
 
-// fits reports whether a stored token can be sent by this transport.
-func (t *Transport) fits(tok *token) bool {
+// isUsable reports whether this transport can send a stored token.
+func (t *Transport) isUsable(tok *token) bool {
 	switch tok.Type {
 	case "Bearer":
-		return sendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
+		return isSendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
 	case "DPoP":
-		return sendable(tok.Access) && t.dpop.has(tok)
+		return isSendable(tok.Access) && t.dpop.isBoundTo(tok)
 	}
 	return false
 }
@@ -61,11 +61,11 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, next, err := t.reuse(ctx, r, s)
+	before, next, err := t.reuseOrRefresh(ctx, r, s)
 	if err != nil || next != nil {
 		return next, err
 	}
-	if r.quiet && t.flow.interactive() {
+	if r.unattended && t.flow.interactive() {
 		return nil, fmt.Errorf("the token for %s cannot be refreshed", t.name)
 	}
 	scopes, err := scopesFor(r.demand, s, before, t.opts.Scopes)
@@ -84,31 +84,31 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 		return nil, err
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
-	return &session{site: s, token: tok, fresh: !r.early}, nil
+	return &session{site: s, token: tok, acquired: !r.unprompted}, nil
 }
 
 // locate finds the authorization server. An early renewal, which no server demanded, goes to the
 // one that issued the token.
 func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
-	if !r.early {
-		return t.discover(ctx, r.demand, r.used)
+	if !r.unprompted {
+		return t.discover(ctx, r.demand, r.previous)
 	}
-	s := *r.used.site
+	s := *r.previous.site
 	if s.meta.TokenEndpoint != "" {
 		return &s, nil
 	}
 	meta, err := t.fetch.fetchMetadata(ctx, s.issuer())
 	if err != nil {
-		return t.discover(ctx, r.demand, r.used) // it may be a server without metadata
+		return t.discover(ctx, r.demand, r.previous) // it may be a server without metadata
 	}
 	s.meta = meta
 	return &s, nil
 }
 
-// reuse serves a renewal with a token of another process, or with a refreshed one. Only one process
-// at a time refreshes a token, because most servers accept a refresh token once. Without a session
-// it returns the stored token as before, nil if there is none.
-func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
+// reuseOrRefresh serves a renewal with a stored token of another process, or refreshes the stored
+// one. Only one process at a time refreshes a token, because most servers accept a refresh token
+// once. Without a session it returns the stored token as before, nil if there is none.
+func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
 		tok := new(token)
@@ -116,7 +116,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *tok
 			return old, nil
 		}
 		before = tok
-		if t.isNews(r, tok) {
+		if t.isNewToken(r, tok) {
 			next = &session{site: s, token: tok}
 			return old, nil
 		}
@@ -142,12 +142,12 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *tok
 	return before, next, err
 }
 
-// isNews reports whether a stored token differs from the refused one and may be valid.
-func (t *Transport) isNews(r *renewal, tok *token) bool {
-	if r.used != nil && r.used.token.Access == tok.Access {
+// isNewToken reports whether a stored token differs from the refused one and may be valid.
+func (t *Transport) isNewToken(r *renewal, tok *token) bool {
+	if r.previous != nil && r.previous.token.Access == tok.Access {
 		return false
 	}
-	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) && covers(tok.Granted, r.demand.scopes)
+	return t.isUsable(tok) && !tok.isExpired(time.Now(), tok.lastMargin()) && covers(tok.Granted, r.demand.scopes)
 }
 
 // saveLink remembers the authorization server of the server's token.
@@ -158,5 +158,5 @@ func (t *Transport) saveLink(ctx context.Context, s *site) error {
 	if err == nil && ok && stored == want {
 		return nil
 	}
-	return save(ctx, t.opts.Store, t.linkKey(), &want) // also if it could not be read
+	return save(ctx, t.opts.Store, t.linkKey(), &want) // even if it could not be read
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
-// Options configure a [Transport]. It copies what it needs.
+// Options configure a [Transport], which copies them.
 type Options struct {
 	// Grant gets the token. Required.
 	Grant Grant
@@ -118,7 +118,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("server URL %q: want http://host/path or https://host/path", safeURL(serverURL))
 	}
-	if !confidential(u) {
+	if !isConfidential(u) {
 		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", safeURL(serverURL))
 	}
 	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults(), sessions: sessions{server: safeURL(serverURL)}}
@@ -129,7 +129,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 		}
 	}
 	if t.base = t.opts.Transport; t.base == nil {
-		t.base = ownTransport()
+		t.base = newBaseTransport()
 	}
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	t.fetch = t.newFetcher(&guard{loopback: reach.ThisMachine(u.Hostname()), allow: t.opts.AllowPrivate})
@@ -149,8 +149,8 @@ func (t *Transport) newFetcher(g *guard) *fetcher {
 	return f
 }
 
-// ownTransport returns the default transport for requests to the MCP server.
-func ownTransport() http.RoundTripper {
+// newBaseTransport returns the default transport for requests to the MCP server.
+func newBaseTransport() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return http.DefaultTransport

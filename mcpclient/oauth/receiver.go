@@ -40,7 +40,7 @@ const callbackPath = "/callback"
 
 // Bounds of one request to a redirect URI.
 const (
-	callbackTimeout = 10 * time.Second // for reading it, and for the answer
+	callbackTimeout = 10 * time.Second // bounds reading the callback, and writing the page
 	maxCallback     = 128 << 10        // bytes of its header, in which the answer is
 )
 
@@ -158,15 +158,15 @@ func (r *loopbackReception) ServeHTTP(w http.ResponseWriter, req *http.Request) 
 		status, page = http.StatusNotFound, pageOther
 	case req.Method != http.MethodGet:
 		status, page = http.StatusMethodNotAllowed, pageOther
-	case !r.take(req.URL.Query()):
+	case !r.acceptAnswer(req.URL.Query()):
 		status, page = http.StatusBadRequest, pageOther
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(page))
 }
 
-// take passes the answer on, once and if it has the expected state.
-func (r *loopbackReception) take(answer url.Values) bool {
+// acceptAnswer passes the first answer with the expected state on. For others it returns false.
+func (r *loopbackReception) acceptAnswer(answer url.Values) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state == "" || answer.Get("state") != r.state {
@@ -238,11 +238,11 @@ func (r *pasteReception) parse(text string) (url.Values, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxToken || u.Scheme+"://"+u.Host+u.Path != r.RedirectURI() {
-		return nil, untrusted("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", r.RedirectURI())
+		return nil, untrustedError("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", r.RedirectURI())
 	}
 	answer, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, untrusted("what was pasted is damaged: copy the whole address again")
+		return nil, untrustedError("what was pasted is damaged: copy the whole address again")
 	}
 	return answer, nil
 }

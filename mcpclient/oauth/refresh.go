@@ -13,14 +13,14 @@ import (
 const (
 	earlyRenewal = time.Minute
 	lastUse      = 5 * time.Second
-	renewalPause = 10 * time.Second // after a failed renewal, while the token is valid
+	renewalPause = 10 * time.Second // the pause after a failed renewal, while the token is valid
 )
 
-// early is the time before a token's end to renew it: at most a fifth of its life.
-func (t *token) early() time.Duration { return t.margin(earlyRenewal, 5) }
+// earlyMargin returns the time before a token's end to renew it: at most a fifth of its life.
+func (t *token) earlyMargin() time.Duration { return t.margin(earlyRenewal, 5) }
 
-// last is the time before a token's end to stop using it: at most a tenth of its life.
-func (t *token) last() time.Duration { return t.margin(lastUse, 10) }
+// lastMargin returns the time before a token's end to stop using it: at most a tenth of its life.
+func (t *token) lastMargin() time.Duration { return t.margin(lastUse, 10) }
 
 // margin returns longest, but not more than a part of the token's life.
 func (t *token) margin(longest, part time.Duration) time.Duration {
@@ -36,12 +36,12 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	if err != nil {
 		return nil, err
 	}
-	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && !t.dpop.has(old) {
+	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && !t.dpop.isBoundTo(old) {
 		return nil, nil // it belongs to another client or another key
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
 	tok, err := t.grant(ctx, s, old.Granted, &tokenRequest{
-		doing: "refresh the token", client: client, form: form, secret: []string{"refresh_token"},
+		doing: "refresh the token", client: client, form: form, secretKeys: []string{"refresh_token"},
 	})
 	refused, ok := errors.AsType[*ServerError](err)
 	if ok && refused.Code == "invalid_grant" || t.registrar.forget(ctx, client, err) {
@@ -52,6 +52,6 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 		return nil, err
 	}
 	tok.Requested = old.Requested
-	tok.Refresh = cmp.Or(tok.Refresh, old.Refresh) // which may not be rotated
+	tok.Refresh = cmp.Or(tok.Refresh, old.Refresh) // servers need not rotate it
 	return tok, nil
 }

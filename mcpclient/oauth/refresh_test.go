@@ -217,11 +217,11 @@ func TestTokenOfADamagedStore(t *testing.T) {
 	opts.Store = MemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
-	kept, err := auth.stored(t.Context())
+	kept, err := auth.storedLink(t.Context())
 	if err != nil || kept == nil {
 		t.Fatal(kept, err)
 	}
-	tok := *auth.sessions.now().token
+	tok := *auth.sessions.get().token
 	tok.Type, tok.Thumbprint, tok.Refresh = "DPoP", "", ""
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(kept.Resource, kept.Issuer), &tok))
 	w.mustCall(w.transport(opts))

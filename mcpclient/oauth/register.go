@@ -33,7 +33,7 @@ type registration struct {
 	Method      string    `json:"token_endpoint_auth_method,omitempty"`
 	RedirectURI string    `json:"redirect_uri"`
 	Expiry      time.Time `json:"expiry,omitzero"`
-	Given       bool      `json:"given,omitempty"` // by Ask
+	Given       bool      `json:"given,omitempty"` // returned by Ask
 }
 
 func (r *registration) credentials(issuer string) *Credentials {
@@ -51,32 +51,32 @@ func (g *registrar) key(issuer string) Key {
 	return Key{Profile: g.opts.Profile, Issuer: issuer}
 }
 
-// kept returns the registration with an issuer, or nil.
-func (g *registrar) kept(ctx context.Context, issuer string) (*registration, error) {
+// stored returns the stored registration with an issuer, or nil.
+func (g *registrar) stored(ctx context.Context, issuer string) (*registration, error) {
 	r := new(registration)
 	ok, err := load(ctx, g.opts.Store, g.key(issuer), r)
-	if err != nil || !ok || !r.usable() {
+	if err != nil || !ok || !r.isUsable() {
 		return nil, err
 	}
 	return r, nil
 }
 
-// usable reports whether the registration is complete and has not expired.
-func (r *registration) usable() bool {
+// isUsable reports whether the registration is complete and has not expired.
+func (r *registration) isUsable() bool {
 	return r.ID != "" && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }
 
-// register returns the registration for a redirect URI, and makes one if none is stored. Another
-// process that registers at the same time waits, and finds it in the store.
-func (g *registrar) register(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
+// registerOnce returns the registration for a redirect URI, and registers if none is stored.
+// Another process that registers at the same time waits, and finds the registration in the store.
+func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI string) (*registration, error) {
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		if decodeEntry(old, r) && r.usable() && r.RedirectURI == redirectURI {
+		if decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI {
 			result = r
 			return old, nil
 		}
-		made, err := g.request(ctx, s, name, redirectURI)
+		made, err := g.register(ctx, s, name, redirectURI)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +86,10 @@ func (g *registrar) register(ctx context.Context, s *site, name string, redirect
 	return result, err
 }
 
-// request registers the client (RFC 7591).
-func (g *registrar) request(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
+// register registers the client (RFC 7591).
+func (g *registrar) register(ctx context.Context, s *site, name, redirectURI string) (*registration, error) {
 	const doing = "register the client"
-	body, err := json.Marshal(g.describe(name, s.meta, redirectURI))
+	body, err := json.Marshal(g.newClientMetadata(name, s.meta, redirectURI))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
@@ -111,15 +111,16 @@ func (g *registrar) request(ctx context.Context, s *site, name string, redirectU
 		return nil, fmt.Errorf("%s: POST %s: the answer has no client_id that can be used", doing, safeURL(s.meta.RegistrationEndpoint))
 	}
 	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
-	const never = 1e11 // seconds: after the year 5000
-	if got.Expires > 0 && got.Expires < never {
+	const maxExpiry = 1e11 // Unix seconds, in the year 5138; more counts as never
+	if got.Expires > 0 && got.Expires < maxExpiry {
 		r.Expiry = time.Unix(int64(got.Expires), 0)
 	}
 	g.log.Debug("registered with an authorization server", "issuer", safeURL(s.issuer()))
 	return r, nil
 }
 
-func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
+// newClientMetadata returns the metadata to register at an issuer with metadata m.
+func (g *registrar) newClientMetadata(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
 	return &clientMetadata{
 		ClientName:              cmp.Or(name, "mcpchain"),
 		RedirectURIs:            []string{redirectURI},
@@ -153,13 +154,13 @@ func applicationType(redirectURI string) string {
 }
 
 // forget removes the registration of a client from the store if err says that the server does not
-// know it any more, so that the next attempt registers again. It reports whether it did so.
+// know it any more, so that the next attempt registers again. It returns true if it did so.
 func (g *registrar) forget(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	if !ok || refused.Code != "invalid_client" {
 		return false
 	}
-	if r, err := g.kept(ctx, client.Issuer); err != nil || r == nil || r.ID != client.ID {
+	if r, err := g.stored(ctx, client.Issuer); err != nil || r == nil || r.ID != client.ID {
 		return false
 	}
 	if err := save(ctx, g.opts.Store, g.key(client.Issuer), nil); err != nil {

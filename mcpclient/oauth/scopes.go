@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	maxScopes     = 64  // of one request
+	maxScopes     = 64  // bounds the scopes of one request
 	maxScope      = 256 // bytes of one scope
 	offlineAccess = "offline_access"
 )
@@ -56,7 +56,7 @@ func (t *token) wasAskedFor(scopes []string) bool {
 //
 // 2026-07-28 authorization: the scopes of the challenge, else all of the
 // resource's metadata, else none at all; and on a later request the union of
-// what was asked for before and what is demanded now.
+// the scopes that were requested before and those that are demanded now.
 func scopesFor(d *demand, s *site, before *token, configured []string) ([]string, error) {
 	var want []string
 	switch {

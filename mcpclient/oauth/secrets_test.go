@@ -105,8 +105,8 @@ func TestNoSecretIsShown(t *testing.T) {
 	w.mustCall(auth)
 	w.revoke()
 	w.set(func() { w.pages["as.test/token"] = echo(400) })
-	see(call(t.Context(), auth), auth, auth.sessions.now().token, *auth.sessions.now().token, Credentials{ID: "svc", Secret: "client-secret-1"}, &Credentials{ID: "svc", Secret: "client-secret-1"})
-	logger.Info("token", "value", auth.sessions.now().token, "credentials", Credentials{ID: "svc", Secret: "client-secret-1"})
+	see(call(t.Context(), auth), auth, auth.sessions.get().token, *auth.sessions.get().token, Credentials{ID: "svc", Secret: "client-secret-1"}, &Credentials{ID: "svc", Secret: "client-secret-1"})
+	logger.Info("token", "value", auth.sessions.get().token, "credentials", Credentials{ID: "svc", Secret: "client-secret-1"})
 
 	text := visible.String()
 	for _, secret := range []string{"access-secret-", "refresh-secret-", "client-secret-", "assertion-secret-", "subject-secret-", "code-1", "Bearer acc", "Basic c", "code_verifier=", "eyJ"} {

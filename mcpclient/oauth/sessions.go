@@ -9,9 +9,9 @@ import (
 
 // session is a token in use. It never changes.
 type session struct {
-	site  *site
-	token *token
-	fresh bool // acquired because the server demanded it: not stored, refreshed or renewed early
+	site     *site
+	token    *token
+	acquired bool // acquired because the server demanded it: not stored, refreshed or renewed early
 
 	// notBefore is the earliest time of the next early renewal.
 	notBefore time.Time
@@ -23,15 +23,15 @@ const linger = 30 * time.Second
 
 // flight is an attempt to get a token, which all callers without one share.
 type flight struct {
-	key    string // of the renewal that started it: only renewals with the same key share its failure
+	key    string // the key of its renewal: only renewals with the same key share its failure
 	cancel context.CancelFunc
 	done   chan struct{} // closed at the end; then the result may be read
 
-	session *session
-	err     error
+	result *session
+	err    error
 
 	waiters   int         // guarded by the mu of sessions
-	lonely    *time.Timer // ends a flight without waiters; guarded likewise
+	idleTimer *time.Timer // ends a flight without waiters; guarded likewise
 	signedOut bool        // a SignOut ends it; guarded likewise
 }
 
@@ -42,13 +42,13 @@ type sessions struct {
 
 	mu      sync.Mutex
 	closed  bool
-	loaded  bool     // from the store
+	loaded  bool     // the store was read
 	current *session // nil without a token
 	flight  *flight  // nil without an attempt
 }
 
-// now returns the current session, nil without a token.
-func (s *sessions) now() *session {
+// get returns the current session, nil without a token.
+func (s *sessions) get() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
@@ -62,7 +62,7 @@ func (s *sessions) join(r *renewal, start func() *flight) (*flight, *session, er
 	switch {
 	case s.closed:
 		return nil, nil, errClosed
-	case s.current != nil && differs(s.current, r.used) && (!r.stepUp || covers(s.current.token.Granted, r.demand.scopes)):
+	case s.current != nil && isOther(s.current, r.previous) && (!r.stepUp || covers(s.current.token.Granted, r.demand.scopes)):
 		return nil, s.current, nil
 	}
 	if s.flight == nil {
@@ -70,33 +70,33 @@ func (s *sessions) join(r *renewal, start func() *flight) (*flight, *session, er
 	}
 	f := s.flight
 	f.waiters++
-	if f.lonely != nil {
-		f.lonely.Stop()
-		f.lonely = nil
+	if f.idleTimer != nil {
+		f.idleTimer.Stop()
+		f.idleTimer = nil
 	}
 	return f, nil, nil
 }
 
-// differs reports whether a session has another token than the used one.
-func differs(s, used *session) bool {
+// isOther reports whether a session has another token than the used one.
+func isOther(s, used *session) bool {
 	return used == nil || s != used && s.token.Access != used.token.Access
 }
 
-// leave counts a caller out. A flight without callers is cancelled after linger.
+// leave subtracts a caller. A flight without callers is cancelled after linger.
 func (s *sessions) leave(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.waiters--; f.waiters == 0 && s.flight == f {
-		f.lonely = time.AfterFunc(linger, f.cancel)
+		f.idleTimer = time.AfterFunc(linger, f.cancel)
 	}
 }
 
-// land ends a flight with its result: next becomes the current session, unless there is an error.
-func (s *sessions) land(f *flight, next *session, err error) {
+// finish ends a flight with its result: next becomes the current session, unless there is an error.
+func (s *sessions) finish(f *flight, next *session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.lonely != nil {
-		f.lonely.Stop()
+	if f.idleTimer != nil {
+		f.idleTimer.Stop()
 	}
 	switch {
 	case err == nil:
@@ -104,7 +104,7 @@ func (s *sessions) land(f *flight, next *session, err error) {
 	case f.signedOut:
 		err = fmt.Errorf("signed out of %s: %w", s.server, err)
 	}
-	f.session, f.err = next, err
+	f.result, f.err = next, err
 	s.flight = nil
 	close(f.done)
 }
@@ -121,7 +121,7 @@ func (s *sessions) clear(ctx context.Context) (release func(), err error) {
 			s.current = nil
 			s.loaded = true
 			s.mu.Unlock()
-			return func() { s.land(f, nil, errSignedOut) }, nil
+			return func() { s.finish(f, nil, errSignedOut) }, nil
 		}
 		running.signedOut = true
 		s.mu.Unlock()
@@ -140,14 +140,14 @@ func (s *sessions) renewInBackground(r *renewal, start func() *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if s.closed || s.flight != nil || s.current != r.used || now.Before(r.used.notBefore) {
+	if s.closed || s.flight != nil || s.current != r.previous || now.Before(r.previous.notBefore) {
 		return
 	}
-	paused := *r.used
+	paused := *r.previous
 	paused.notBefore = now.Add(renewalPause)
 	s.current = &paused
-	r.used = &paused
-	r.quiet = true
+	r.previous = &paused
+	r.unattended = true
 	s.flight = start()
 }
 
@@ -168,7 +168,7 @@ func (s *sessions) load(stored *session) {
 	s.loaded = true
 }
 
-// close keeps flights from starting.
+// close prevents later flights.
 func (s *sessions) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

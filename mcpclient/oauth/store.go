@@ -89,7 +89,7 @@ type token struct {
 	Granted    []string  `json:"granted,omitempty"`    // scopes, as far as known
 	Requested  []string  `json:"requested,omitempty"`  // all scopes requested so far
 	ClientID   string    `json:"client_id,omitempty"`  // the client it was issued to
-	Thumbprint string    `json:"thumbprint,omitempty"` // of the DPoP key; empty for a bearer token
+	Thumbprint string    `json:"thumbprint,omitempty"` // the thumbprint of the DPoP key; empty for a bearer token
 }
 
 // Format writes the type, the granted scopes and the expiry, whatever the verb.
@@ -100,8 +100,8 @@ func (t token) Format(f fmt.State, _ rune) {
 // LogValue returns the text that Format writes.
 func (t token) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(t)) }
 
-// expired reports whether a token ends within margin.
-func (t *token) expired(now time.Time, margin time.Duration) bool {
+// isExpired reports whether a token ends within margin.
+func (t *token) isExpired(now time.Time, margin time.Duration) bool {
 	return !t.Expiry.IsZero() && !now.Add(margin).Before(t.Expiry)
 }
 

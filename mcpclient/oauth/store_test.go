@@ -273,7 +273,7 @@ func otherProcess(dir, server string) error {
 	if err := callAs(ctx, auth, "POST", server); err != nil {
 		return err
 	}
-	fmt.Println("worked with", auth.sessions.now().token.Access)
+	fmt.Println("worked with", auth.sessions.get().token.Access)
 	return nil
 }
 

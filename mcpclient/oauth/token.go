@@ -13,12 +13,12 @@ import (
 )
 
 type tokenRequest struct {
-	doing  string // for errors
-	meta   *issuerMetadata
-	client *Credentials
-	form   url.Values // without the scopes and the client's authentication
-	scopes []string   // none: the server decides, or knows them from the authorization
-	secret []string   // the keys of form whose values are secret
+	doing      string // names the operation in errors
+	meta       *issuerMetadata
+	client     *Credentials
+	form       url.Values // lacks the scopes and the client's authentication
+	scopes     []string   // none: the server decides, or knows them from the authorization
+	secretKeys []string   // the keys of form whose values are secret
 
 	// configured is set if the configuration names the endpoint, not a server. Then it may be
 	// anywhere, and gets no DPoP proof.
@@ -45,7 +45,7 @@ func (t *Transport) grant(ctx context.Context, s *site, scopes []string, r *toke
 	if err != nil {
 		return nil, err
 	}
-	return t.token(got, s, r.client.ID, scopes)
+	return t.newToken(got, s, r.client.ID, scopes)
 }
 
 // requestToken makes a request to a token endpoint. If the server wants a nonce in the DPoP proof,
@@ -56,7 +56,7 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.doing, err)
 		}
-		hasNonce := t.dpop.keepNonce(r.meta.TokenEndpoint, a.header)
+		hasNonce := t.dpop.storeNonce(r.meta.TokenEndpoint, a.header)
 		failure := a.serverError(r.doing, r.meta.Issuer, secrets...)
 		switch {
 		case !again && failure.Code == "use_dpop_nonce" && hasNonce:
@@ -98,16 +98,17 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return a, secretsIn(form, header, r), nil
+	return a, requestSecrets(form, header, r), nil
 }
 
-// secretsIn returns the secrets of a request, each also as it is encoded in the form or the header.
-func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
+// requestSecrets returns the secrets of a request, each also as it is encoded in the form or the
+// header.
+func requestSecrets(form url.Values, header http.Header, r *tokenRequest) []string {
 	secrets := []string{header.Get("Dpop")}
 	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {
 		secrets = append(secrets, credentials, url.QueryEscape(r.client.Secret), r.client.Secret)
 	}
-	for _, name := range append([]string{"client_secret", "client_assertion"}, r.secret...) {
+	for _, name := range append([]string{"client_secret", "client_assertion"}, r.secretKeys...) {
 		for _, v := range form[name] {
 			secrets = append(secrets, url.QueryEscape(v), v)
 		}
@@ -115,24 +116,24 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	return secrets
 }
 
-// token checks an answer, and makes a token of it. It refuses one that cannot be sent in a header
-// or is of another type than Bearer and DPoP, and a bearer token if DPoP.Require is set. If the
-// answer names no scopes, the token has those that were requested.
-func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
+// newToken checks an answer, and makes a token of it. It refuses one that cannot be sent in a
+// header or is of another type than Bearer and DPoP, and a bearer token if DPoP.Require is set. If
+// the answer names no scopes, the token has those that were requested.
+func (t *Transport) newToken(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
 	tok := &token{
 		Access: got.AccessToken, Refresh: got.RefreshToken, ClientID: client,
 		Issued: now, Requested: requested, Granted: requested,
 	}
 	where := safeURL(s.meta.TokenEndpoint)
-	if !sendable(tok.Access) || len(tok.Refresh) > maxToken {
+	if !isSendable(tok.Access) || len(tok.Refresh) > maxToken {
 		return nil, fmt.Errorf("%s gave no token that can be sent (want 1 to %d visible characters)", where, maxToken)
 	}
 	switch strings.ToLower(got.TokenType) {
 	case "bearer":
 		tok.Type = "Bearer"
 		if t.opts.DPoP != nil && t.opts.DPoP.Require {
-			return nil, untrusted("%s gave a token that is not bound to the DPoP key, which DPoP.Require demands", where)
+			return nil, untrustedError("%s gave a token that is not bound to the DPoP key, which DPoP.Require demands", where)
 		}
 	case "dpop":
 		if t.opts.DPoP == nil {
@@ -155,8 +156,8 @@ func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []
 	return tok, nil
 }
 
-// sendable reports whether a token can be sent in a header.
-func sendable(token string) bool {
+// isSendable reports whether a token can be sent in a header.
+func isSendable(token string) bool {
 	return token != "" && len(token) <= maxToken && strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 

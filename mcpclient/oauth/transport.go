@@ -24,7 +24,7 @@ type Transport struct {
 	flow       flow
 	base       http.RoundTripper
 	fetch      *fetcher
-	configured *fetcher // for endpoints that the configuration names
+	configured *fetcher // fetches from endpoints that the configuration names
 	registrar  registrar
 	dpop       *dpopState // nil without DPoP
 
@@ -80,7 +80,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)
 	}
-	s, err := t.ready(req.Context())
+	s, err := t.currentSession(req.Context())
 	if err != nil {
 		closeBody(req)
 		return nil, err
@@ -91,7 +91,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		next, err := a.react(resp, s)
+		next, err := a.nextSession(resp, s)
 		if err != nil {
 			discard(resp)
 			return nil, err
@@ -107,15 +107,15 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // maxSends bounds how often one request is sent.
 const maxSends = 10
 
-// attempts counts what one request has tried.
+// attempts records the attempts to send one request.
 type attempts struct {
-	transport *Transport
-	req       *http.Request
-	sent      int
-	stepUps   int  // requests for more scopes
-	nonced    bool // a nonce of the server was tried, for the DPoP proof
-	refreshed bool // a refreshed or stored token was tried
-	fresh     bool // a newly acquired token was tried
+	transport    *Transport
+	req          *http.Request
+	sent         int
+	stepUps      int  // requests for more scopes
+	triedNonce   bool // a nonce of the server was tried, for the DPoP proof
+	triedRefresh bool // a refreshed or stored token was tried
+	acquired     bool // a newly acquired token was tried
 }
 
 // send makes the request with the token of s, or without one if s is nil or has none. Like
@@ -149,33 +149,33 @@ func (a *attempts) send(s *session) (*http.Response, error) {
 	return resp, nil
 }
 
-// repeatable reports whether the request can be sent again. A DELETE ends a session, for which no
+// isRepeatable reports whether the request can be sent again. A DELETE ends a session, for which no
 // person should have to sign in.
-func (a *attempts) repeatable() bool {
+func (a *attempts) isRepeatable() bool {
 	if a.req.Method == http.MethodDelete {
 		return false
 	}
 	return a.req.Body == nil || a.req.Body == http.NoBody || a.req.GetBody != nil
 }
 
-// react returns the session for another attempt after a response. It is nil if the caller gets the
-// response, because the server accepted the request, the request cannot be made again, or another
-// token would not help. The error says why there is no token.
-func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
-	hasNonce := a.transport.dpop.keepNonce(a.req.URL.String(), resp.Header)
+// nextSession returns the session for another attempt after a response. It is nil if the caller
+// gets the response, because the server accepted the request, the request cannot be made again, or
+// another token would not help. The error says why there is no token.
+func (a *attempts) nextSession(resp *http.Response, s *session) (*session, error) {
+	hasNonce := a.transport.dpop.storeNonce(a.req.URL.String(), resp.Header)
 	refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
-	if !refused || !a.repeatable() || a.sent >= maxSends {
+	if !refused || !a.isRepeatable() || a.sent >= maxSends {
 		return nil, nil
 	}
-	d, ours := demandOf(resp.Header, a.transport.dpop != nil)
+	d, ours := parseDemand(resp.Header, a.transport.dpop != nil)
 	switch {
 	case !ours:
 		return nil, nil // another kind of authentication
 	case d.code == "use_dpop_nonce" && s != nil:
-		if !hasNonce || a.nonced {
+		if !hasNonce || a.triedNonce {
 			return nil, nil
 		}
-		a.nonced = true
+		a.triedNonce = true
 		return s, nil
 	case d.scheme == "dpop" && a.transport.dpop == nil:
 		return nil, fmt.Errorf("%s demands tokens that are bound to a key: set Options.DPoP", a.transport.name)
@@ -188,17 +188,17 @@ func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
 // renew answers a 401: with a stored token, then a refreshed one, then a newly acquired one. If the
 // server refuses that too, it returns an error.
 func (a *attempts) renew(d *demand, s *session) (*session, error) {
-	if a.fresh {
+	if a.acquired {
 		return nil, fmt.Errorf("%s refuses the token that authorization server %s has just issued for it (%q): "+
 			"the two servers do not agree; their operators must look at it", a.transport.name, safeURL(s.site.issuer()), cut(d.code))
 	}
-	next, err := a.transport.renew(a.req.Context(), &renewal{demand: d, used: s, acquire: a.refreshed})
+	next, err := a.transport.renew(a.req.Context(), &renewal{demand: d, previous: s, acquire: a.triedRefresh})
 	if err != nil {
 		return nil, err
 	}
-	a.fresh = next.fresh
-	if !next.fresh {
-		a.refreshed = true
+	a.acquired = next.acquired
+	if !next.acquired {
+		a.triedRefresh = true
 	}
 	return next, nil
 }
@@ -212,7 +212,7 @@ func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 	}
 	if s != nil && s.token.wasAskedFor(d.scopes) {
 		// Another request may have got a token meanwhile.
-		if now := a.transport.sessions.now(); now != nil && differs(now, s) && a.stepUps < maxStepUps {
+		if now := a.transport.sessions.get(); now != nil && isOther(now, s) && a.stepUps < maxStepUps {
 			a.stepUps++
 			return now, nil
 		}
@@ -221,22 +221,22 @@ func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 	if a.stepUps++; a.stepUps > maxStepUps {
 		return nil, fmt.Errorf("%s keeps asking for more scopes: gave up after %d requests", a.transport.name, maxStepUps)
 	}
-	return a.transport.renew(a.req.Context(), &renewal{demand: d, used: s, acquire: true, stepUp: true})
+	return a.transport.renew(a.req.Context(), &renewal{demand: d, previous: s, acquire: true, stepUp: true})
 }
 
 // SignIn gets a token before the first request, for example for a "connect" button. It does nothing
 // if a valid token is stored, or the server demands none. It may wait for a person, and returns
 // early when ctx ends; the sign-in then continues for 30 s. The errors are those of RoundTrip.
 func (t *Transport) SignIn(ctx context.Context) error {
-	s, err := t.ready(ctx)
-	if err != nil || s != nil && !s.token.expired(time.Now(), s.token.last()) {
+	s, err := t.currentSession(ctx)
+	if err != nil || s != nil && !s.token.isExpired(time.Now(), s.token.lastMargin()) {
 		return err
 	}
-	needed, d, err := t.ask(ctx)
+	needed, d, err := t.probe(ctx)
 	if err != nil || !needed {
 		return err
 	}
-	_, err = t.renew(ctx, &renewal{demand: d, used: s})
+	_, err = t.renew(ctx, &renewal{demand: d, previous: s})
 	return err
 }
 
@@ -249,7 +249,7 @@ func (t *Transport) SignOut(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	s, err := t.stored(ctx)
+	s, err := t.storedLink(ctx)
 	if err != nil {
 		return err
 	}

@@ -174,9 +174,9 @@ func TestSignOutMeanwhile(t *testing.T) {
 			close(allowed)
 			check.NoError(t, <-out, name)
 			check.Text(t, <-got, "signed out of", name)
-			kept, err := auth.stored(t.Context())
-			if auth.sessions.now() != nil || kept != nil || err != nil {
-				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.sessions.now(), kept, err)
+			kept, err := auth.storedLink(t.Context())
+			if auth.sessions.get() != nil || kept != nil || err != nil {
+				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.sessions.get(), kept, err)
 			}
 			w.mustCall(auth)
 		}
@@ -190,7 +190,7 @@ func TestSignOutWhileTheStoreIsRead(t *testing.T) {
 	check.Must(t, err)
 	s.load(new(session))
 	release()
-	if got := s.now(); got != nil {
+	if got := s.get(); got != nil {
 		t.Errorf("got the session %v after signing out, want none", got)
 	}
 }

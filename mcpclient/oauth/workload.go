@@ -42,10 +42,10 @@ type workloadFlow struct {
 func (f *workloadFlow) interactive() bool { return false }
 
 func (f *workloadFlow) choose(issuers []string, current string) (string, error) {
-	if issuer, ok := firstOf(issuers, current, func(issuer string) bool { return slices.Contains(f.Issuers, issuer) }); ok {
+	if issuer, ok := chooseIssuer(issuers, current, func(issuer string) bool { return slices.Contains(f.Issuers, issuer) }); ok {
 		return issuer, nil
 	}
-	return "", untrusted("the server names the authorization servers %q, Workload.Issuers are %q", safeURLs(issuers), safeURLs(f.Issuers))
+	return "", untrustedError("the server names the authorization servers %q, Workload.Issuers are %q", safeURLs(issuers), safeURLs(f.Issuers))
 }
 
 func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
@@ -60,7 +60,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	if err != nil {
 		return nil, fmt.Errorf("get the platform's assertion: %w", err)
 	}
-	if !sendable(assertion) {
+	if !isSendable(assertion) {
 		return nil, errors.New("the platform's assertion is empty, or not a JWT")
 	}
 	sum := sha256.Sum256([]byte(assertion))
@@ -70,9 +70,9 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	client, _ := f.client(ctx, t, s)
 	got, err := t.grant(ctx, s, scopes, &tokenRequest{
 		doing: doing, client: client, scopes: scopes,
-		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secret: []string{"assertion"},
+		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secretKeys: []string{"assertion"},
 	})
-	if refused, ok := errors.AsType[*ServerError](err); ok && final(refused.status) {
+	if refused, ok := errors.AsType[*ServerError](err); ok && isFinal(refused.status) {
 		f.refused.Store(sum)
 	}
 	return got, err

@@ -42,9 +42,9 @@ func spanName(r *mcpclient.Request) string {
 	return r.Method
 }
 
-// asked returns the method of a server's request, _OTHER for an unknown one: the server may send
-// any text, and each would be a series of its own.
-func asked(method string) string {
+// serverMethod returns the method of a server's request, _OTHER for an unknown one: the server may
+// send any text, and each would be a metric series of its own.
+func serverMethod(method string) string {
 	switch method {
 	case "sampling/createMessage", "elicitation/create", "roots/list":
 		return method
@@ -52,8 +52,8 @@ func asked(method string) string {
 	return "_OTHER"
 }
 
-// about returns the attributes of a client's request: its method and its target.
-func about(r *mcpclient.Request) []attribute.KeyValue {
+// requestAttributes returns the attributes of a client's request: its method and its target.
+func requestAttributes(r *mcpclient.Request) []attribute.KeyValue {
 	out := append(make([]attribute.KeyValue, 0, 12), keyMethod.String(r.Method))
 	switch r.Method {
 	case "tools/call":
@@ -64,8 +64,8 @@ func about(r *mcpclient.Request) []attribute.KeyValue {
 	return out
 }
 
-// resource returns the URI of a request's resource. ok is false without one.
-func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
+// resourceURI returns the URI of a request's resource. ok is false without one.
+func resourceURI(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
 	switch r.Method {
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
 		return keyResource.String(r.Name), true
@@ -73,23 +73,23 @@ func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
 	return attribute.KeyValue{}, false
 }
 
-// connection returns the attributes of the connection, with its revision.
-func connection(c *mcpclient.Client) []attribute.KeyValue {
+// connectionAttributes returns the attributes of the connection, with its revision.
+func connectionAttributes(c *mcpclient.Client) []attribute.KeyValue {
 	var out []attribute.KeyValue
 	if revision := c.Server().Revision; revision != "" {
 		out = append(out, keyRevision.String(revision))
 	}
 	switch t := c.Transport().(type) {
 	case *mcpclient.HTTP:
-		out = append(out, endpoint(t.URL)...)
+		out = append(out, endpointAttributes(t.URL)...)
 	case *mcpclient.Command, *mcpclient.IO:
 		out = append(out, keyTransport.String("pipe"))
 	}
 	return out
 }
 
-// endpoint returns the attributes of a server's URL, without its secrets.
-func endpoint(raw string) []attribute.KeyValue {
+// endpointAttributes returns the attributes of a server's URL, without its secrets.
+func endpointAttributes(raw string) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyTransport.String("tcp"), keyNetworkProtocol.String("http")}
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -105,8 +105,9 @@ func endpoint(raw string) []attribute.KeyValue {
 // revisions are the possible results of a legacy handshake.
 var revisions = []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125}
 
-// negotiated returns the revision in the result of initialize, unless the client refuses it.
-func negotiated(raw json.RawMessage) []attribute.KeyValue {
+// negotiatedRevision returns the revision in the result of initialize, unless the client refuses
+// it.
+func negotiatedRevision(raw json.RawMessage) []attribute.KeyValue {
 	var result struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
@@ -128,7 +129,7 @@ func idText(id json.RawMessage) string {
 // failure is a request's failure; the zero value is success.
 type failure struct {
 	kind string // error.type
-	code string // of a JSON-RPC error
+	code string // the code of a JSON-RPC error
 }
 
 // attributes returns none for success.
@@ -151,9 +152,9 @@ var knownCodes = []int{
 	mcp.CodeURLElicitationNeeded,
 }
 
-// measured returns the failure for metrics: _OTHER for an unknown code, since a server may send any
-// number of codes.
-func (f failure) measured() failure {
+// forMetrics returns the failure for metrics: _OTHER for an unknown code, since a server may send
+// any number of codes.
+func (f failure) forMetrics() failure {
 	if code, err := strconv.Atoi(f.code); err == nil && !slices.Contains(knownCodes, code) {
 		return failure{kind: "_OTHER"}
 	}
@@ -177,9 +178,9 @@ var kinds = []struct {
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
-// failureOf returns the failure of a request, by its result or its error. Waiting for an answer
-// that is given later, and closing a subscription, are none.
-func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
+// newFailure returns the failure of a request, by its result or its error. An answer that is given
+// later, and the end of a subscription, are no failures.
+func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {
 			return failure{kind: "tool_error"}
@@ -195,7 +196,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if r.Method == "subscriptions/listen" && (errors.Is(err, context.Canceled) || errors.Is(err, mcpclient.ErrClosed)) {
 		return failure{} // the caller has closed it
 	}
-	if rpc := rpcErrorOf(err); rpc != nil {
+	if rpc := rpcError(err); rpc != nil {
 		code := strconv.Itoa(rpc.Code)
 		return failure{kind: code, code: code}
 	}
@@ -210,8 +211,8 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	return failure{kind: "_OTHER"}
 }
 
-// rpcErrorOf returns the JSON-RPC error from or for the server, nil for another error.
-func rpcErrorOf(err error) *mcp.RPCError {
+// rpcError returns the JSON-RPC error from or for the server, nil for another error.
+func rpcError(err error) *mcp.RPCError {
 	var made interface{ RPCError() *mcp.RPCError }
 	if errors.As(err, &made) {
 		return made.RPCError()
@@ -220,7 +221,7 @@ func rpcErrorOf(err error) *mcp.RPCError {
 	return rpc
 }
 
-// sessionFailure returns the failure of a session, by why its connection ended.
+// sessionFailure returns the failure of a session whose connection ended because of err.
 func sessionFailure(err error) failure {
 	if err == nil || err == mcpclient.ErrClosed {
 		return failure{}

@@ -129,17 +129,17 @@ func New(opts *Options) (*Telemetry, error) {
 func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 	s := &sessions{telemetry: t}
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-		o := t.begin(r, t.sent, about(r))
+		o := t.begin(r, t.sent, requestAttributes(r))
 		ctx, o.span = t.tracer.Start(ctx, spanName(r), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(o.attributes...))
 		defer o.end(ctx)
 		t.propagator.Inject(ctx, carrier(r.Meta))
 		raw, err := next(ctx, r)
-		o.answered(raw, err)
+		o.setResult(raw, err)
 		if id := r.ID(); id != 0 {
 			o.span.SetAttributes(keyRequestID.String(strconv.FormatInt(id, 10)))
 		}
 		if err == nil {
-			s.handshaken(ctx, r)
+			s.onHandshake(ctx, r)
 		}
 		return raw, err
 	}
@@ -150,20 +150,20 @@ func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 // asked. Without a span in _meta, the call is the parent. Both may be unknown.
 func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(asked(r.Method))})
+		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(serverMethod(r.Method))})
 		options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(o.attributes...)}
 		call := trace.SpanContextFromContext(ctx)
 		ctx = t.propagator.Extract(ctx, carrier(r.Meta))
 		if call.IsValid() && !trace.SpanContextFromContext(ctx).Equal(call) {
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: call}))
 		}
-		ctx, o.span = t.tracer.Start(ctx, asked(r.Method), options...)
+		ctx, o.span = t.tracer.Start(ctx, serverMethod(r.Method), options...)
 		defer o.end(ctx)
 		if origin, ok := mcp.OriginFrom(ctx); ok && origin.ID != nil {
 			o.span.SetAttributes(keyRequestID.String(idText(origin.ID)))
 		}
 		raw, err := next(ctx, r)
-		o.answered(raw, err)
+		o.setResult(raw, err)
 		return raw, err
 	}
 }
@@ -175,7 +175,7 @@ type operation struct {
 	duration   metric.Float64Histogram
 	span       trace.Span
 	start      time.Time
-	attributes []attribute.KeyValue // for the span and the metric
+	attributes []attribute.KeyValue // attributes of the span and the metric
 	failure    failure
 }
 
@@ -183,16 +183,16 @@ type operation struct {
 func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, about []attribute.KeyValue) *operation {
 	return &operation{
 		telemetry: t, request: r, duration: duration, start: time.Now(),
-		attributes: append(about, connection(r.Client)...),
+		attributes: append(about, connectionAttributes(r.Client)...),
 		failure:    failure{kind: "panic"}, // unless it ends without a panic
 	}
 }
 
-// answered notes the result of the request.
-func (o *operation) answered(raw json.RawMessage, err error) {
-	o.failure = failureOf(o.request, raw, err)
+// setResult records the result of the request.
+func (o *operation) setResult(raw json.RawMessage, err error) {
+	o.failure = newFailure(o.request, raw, err)
 	if o.request.Method == "initialize" {
-		o.attributes = append(o.attributes, negotiated(raw)...)
+		o.attributes = append(o.attributes, negotiatedRevision(raw)...)
 	}
 }
 
@@ -200,7 +200,7 @@ func (o *operation) answered(raw json.RawMessage, err error) {
 func (o *operation) end(ctx context.Context) {
 	o.span.SetAttributes(o.attributes...)
 	o.span.SetAttributes(o.failure.attributes()...)
-	if uri, ok := resource(o.request); ok { // not in metrics: there are too many
+	if uri, ok := resourceURI(o.request); ok { // not in metrics: there are too many
 		o.span.SetAttributes(uri)
 	}
 	if id := o.request.Client.SessionID(); id != "" && o.telemetry.sessionID {
@@ -210,7 +210,7 @@ func (o *operation) end(ctx context.Context) {
 		o.span.SetStatus(codes.Error, "") // a description would quote the server
 	}
 	o.span.End()
-	measured := append(o.attributes, o.failure.measured().attributes()...)
+	measured := append(o.attributes, o.failure.forMetrics().attributes()...)
 	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(measured...)))
 }
 
@@ -223,9 +223,9 @@ type sessions struct {
 	began time.Time
 }
 
-// handshaken notes that a session has begun, if the request was a handshake. A later handshake ends
-// the session before; the end of the connection ends the last one.
-func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
+// onHandshake notes that a session has begun, if the request was a handshake. A later handshake
+// ends the session before; the end of the connection ends the last one.
+func (s *sessions) onHandshake(ctx context.Context, r *mcpclient.Request) {
 	if r.Method != "initialize" && r.Method != "server/discover" {
 		return
 	}
@@ -251,6 +251,6 @@ func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 }
 
 func (s *sessions) record(ctx context.Context, c *mcpclient.Client, lasted time.Duration, f failure) {
-	attributes := append(connection(c), f.attributes()...)
+	attributes := append(connectionAttributes(c), f.attributes()...)
 	s.telemetry.sessions.Record(ctx, lasted.Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))
 }
