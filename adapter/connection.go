@@ -88,6 +88,9 @@ func (c *connector) connectOptions(s *server) *mcpclient.Options {
 	if s.policy.older.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
 	}
+	if s.recipe.Options == nil && opts.Logger != nil { // one logger for several servers
+		opts.Logger = opts.Logger.With("server", s.label)
+	}
 	if level := c.level.Load(); level != nil {
 		opts.LogLevel = *level
 	}

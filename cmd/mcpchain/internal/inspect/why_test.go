@@ -102,7 +102,7 @@ func TestLogOnStandardOutput(t *testing.T) {
 func TestBanner(t *testing.T) {
 	t.Parallel()
 	status, _, stderr := inspectFile(t, servers(`"b":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"banner"}}`))
-	if status != statusFine || !strings.Contains(stderr, "level=WARN") || !strings.Contains(stderr, "welcome to the demo") {
-		t.Errorf("got %d and %s\nwant a warning with the line", status, stderr)
+	if status != statusFine || !strings.Contains(stderr, "level=WARN") || !strings.Contains(stderr, " server=b ") || !strings.Contains(stderr, "welcome to the demo") {
+		t.Errorf("got %d and %s\nwant a warning with the server and the line", status, stderr)
 	}
 }
