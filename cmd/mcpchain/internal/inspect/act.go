@@ -60,7 +60,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 type answer struct {
 	result  any    // as JSON
 	text    string // for people
-	failure error  // of a tool that ran and failed
+	failure error  // of a result that is one
 }
 
 // request makes the request that the command line asks for.
@@ -85,7 +85,7 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 	return &answer{result: r, text: messages(r)}, nil
 }
 
-// checkBlanks returns an error if the prompt does not take one of its arguments. A prompt that the server does not list may take
+// checkBlanks returns an error if the prompt does not take one of its arguments, or needs another one. A prompt that the server does not list may take
 // any.
 func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
 	for prompt, err := range c.Prompts(ctx, limits...) {
@@ -93,7 +93,7 @@ func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []
 			break
 		}
 		if prompt.Name == o.prompt {
-			return parameters.CheckNames(prompt, o.blanks)
+			return cmp.Or(parameters.CheckNames(prompt, o.blanks), parameters.CheckRequired(prompt, o.blanks))
 		}
 	}
 	return nil
@@ -154,17 +154,17 @@ func skippedOf(skipped map[string]error) (out []skippedTool) {
 	return out
 }
 
-// failed returns the error of a tool that ran and failed, with the flag that helps if the tool
+// failed returns the error for a result that is one, with the flag that helps if the tool
 // needs an older revision of the protocol to ask.
 func failed(result *mcp.CallToolResult) error {
 	switch result.Advice {
 	case "":
-		return errors.New("the tool ran and failed")
+		return errors.New("the server reports an error")
 	case inquiry.CannotAskAdvice:
-		return fmt.Errorf("the tool ran and failed: it asks by a request of its server, which this revision of the protocol does not have: "+
+		return fmt.Errorf("the server reports an error: it asks by a request of its server, which this revision of the protocol does not have: "+
 			`connect with %s, by -revision or "revision" in the file`, mcp.Revision20251125)
 	}
-	return fmt.Errorf("the tool ran and failed: %s", result.Advice)
+	return fmt.Errorf("the server reports an error: %s", result.Advice)
 }
 
 // enabled returns the names of the enabled servers.

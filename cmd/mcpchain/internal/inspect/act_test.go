@@ -26,7 +26,7 @@ func TestAct(t *testing.T) {
 	}{
 		"tool":            {both, []string{"FILE", "-server", "demo", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
 		"the only server": {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
-		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the tool ran and failed"},
+		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the server reports an error"},
 		"tool that asks":  {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"-call", "picky"}, statusFailed, refusedForm, `connect with 2025-11-25, by -revision or "revision" in the file`},
 		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use (did you mean "add"?); there are "add", `},
 		"unusable tool":   {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
@@ -35,6 +35,7 @@ func TestAct(t *testing.T) {
 		"no answer":       {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "came to its end: exit status 2; it wrote to stderr:"},
 		"no resource":     {both, []string{"-server", "demo", "-read", "demo://none"}, statusFailed, "", "the server refused: read resource"},
 		"prompt":          {both, []string{"FILE", "-server", "odd", "-prompt", "say", "what=a=b "}, statusFine, "user:\n  a=b two\n  lines\\x1b[2J\\u009b31m\\u202e\n", ""},
+		"missing":         {both, []string{"FILE", "-server", "demo", "-prompt", "evening"}, statusMissing, "", "the prompt evening needs city, as in city=…"},
 		"mistyped":        {both, []string{"FILE", "-server", "odd", "-prompt", "say", "wat=a"}, statusMissing, "", `the prompt say has no argument "wat" (did you mean "what"?)`},
 		"two servers":     {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
 		"two, one broken": {servers(odd, typo), []string{"-read", "odd://text"}, statusUsage, "", `-server: name one of "odd", "typo"`},

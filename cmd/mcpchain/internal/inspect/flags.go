@@ -101,10 +101,12 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	if o.file == "" && len(words) > 0 {
 		o.file, words = words[0], words[1:]
 	}
-	switch o.file {
-	case cli.NoServers:
+	switch scheme, _, isURL := strings.Cut(o.file, "://"); {
+	case isURL && (scheme == "http" || scheme == "https"):
+		return nil, c.Wrong(`want a file: write {"mcpServers": {"NAME": {"url": %q}}} into mcp.json`, models.PublicURL(o.file))
+	case o.file == cli.NoServers:
 		return nil, c.Wrong("there is nothing to inspect without servers")
-	case "":
+	case o.file == "":
 		o.file = cli.Place("mcp.json")
 		if _, err := os.Stat(o.file); err != nil {
 			return nil, c.Wrong("want a file, such as mcp.json")
@@ -136,14 +138,14 @@ func (o *options) readArguments(words []string) error {
 	switch {
 	case len(asked) > 1:
 		return errors.New("give one of -call, -read and -prompt")
-	case o.call != "" && len(words) <= 1:
+	case o.call != "":
 		o.arguments = json.RawMessage("{}")
-		if len(words) == 1 {
+		if len(words) > 0 {
 			o.arguments = json.RawMessage(words[0])
 		}
 		var object map[string]json.RawMessage
-		if json.Unmarshal(o.arguments, &object) != nil || object == nil {
-			return errors.New(`-call: want the arguments as one JSON object, such as '{"name":"value"}'`)
+		if len(words) > 1 || json.Unmarshal(o.arguments, &object) != nil || object == nil {
+			return errors.New(`-call takes one JSON object, such as '{"name":"value"}'`)
 		}
 		return nil
 	case o.prompt != "":

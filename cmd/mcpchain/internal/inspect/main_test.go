@@ -449,7 +449,7 @@ func TestStatus(t *testing.T) {
 		"wrong server":           {servers(demo, typo), nil, statusMissing, ""},
 		"wrong, disabled":        {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
 		"bad file":               {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
-		"unknown flag":           {servers(), []string{"-x"}, statusUsage, "mcpchain: flag provided but not defined: -x; mcpchain inspect -help lists the flags"},
+		"unknown flag":           {servers(), []string{"-x"}, statusUsage, "mcpchain: there is no flag -x; mcpchain inspect -help lists the flags"},
 		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, plain, openai, openai-strict"},
 		"endpoint, profile":      {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
 		"model alone":            {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
@@ -462,6 +462,8 @@ func TestStatus(t *testing.T) {
 		"two requests":           {servers(demo), []string{"-call", "add", "-read", "x"}, statusUsage, "one of -call, -read and -prompt"},
 		"bad arguments":          {servers(demo), []string{"FILE", "-call", "add", "[1]"}, statusUsage, "one JSON object"},
 		"blank given twice":      {servers(demo), []string{"FILE", "-prompt", "evening", "city=Rome", "city=Oslo"}, statusUsage, `-prompt: "city" is given twice`},
+		"two arguments":          {servers(demo), []string{"FILE", "-call", "add", "a=1", "b=2"}, statusUsage, "-call takes one JSON object, such as "},
+		"URL":                    {servers(demo), []string{"https://u:p@example.com/mcp?k=1"}, statusUsage, `write {"mcpServers": {"NAME": {"url": "https://example.com/mcp"}}} into mcp.json`},
 		"bad blanks":             {servers(demo), []string{"FILE", "-prompt", "evening", "Rome"}, statusUsage, "name=value"},
 		"help":                   {servers(), []string{"-help"}, statusFine, ""},
 	} {

@@ -102,23 +102,20 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 		Server: server.Name, Values: map[string]any{}, Message: prompt.Description,
 		Heading: fmt.Sprintf("The prompt %s of the server %s takes these arguments:", hosttext.Line(prompt.Name, 80), server.Name),
 	}
-	var missing []string
+	missing := parameters.CheckRequired(prompt, given)
 	for _, a := range prompt.Arguments {
 		if _, done := given[a.Name]; done {
 			continue
-		}
-		if a.Required {
-			missing = append(missing, hosttext.Line(a.Name, 80))
 		}
 		form.Fields = append(form.Fields, &forms.Field{
 			Name: a.Name, Title: a.Name, Description: a.Description, Kind: forms.KindString, Required: a.Required,
 		})
 	}
 	switch {
-	case len(missing) == 0:
+	case missing == nil:
 		return given, nil
 	case !s.Screen.Attended():
-		return nil, fmt.Errorf("the prompt %s needs %s, as in %s=…", hosttext.Line(name, 80), strings.Join(missing, " and "), missing[0])
+		return nil, missing
 	}
 	action, err := s.Screen.Fill(ctx, form)
 	if err == io.EOF || err == nil && action != mcp.ElicitAccept {
