@@ -20,7 +20,7 @@ func TestFormKeepsWhatWasTyped(t *testing.T) {
 	m.enter("you ›", "Book a table for 4\r")
 	m.enter("[y]es", "y")
 	m.enter("Enter continues", "2030-05-01\r25:00\r")
-	m.await("✗ want hours:minutes, such as 19:30\n")
+	m.await("✗ 25:00 does not fit\n")
 	m.typed("\x15" + "19:00\r")
 	m.await("┃ Number")
 	m.golden("form-default")

@@ -40,7 +40,8 @@ type File struct {
 // none, it returns nil. A project's file that is there but cannot be read is an error.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
-	if err == nil {
+	refused := err == nil
+	if refused {
 		content, err := p.askTrust(ctx, s, data)
 		if err != nil {
 			return nil, err
@@ -57,6 +58,10 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.User, 400))
 			return &File{Path: p.User}, nil
 		}
+	}
+	if refused {
+		s.Note(screen.Faint, "servers: none; %s is not used, as you said", hosttext.Line(p.Project, 400))
+		return nil, nil
 	}
 	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, hosttext.Line(p.User, 400))
 	return nil, nil

@@ -56,7 +56,7 @@ func TestTrust(t *testing.T) {
   remote: calls https://…@example.com/mcp?key=${KEY}&api_key=…
     with the header X-Key: …${KEY}
 Use these servers? A program that is started can do whatever you can. [y]es, as long as the file stays as it is, [o]nce, [n]o: `+
-		"servers: none; name a file by -config, or write "+p.Project+" or "+p.User+"\n")
+		"servers: none; "+p.Project+" is not used, as you said\n")
 	find(typist.New(t, "o"), p.Project)
 	find(typist.New(t, "y"), p.Project)
 	for range 2 {

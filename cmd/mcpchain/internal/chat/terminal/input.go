@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -123,8 +124,11 @@ func (in *input) validate(about string) error {
 // check returns a short error if the value is invalid.
 func (in *input) check() error {
 	_, err := in.value()
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case in.field.Pattern != "" && in.field.Description != "" && in.text != "": // the description stands beside
+		return fmt.Errorf("%s does not fit", hosttext.Line(in.text, 40))
 	}
 	return errors.New(screen.FieldProblem(in.field, err))
 }
