@@ -3,6 +3,7 @@ package spelling
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -35,11 +36,19 @@ func Distance(a, b string, limit int) int {
 func Nearest(word string, known []string) string {
 	best, distance := "", max(2, len(word)/3)+1
 	for _, k := range known {
-		if d := Distance(strings.ToLower(word), strings.ToLower(k), distance); d < distance {
+		a, b := strings.ToLower(word), strings.ToLower(k)
+		if d := Distance(a, b, distance); d < distance && (2*d <= max(len(a), len(b)) || letters(a) == letters(b)) {
 			best, distance = k, d
 		}
 	}
 	return best
+}
+
+// letters returns the bytes of a word in order.
+func letters(word string) string {
+	sorted := []byte(word)
+	slices.Sort(sorted)
+	return string(sorted)
 }
 
 // Hint returns the question whether the nearest known word is meant, for the end of an error, or

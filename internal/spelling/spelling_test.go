@@ -29,7 +29,7 @@ func TestDistance(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	known := []string{"args", "command", "url"}
-	for word, want := range map[string]string{"comand": "command", "URL": "url", "ulr": "url", "arguments": "", "": "", "xyz": ""} {
+	for word, want := range map[string]string{"comand": "command", "URL": "url", "ulr": "url", "arguments": "", "": "", "xyz": "", "x": "", "ab": "", "uxy": ""} {
 		if got := spelling.Nearest(word, known); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 // operator is the command line of `mcpchain runs`, with what its commands work on.
@@ -134,7 +135,7 @@ func parseRuns(args []string, out io.Writer) (*operator, error) {
 	}
 	at := slices.IndexFunc(operations(), func(candidate operation) bool { return candidate.name == words[0] })
 	if at < 0 {
-		return nil, c.Wrong("there is no command %q", words[0])
+		return nil, c.Wrong("there is no command %q%s", words[0], spelling.Hint(words[0], c.Words))
 	}
 	o.operation = operations()[at]
 	for _, name := range []string{"user", "status", "older", "limit"} {
@@ -265,18 +266,28 @@ func (o *operator) show(ctx context.Context) error {
 // answer keeps an answer to an open question.
 func (o *operator) answer(ctx context.Context) error {
 	o.reply.By = "operator"
-	return record.Submit(ctx, o.store, o.key, o.reply)
+	return o.say("answered", record.Submit(ctx, o.store, o.key, o.reply))
 }
 
 // cancel ends a run, and waits for its end, stopWait at most.
 func (o *operator) cancel(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, stopWait)
 	defer done()
-	return record.CancelRun(ctx, o.store, o.key)
+	return o.say("cancelled", record.CancelRun(ctx, o.store, o.key))
 }
 
 // revive makes a parked run due.
-func (o *operator) revive(ctx context.Context) error { return record.Revive(ctx, o.store, o.key) }
+func (o *operator) revive(ctx context.Context) error {
+	return o.say("revived", record.Revive(ctx, o.store, o.key))
+}
+
+// say writes what was done to the run, unless there is an error.
+func (o *operator) say(done string, err error) error {
+	if err == nil {
+		fmt.Fprintln(o.out, done, nameOf(o.key))
+	}
+	return err
+}
 
 // export writes the records of a run.
 func (o *operator) export(ctx context.Context) error {
@@ -292,17 +303,35 @@ func (o *operator) restore(ctx context.Context) error {
 	return err
 }
 
-// verify writes what is wrong with runs. Its error is [errFound] if something is.
+// verify writes what is wrong with runs, and how many there are. Its error is [errFound] if something is wrong.
 func (o *operator) verify(ctx context.Context) error {
-	var found error
+	runs, defects := 0, 0
+	for _, err := range o.store.List(ctx, o.query) {
+		if _, damaged := errors.AsType[*record.DamagedError](err); err != nil && !damaged {
+			return err
+		}
+		runs++
+	}
 	for key, err := range record.Verify(ctx, o.store, o.query) {
 		if key.ID == "" {
 			return err
 		}
-		found = errFound
+		defects++
 		fmt.Fprintf(o.out, "%s: %s\n", nameOf(key), hosttext.Line(err.Error(), 500))
 	}
-	return found
+	fmt.Fprintf(o.out, "%s, %s\n", count(runs, "run"), count(defects, "defect"))
+	if defects > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
 }
 
 // delete deletes runs that have ended.
@@ -316,10 +345,6 @@ func (o *operator) prune(ctx context.Context) error { return o.remove(ctx, recor
 // remove calls a function of package record, and writes how many runs it has changed, also if it fails.
 func (o *operator) remove(ctx context.Context, f func(context.Context, record.Store, record.Query) (int, error), what string) error {
 	n, err := f(ctx, o.store, o.query)
-	runs := "runs"
-	if n == 1 {
-		runs = "run"
-	}
-	fmt.Fprintf(o.out, "%d %s %s\n", n, runs, what)
+	fmt.Fprintln(o.out, count(n, "run"), what)
 	return err
 }

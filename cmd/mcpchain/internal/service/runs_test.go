@@ -47,7 +47,7 @@ func TestOperations(t *testing.T) {
 	keepRun(t, store, "one", &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &ledger.Suspended{})
 	keepRun(t, store, "parked", &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
-		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
+		"list": "ada/one ", "show": `"id": "one"`, "answer": "answered ada/one\n", "cancel": "cancelled ada/one\n", "revive": "revived ada/parked\n", "verify": "2 runs, 0 defects\n",
 		"delete": "1 run deleted", "prune": "0 runs pruned", "import": "ada/one", "export": "mcpchain_run",
 	}
 	files := regexp.MustCompile(` [<>] (\S+)$`)
@@ -121,7 +121,7 @@ func TestRunsCommandLine(t *testing.T) {
 	keepRun(t, db.Runs, "good")
 	check.Must(t, check.Err(db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`)))
 	var out bytes.Buffer
-	if status := operate([]string{"verify", "-store", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || strings.Contains(out.String(), "good") {
+	if status := operate([]string{"verify", "-store", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || !strings.HasSuffix(out.String(), "2 runs, 1 defect\n") || strings.Contains(out.String(), "good") {
 		t.Errorf("verify: got status %d and %s", status, &out)
 	}
 	out.Reset()
@@ -141,6 +141,12 @@ func TestRunsCommandLine(t *testing.T) {
 	if status := operate([]string{"show", "ada/good", "-store", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
 		t.Errorf("show: got status %d and %s", status, &out)
 	}
+}
+
+// A mistyped command is answered by the one that is meant.
+func TestMistypedRunsCommand(t *testing.T) {
+	_, err := parseRuns([]string{"lst"}, io.Discard)
+	check.Text(t, err, `there is no command "lst" (did you mean "list"?)`, "")
 }
 
 // Only import makes a store of what is not one.
