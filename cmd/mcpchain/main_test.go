@@ -47,7 +47,7 @@ func TestCommands(t *testing.T) {
 				t.Errorf("-help: got %d, %q, %q, want 0 and the help of %q", status, out, errs, begin)
 			}
 			status, out, errs := mcpchain(t, "", append(words, "-nonsense")...)
-			wrong := regexp.MustCompile(`^mcpchain: flag provided but not defined: -nonsense; mcpchain [a-z -]+-help lists the flags\n$`)
+			wrong := regexp.MustCompile(`^mcpchain: there is no flag -nonsense; mcpchain [a-z -]+-help lists the flags\n$`)
 			if status != 2 || out != "" || !wrong.MatchString(errs) {
 				t.Errorf("-nonsense: got %d, %q, %q, want 2 and what is wrong", status, out, errs)
 			}

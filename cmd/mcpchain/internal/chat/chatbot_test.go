@@ -165,7 +165,7 @@ func TestRevision(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
-	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: flag provided but not defined: -nonsense; mcpchain chat -help lists the flags\n")
+	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: there is no flag -nonsense; mcpchain chat -help lists the flags\n")
 	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
 		t.Errorf("help: got %+v", o)
 	}

@@ -90,8 +90,8 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{"-nonsense", "flag provided but not defined: -nonsense"},
-		{"-modle x", `flag provided but not defined: -modle (did you mean "-model"?)`},
+		{"-nonsense", "there is no flag -nonsense"},
+		{"-modle x", `there is no flag -modle (did you mean "-model"?)`},
 		{"hello", `unexpected argument "hello"; a question goes into -prompt`},
 		{"mcp.json", `unexpected argument "mcp.json"; a file of servers goes into -config`},
 		{"-window abc", `invalid value "abc" for flag -window: want a whole number`},

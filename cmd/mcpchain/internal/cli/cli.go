@@ -134,7 +134,7 @@ var (
 func (c *Command) explain(err error) string {
 	text := err.Error()
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
-		return text + spelling.Hint("-"+m[1], c.names())
+		return "there is no flag -" + m[1] + spelling.Hint("-"+m[1], c.names())
 	}
 	if m := badValue.FindStringSubmatch(text); m != nil {
 		return strings.TrimSuffix(text, "parse error") + wanted(c.Lookup(m[1]))

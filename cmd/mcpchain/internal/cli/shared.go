@@ -42,7 +42,7 @@ const NoServers = "none"
 // ConfigFlag declares -config. otherwise says what is used without it.
 func (c *Command) ConfigFlag(file *string, otherwise string) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program, or none; default: "+otherwise)
+		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program, or the word none; default: "+otherwise)
 	})
 }
 
@@ -127,7 +127,12 @@ func (c *Command) HostingFlags(h *Hosting) {
 		set.StringVar(&h.UserHeader, "user-header", "", "`header`, such as X-User, in which servers over HTTP get the name of the user; default: none")
 	})
 	c.Group(GroupLog, func(set *flag.FlagSet) {
-		set.TextVar(&h.Log, "log", slog.LevelInfo, "minimum `level` of log messages on standard error: debug, info, warn or error; default info")
+		set.Func("log", "minimum `level` of log messages on standard error: debug, info, warn or error; default info", func(text string) error {
+			if h.Log.UnmarshalText([]byte(text)) != nil {
+				return errors.New("want debug, info, warn or error")
+			}
+			return nil
+		})
 		set.BoolVar(&h.LogJSON, "log-json", false, "write the log as JSON, one object per line")
 	})
 }
@@ -138,7 +143,7 @@ func (h *Hosting) Check() error {
 		return errors.New("-processes is below 0")
 	}
 	if _, _, err := net.SplitHostPort(h.Listen); err != nil {
-		return fmt.Errorf("-listen: %w", err)
+		return fmt.Errorf("-listen %q: want an address such as 127.0.0.1:8080", h.Listen)
 	}
 	return CheckHeader("user-header", h.UserHeader)
 }

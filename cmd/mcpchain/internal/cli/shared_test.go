@@ -9,6 +9,23 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
+// A wrong value is answered by what the flag takes.
+func TestHostingErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"-log loud": `invalid value "loud" for flag -log: want debug, info, warn or error`, "-listen 8080": `-listen "8080": want an address such as 127.0.0.1:8080`,
+		"-x": "there is no flag -x; ", "-lisen :1": `there is no flag -lisen (did you mean "-listen"?)`,
+	} {
+		var h Hosting
+		c := New("serve", "")
+		c.HostingFlags(&h)
+		err := c.NoWords(strings.Fields(args), new(bytes.Buffer))
+		if err == nil {
+			err = h.Check()
+		}
+		check.Text(t, err, want, args)
+	}
+}
+
 // TestLogger logs what the level lets through, as text or as JSON.
 func TestLogger(t *testing.T) {
 	for _, tt := range []struct {
