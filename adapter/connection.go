@@ -64,7 +64,8 @@ func (c *connector) open(ctx context.Context, s *server) error {
 // connectAndList connects to the server, subscribes to its changes and lists its tools. In this
 // order no change is missed.
 func (c *connector) connectAndList(ctx context.Context, s *server) (l listing, err error) {
-	if s.client = s.recipe.Client; s.client == nil {
+	s.client = s.recipe.Client
+	if s.client == nil {
 		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
 			return l, err
 		}
@@ -141,7 +142,8 @@ func (c *connector) list(ctx context.Context, s *server, opts ...mcpclient.CallO
 		if err != nil {
 			return l, err
 		}
-		if defs = append(defs, def); len(defs) > c.opts.maxTools {
+		defs = append(defs, def)
+		if len(defs) > c.opts.maxTools {
 			return l, fmt.Errorf("lists more than %d tools", c.opts.maxTools)
 		}
 	}

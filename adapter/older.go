@@ -34,7 +34,9 @@ func (s *pendingCall) askAgain(ctx context.Context, r *Request, t *Tool, res *mc
 	if res != nil {
 		failed = res.Err()
 	}
-	if t.local != nil || s.round != nil || s.task != "" || inquiry.Advice(failed) != inquiry.CannotAskAdvice || !s.tool.calls.reconnectOlder(ctx, t, failed) {
+	isNewCall := t.local == nil && s.round == nil && s.task == ""
+	couldNotAsk := inquiry.Advice(failed) == inquiry.CannotAskAdvice
+	if !isNewCall || !couldNotAsk || !s.tool.calls.reconnectOlder(ctx, t, failed) {
 		return t, res, err
 	}
 	if !mayRunAgain(t, res) {

@@ -174,7 +174,8 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	var e Event
 	replaced := c.roster.replace(old, s, func() bool {
 		e = s.diff(old)
-		if e.Kind = ServerReturned; old.err != nil {
+		e.Kind = ServerReturned
+		if old.err != nil {
 			e.Kind = ServerAdded
 		}
 		return true

@@ -12,12 +12,13 @@ import (
 const connectGrace = 500 * time.Millisecond
 
 // unreadTime is how long Close waits for a server to read from a pipe. A server that reads
-// takes a message at once.
+// takes a message immediately.
 const unreadTime = 500 * time.Millisecond
 
-// Close ends the connection. Current calls fail with [ErrClosed] at once. Queued messages, such as
-// notices of cancellation, are still sent, within half of [Timeouts.Close], or within 500 ms to a
-// server that does not read its pipe. Then the session ends, and with it the contexts of handlers.
+// Close ends the connection. Current calls fail immediately with [ErrClosed]. Queued messages, such
+// as notices of cancellation, are still sent, within half of [Timeouts.Close], or within 500 ms to
+// a server that does not read its pipe. Then the session ends, and with it the contexts of
+// handlers.
 //
 // Close returns when the client's own goroutines have ended. It does not wait for the host's
 // code, that is handlers, callbacks and Options.Middleware, so it may be called from anywhere;
@@ -37,7 +38,7 @@ func (c *Client) Close() error {
 // Done returns a channel that is closed last: when the connection has ended, by Close or by
 // itself, and all goroutines of the client have ended, including those of handlers and
 // callbacks. A handler must not wait for it, but for its context. [Client.AfterEnd] and
-// [Client.Err] report the end of the connection at once.
+// [Client.Err] report the end of the connection immediately.
 func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
 // Err returns why the connection has ended: nil before that, [ErrClosed] after Close, and
@@ -72,16 +73,16 @@ func (c *connector) endSession(within time.Duration) {
 	if l == nil || l.exchange == nil || !l.exchange.HasSessions() {
 		return
 	}
-	told := make(chan struct{})
+	finished := make(chan struct{})
 	if !c.life.StartHost(func() {
-		defer close(told)
+		defer close(finished)
 		ctx, cancel := context.WithTimeout(c.life.Context(), within)
 		defer cancel()
 		l.exchange.EndSessions(ctx)
 	}) {
 		return
 	}
-	await.Closed(told, within)
+	await.Closed(finished, within)
 }
 
 // disconnect closes the connection and clears the cache.

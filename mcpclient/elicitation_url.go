@@ -164,6 +164,12 @@ func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLE
 	return v.awaitVisits(ctx, waits)
 }
 
+// isValidURLElicitation reports whether a person can be asked to visit the URL of p.
+func isValidURLElicitation(p *mcp.ElicitParams) bool {
+	hasID := p.ElicitationID != "" && len(p.ElicitationID) <= maxElicitID
+	return p.Mode == mcp.ElicitURL && hasID && inquiry.Visitable(p.URL)
+}
+
 // validElicitations decodes the elicitations of an error -32042. It skips malformed ones and those
 // beyond [Limits.ServerRequests].
 func (v *urlElicitations) validElicitations(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
@@ -177,7 +183,7 @@ func (v *urlElicitations) validElicitations(rpc *mcp.RPCError) (valid []*mcp.Eli
 	for i, raw := range data.Elicitations {
 		p := new(mcp.ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
-		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !inquiry.Visitable(p.URL):
+		case err != nil || seen[p.ElicitationID] || !isValidURLElicitation(p):
 			v.peer.logViolation("skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == v.limit:
 			v.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))

@@ -95,7 +95,9 @@ func (l *link) handshakeError(err error) error {
 func addURLHint(err error) error {
 	status, refused := errors.AsType[*transport.HTTPError](err)
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && suggestsNoServer(status.Status)) && !(answered && rpc.Code == 0) {
+	noServer := refused && suggestsNoServer(status.Status)
+	otherAPI := answered && rpc.Code == 0 // its error is not one of JSON-RPC
+	if !noServer && !otherAPI && !errors.Is(err, mcp.ErrInvalidResult) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)

@@ -100,7 +100,7 @@ type source struct {
 	quoted  bool          // it was found within other text, such as a log
 }
 
-// kill makes the connection end at once.
+// kill ends the connection immediately.
 func (l *link) kill() {
 	if conn, ok := wire.As[wire.Killer](l.conn); ok {
 		conn.Kill()

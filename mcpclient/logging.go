@@ -15,8 +15,8 @@ type logLevels struct {
 	call    func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
 	initial mcp.LogLevel // Options.LogLevel
 
-	level atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
-	told  atomic.Pointer[mcp.LogLevel] // told to a legacy server, or nil
+	level      atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
+	serverTold atomic.Pointer[mcp.LogLevel] // told to a legacy server, or nil
 }
 
 // setLevel sets a valid level, and names it in the error.
@@ -49,7 +49,7 @@ func (l *logLevels) trySet(ctx context.Context, by sender, level mcp.LogLevel) e
 		case err != nil:
 			return err
 		}
-		l.told.Store(&told)
+		l.serverTold.Store(&told)
 	}
 	l.level.Store(&level)
 	return nil
@@ -57,7 +57,7 @@ func (l *logLevels) trySet(ctx context.Context, by sender, level mcp.LogLevel) e
 
 // serverLevel returns the level that a legacy server was told, or "".
 func (l *logLevels) serverLevel() mcp.LogLevel {
-	if level := l.told.Load(); level != nil {
+	if level := l.serverTold.Load(); level != nil {
 		return *level
 	}
 	return ""

@@ -19,7 +19,7 @@ import (
 // Other [HTTP] has no connection that could end, and [IO] and [Pipe] can be dialed only once. The
 // zero value is valid.
 //
-// Current calls end at once with [ErrConnectionLost] and the reason. Those that can safely be
+// Current calls end immediately with [ErrConnectionLost] and the reason. Those that can safely be
 // repeated (lists, reads, [Client.Ping], …) are made once more on the next connection; a tool call
 // only if nothing of it was written. Later calls wait for that connection as long as their contexts
 // allow. It starts with the revision of the previous one, and with a full handshake only if the

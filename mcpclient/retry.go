@@ -14,10 +14,10 @@ import (
 )
 
 // maxRetryWait is the longest wait that a server may request. If it asks for more, the request
-// fails at once.
+// fails immediately.
 const maxRetryWait = 30 * time.Second
 
-// resender resends requests at once, after a lost session or connection.
+// resender resends requests immediately, after a lost session or connection.
 type resender interface {
 	// awaitSession waits while a new session or connection begins. It returns the era to use, nil
 	// for the one at the time of sending.

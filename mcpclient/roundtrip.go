@@ -68,7 +68,8 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	case err != nil && ctx.Err() == nil:
 		return response{}, err
 	case err != nil:
-		if sent && !o.noCancelNotice && w.peer.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
+		// "The initialize request MUST NOT be cancelled by clients."
+		if sent && !o.noCancelNotice && w.peer.isReady() && r.method != "initialize" {
 			l.tellCancelled(e, flight, context.Cause(ctx).Error())
 		}
 		return response{}, contextError(ctx)

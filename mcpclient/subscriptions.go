@@ -247,7 +247,7 @@ func (s *Subscription) wakeReader() {
 	}
 }
 
-// Close ends the subscription. It returns at once; the server is told within 5 s. Close may be
+// Close ends the subscription. It returns immediately; the server is told within 5 s. Close may be
 // called more than once.
 func (s *Subscription) Close() error {
 	s.end(nil)

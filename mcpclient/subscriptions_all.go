@@ -23,10 +23,10 @@ type subscriptions struct {
 	onAcknowledged func()               // called when a server has agreed to report changes
 	maxChanges     int                  // waiting changes of one subscription
 
-	mu   sync.Mutex
-	all  []*Subscription
-	turn chan struct{}   // held during resources/subscribe and resources/unsubscribe
-	told map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
+	mu        sync.Mutex
+	all       []*Subscription
+	turn      chan struct{}   // held during resources/subscribe and resources/unsubscribe
+	requested map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
 }
 
 // add adds a subscription, which lasts until ctx ends.
@@ -63,7 +63,7 @@ func (l *subscriptions) list() []*Subscription {
 func (l *subscriptions) endOthers(streams bool, err error) {
 	if streams {
 		l.mu.Lock()
-		l.told = nil
+		l.requested = nil
 		l.mu.Unlock()
 	}
 	for _, s := range l.list() {

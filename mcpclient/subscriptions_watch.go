@@ -77,25 +77,25 @@ func (l *subscriptions) watchExclusively(ctx context.Context, uris []string, o *
 		return err
 	}
 	defer leave()
-	told, wanted := l.watchedResources()
+	requested, wanted := l.watchedResources()
 	for _, uri := range uris {
-		if told[uri] {
+		if requested[uri] {
 			continue
 		}
-		l.setTold(uri, false) // it may watch even though the client does not learn of it
+		l.setRequested(uri, false) // it may watch even though the client does not learn of it
 		if err := l.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
 			if provesUnwatched(err) {
-				l.deleteTold(uri)
+				l.deleteRequested(uri)
 			}
 			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
 		}
-		l.setTold(uri, true)
+		l.setRequested(uri, true)
 	}
-	for _, uri := range slices.Sorted(maps.Keys(told)) {
+	for _, uri := range slices.Sorted(maps.Keys(requested)) {
 		if wanted[uri] {
 			continue
 		}
-		l.deleteTold(uri)
+		l.deleteRequested(uri)
 		if err := l.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
 			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
 		}
@@ -130,7 +130,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	}
 	_, wanted := l.watchedResources()
 	l.mu.Lock()
-	l.told = nil
+	l.requested = nil
 	l.mu.Unlock()
 	leave()
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
@@ -163,7 +163,7 @@ func (l *subscriptions) acquireTurn(ctx context.Context) (leave func(), err erro
 
 // watchedResources returns the resources that the server was asked to watch (true: it has agreed),
 // and those with a subscription.
-func (l *subscriptions) watchedResources() (told, wanted map[string]bool) {
+func (l *subscriptions) watchedResources() (requested, wanted map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wanted = map[string]bool{}
@@ -172,20 +172,20 @@ func (l *subscriptions) watchedResources() (told, wanted map[string]bool) {
 			wanted[uri] = true
 		}
 	}
-	return maps.Clone(l.told), wanted
+	return maps.Clone(l.requested), wanted
 }
 
-func (l *subscriptions) setTold(uri string, agreed bool) {
+func (l *subscriptions) setRequested(uri string, agreed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told == nil {
-		l.told = map[string]bool{}
+	if l.requested == nil {
+		l.requested = map[string]bool{}
 	}
-	l.told[uri] = agreed
+	l.requested[uri] = agreed
 }
 
-func (l *subscriptions) deleteTold(uri string) {
+func (l *subscriptions) deleteRequested(uri string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.told, uri)
+	delete(l.requested, uri)
 }

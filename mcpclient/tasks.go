@@ -258,7 +258,8 @@ func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		wait = w.fetchResult
 	}
 	raw, err := wait(ctx)
-	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
+	_, answered := errors.AsType[*mcp.RPCError](err)
+	if answered && t.State().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
 		err = ErrTaskCancelled
 	}
 	if err != nil {

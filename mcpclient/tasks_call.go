@@ -67,7 +67,8 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	}
 	w.progress = nil // the token of the call is valid until the task has ended
 	var result *mcp.CallToolResult
-	switch err = w.reportStarted(o.taskStarted); {
+	err = w.reportStarted(o.taskStarted)
+	switch {
 	case err != nil:
 	case progress == nil:
 		result, err = w.result(ctx)

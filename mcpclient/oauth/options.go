@@ -128,7 +128,8 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 			return nil, err
 		}
 	}
-	if t.base = t.opts.Transport; t.base == nil {
+	t.base = t.opts.Transport
+	if t.base == nil {
 		t.base = newBaseTransport()
 	}
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}

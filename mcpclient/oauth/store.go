@@ -64,7 +64,8 @@ func (s *memoryStore) Update(ctx context.Context, key Key, change func(context.C
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.values[key] = value; value == nil {
+	s.values[key] = value
+	if value == nil {
 		delete(s.values, key)
 	}
 	return nil

@@ -60,7 +60,7 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 		return lost
 	}, func(err error) error {
 		switch {
-		case err == lost && (s.lastID == "" || isModern(s.header) || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil):
+		case err == lost && (x.Err() != nil || !s.isResumable(err)):
 			return err
 		case err != lost && (isPermanent(err) || x.Err() != nil):
 			return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, err)
@@ -73,6 +73,12 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 		return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, bound.Ended(x))
 	}
 	return err
+}
+
+// isResumable reports whether a stream that ended with err can be resumed: in the legacy era after
+// an event with an id. A message that is too large would come again.
+func (s *eventStream) isResumable(err error) bool {
+	return s.lastID != "" && !isModern(s.header) && !errors.Is(err, transport.ErrMessageTooLarge)
 }
 
 // readAnswer reads one connection until deliver is satisfied. Otherwise the error says how
@@ -111,7 +117,8 @@ func (s *eventStream) readConnections(ctx context.Context, body io.ReadCloser, r
 		if err := final(f.Err); err != nil {
 			return err
 		}
-		if f.Wait = s.delay(); f.Wait == 0 {
+		f.Wait = s.delay()
+		if f.Wait == 0 {
 			f.Wait = -1
 		}
 		return nil
