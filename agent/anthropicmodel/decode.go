@@ -276,9 +276,9 @@ func (a *answer) parts() ([]run.Part, error) {
 				continue
 			}
 		case "thinking":
-			p.Text, p.Provider = b.text.String(), keep(signatureKey, b.signature.String())
+			p.Text, p.Provider = b.text.String(), textMember(signatureKey, b.signature.String())
 		case "redacted_thinking":
-			p.Provider = keep(redactedKey, b.signature.String())
+			p.Provider = textMember(redactedKey, b.signature.String())
 		case "tool_use":
 			calls++
 			if calls > maxCalls {
@@ -314,7 +314,8 @@ func (b *replyBlock) whole() json.RawMessage {
 	return raw
 }
 
-func keep(key, text string) map[string]json.RawMessage {
+// textMember returns an object with one member, a text.
+func textMember(key, text string) map[string]json.RawMessage {
 	raw, _ := json.Marshal(text) // a string always marshals
 	return map[string]json.RawMessage{key: raw}
 }

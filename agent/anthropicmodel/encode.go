@@ -20,12 +20,12 @@ import (
 
 // encode translates a request. The warning says what was left out because the model does not accept it.
 func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err error) {
-	rule := ruleOf(m.name)
+	rule := findRule(m.name)
 	effort := cmp.Or(r.Effort, m.options.Effort)
-	if !knownEffort(effort) {
+	if !isKnownEffort(effort) {
 		return nil, "", fmt.Errorf("effort %q is unknown: use none, minimal, low, medium, high, xhigh or max", effort)
 	}
-	w = &wireRequest{Model: m.name, Stop: nonBlank(r.Stop), Stream: true, MaxTokens: rule.bound(r.MaxTokens, m.options.MaxTokens, effort)}
+	w = &wireRequest{Model: m.name, Stop: nonBlank(r.Stop), Stream: true, MaxTokens: rule.maxTokens(r.MaxTokens, m.options.MaxTokens, effort)}
 	offered := r.Tools
 	if len(offered) == 0 {
 		offered = calledTools(r.Messages)
@@ -76,22 +76,22 @@ func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort strin
 	}
 	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
 	case thinksBudget:
-		if !asked || forced(r.Choice) || !startsWithThought(r.Messages) {
+		if !asked || isForced(r.Choice) || !startsWithThought(r.Messages) {
 			return nil
 		}
 		return w.budget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
 	case thinksIfAsked:
-		if asked && !forced(r.Choice) {
+		if asked && !isForced(r.Choice) {
 			w.Thinking = adaptive
 		}
 	case thinksUnless:
 		w.Thinking = adaptive
-		if effort == "none" || forced(r.Choice) {
+		if effort == "none" || isForced(r.Choice) {
 			w.Thinking = &wireThinking{Type: "disabled"}
 		}
 	case thinksAlways:
 		w.Thinking = adaptive
-		if forced(r.Choice) {
+		if isForced(r.Choice) {
 			w.ToolChoice = nil // it would be refused
 		}
 	}
@@ -388,7 +388,7 @@ func result(p *run.Part, found map[string]bool) *block {
 		b.Content = append(b.Content, block{Type: "text", Text: p.Text})
 	}
 	for i := range p.Media {
-		if takes(p.Media[i].MIMEType) {
+		if isAccepted(p.Media[i].MIMEType) {
 			if image, err := media(&p.Media[i]); err == nil {
 				b.Content = append(b.Content, *image)
 			}
@@ -400,8 +400,8 @@ func result(p *run.Part, found map[string]bool) *block {
 // pdf is the MIME type of the documents that the API accepts beside text.
 const pdf = "application/pdf"
 
-// takes reports whether the API accepts media of a MIME type.
-func takes(mimeType string) bool {
+// isAccepted reports whether the API accepts media of a MIME type.
+func isAccepted(mimeType string) bool {
 	_, image := chat.ImageType(mimeType)
 	return image || chat.BareType(mimeType) == pdf
 }
@@ -426,7 +426,7 @@ func media(p *run.Part) (*block, error) {
 		return nil, fmt.Errorf("content of type %q has no data", p.MIMEType)
 	case strings.HasPrefix(mimeType, "text/"):
 		return &block{Type: kind, Source: &source{Type: "text", MediaType: "text/plain", Data: string(bytes.ToValidUTF8(p.Data, []byte("\uFFFD")))}}, nil
-	case !takes(mimeType):
+	case !isAccepted(mimeType):
 		return nil, fmt.Errorf("content of type %q: the API accepts png, jpeg, gif, webp, pdf and text", p.MIMEType)
 	}
 	return &block{Type: kind, Source: &source{Type: "base64", MediaType: mimeType, Data: base64.StdEncoding.EncodeToString(p.Data)}}, nil

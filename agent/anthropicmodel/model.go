@@ -115,7 +115,7 @@ func New(key, name string, opts *Options) (*Model, error) {
 		return nil, errors.New("new model: the key is empty, and Header has none")
 	case !slices.Contains([]string{"", "5m", "1h", "none"}, o.Cache):
 		return nil, fmt.Errorf("new model: Cache is %q; use 5m, 1h or none", o.Cache)
-	case !knownEffort(o.Effort):
+	case !isKnownEffort(o.Effort):
 		return nil, fmt.Errorf("new model: Effort is %q; use none, minimal, low, medium, high, xhigh or max", o.Effort)
 	case o.MaxTokens < 0:
 		return nil, fmt.Errorf("new model: MaxTokens is %d", o.MaxTokens)
@@ -175,12 +175,12 @@ func (m *Model) setAddress(key string) error {
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	r := ruleOf(m.name)
+	r := findRule(m.name)
 	return model.Info{
 		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: profile.Anthropic, Window: r.window,
-		MaxTokens: r.bound(0, m.options.MaxTokens, m.options.Effort),
+		MaxTokens: r.maxTokens(0, m.options.MaxTokens, m.options.Effort),
 		Formats:   func(bool) bool { return r.enforcesFormat },
-		Media:     takes, ToolsFirst: true,
+		Media:     isAccepted, ToolsFirst: true,
 	}
 }
 
@@ -239,7 +239,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, &invalidError{err}
 	}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == run.RoleAssistant && len(w.Messages) > 1 && paused(&r.Messages[n-1]) {
+	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == run.RoleAssistant && len(w.Messages) > 1 && isPaused(&r.Messages[n-1]) {
 		w.Messages = w.Messages[:len(w.Messages)-1] // the host continues its own message
 	}
 	if m.vertex {
@@ -271,8 +271,8 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	}, nil
 }
 
-// paused reports whether a message ends with a tool of the host.
-func paused(message *run.Message) bool {
+// isPaused reports whether a message ends with a tool of the host.
+func isPaused(message *run.Message) bool {
 	n := len(message.Parts)
 	return n > 0 && message.Parts[n-1].Provider[blockKey] != nil
 }

@@ -58,9 +58,9 @@ var rules = []rule{
 	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true},
 }
 
-// ruleOf finds the rule for a model. Its name may have the prefixes of a gateway or a region before it, and a dot in its
-// version, as in anthropic/claude-opus-4.8 or eu.anthropic.claude-opus-4-8.
-func ruleOf(name string) rule {
+// findRule finds the rule for a model. The name may have the prefix of a gateway or a region, and a dot
+// in the version, as in anthropic/claude-opus-4.8 or eu.anthropic.claude-opus-4-8.
+func findRule(name string) rule {
 	name = strings.ToLower(name)
 	if i := strings.Index(name, "claude-"); i > 0 {
 		name = name[i:]
@@ -80,8 +80,9 @@ const (
 	leastBudget  = 1_024  // fewest tokens of thoughts that the API accepts
 )
 
-// bound returns the bound of a reply in tokens: that of the request, of the options, or the default for the effort.
-func (r *rule) bound(asked, option int, effort string) int {
+// maxTokens returns the bound of a reply in tokens: the request's, or else the options', or else the
+// default for the effort.
+func (r *rule) maxTokens(asked, option int, effort string) int {
 	switch {
 	case asked > 0:
 		return min(asked, r.reply)
@@ -116,8 +117,10 @@ func (r *rule) effort(asked string) string {
 // budgets are the tokens of thoughts by effort, for models that need a budget.
 var budgets = map[string]int{"minimal": leastBudget, "low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 32_000}
 
-// knownEffort reports whether this package knows an effort.
-func knownEffort(effort string) bool { return effort == "" || effort == "none" || budgets[effort] > 0 }
+// isKnownEffort reports whether this package knows an effort.
+func isKnownEffort(effort string) bool {
+	return effort == "" || effort == "none" || budgets[effort] > 0
+}
 
-// forced reports whether the model must call a tool at once, without thinking.
-func forced(c model.Choice) bool { return c == model.ChoiceRequired || c == model.ChoiceTool }
+// isForced reports whether the model must call a tool immediately, without thinking.
+func isForced(c model.Choice) bool { return c == model.ChoiceRequired || c == model.ChoiceTool }

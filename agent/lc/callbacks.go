@@ -35,9 +35,9 @@ func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.
 		t := &reporter{handler: h, asked: map[string]bool{}}
 		for event, err := range events {
 			if err != nil {
-				t.failed(ctx, err)
+				t.reportError(ctx, err)
 			} else {
-				t.tell(ctx, event)
+				t.report(ctx, event)
 			}
 			if !yield(event, err) {
 				return
@@ -52,8 +52,8 @@ type reporter struct {
 	asked   map[string]bool // the agents whose model is being called, by their paths
 }
 
-// tell reports one event.
-func (t *reporter) tell(ctx context.Context, event agent.Event) {
+// report reports one event.
+func (t *reporter) report(ctx context.Context, event agent.Event) {
 	switch e := event.(type) {
 	case *agent.ModelStart:
 		t.asked[key(e.Path)] = true
@@ -64,11 +64,11 @@ func (t *reporter) tell(ctx context.Context, event agent.Event) {
 		}
 	case *agent.ModelEnd:
 		delete(t.asked, key(e.Path))
-		t.replied(ctx, e)
+		t.reportReply(ctx, e)
 	case *agent.ToolStart:
 		t.handler.HandleToolStart(ctx, e.Arguments)
 	case *agent.ToolEnd:
-		t.over(append(slices.Clip(e.Path), e.Name))
+		t.endModelCalls(append(slices.Clip(e.Path), e.Name))
 		if e.Part.IsError {
 			t.handler.HandleToolError(ctx, errors.New(e.Part.Text))
 		} else {
@@ -83,8 +83,8 @@ func (t *reporter) tell(ctx context.Context, event agent.Event) {
 	}
 }
 
-// replied reports a reply and its tool calls.
-func (t *reporter) replied(ctx context.Context, e *agent.ModelEnd) {
+// reportReply reports a reply and its tool calls.
+func (t *reporter) reportReply(ctx context.Context, e *agent.ModelEnd) {
 	t.handler.HandleLLMGenerateContentEnd(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{
 		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.StopReason, ToolCalls: convert.Calls(e.ToolCalls),
 		GenerationInfo: map[string]any{
@@ -98,18 +98,19 @@ func (t *reporter) replied(ctx context.Context, e *agent.ModelEnd) {
 	}
 }
 
-// over ends the model calls of a sub-agent and of those below it, which have failed if they are under way.
-func (t *reporter) over(sub []string) {
+// endModelCalls forgets the model calls of a sub-agent and of those below it: one that is still in
+// progress has failed.
+func (t *reporter) endModelCalls(sub []string) {
 	prefix := key(sub)
 	maps.DeleteFunc(t.asked, func(asked string, _ bool) bool { return strings.HasPrefix(asked, prefix) })
 }
 
-// failed reports an error that ends a run.
-func (t *reporter) failed(ctx context.Context, err error) {
+// reportError reports an error that ends a run.
+func (t *reporter) reportError(ctx context.Context, err error) {
 	if len(t.asked) > 0 {
 		t.handler.HandleLLMError(ctx, err)
 	}
 }
 
-// key returns the key of an agent in reporter.asked. That of an agent above it is a prefix.
+// key returns the key of an agent in reporter.asked. The key of an agent above it is a prefix.
 func key(path []string) string { return strings.Join(path, "\x00") + "\x00" }

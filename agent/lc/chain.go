@@ -70,7 +70,7 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	if !ok {
 		return nil, fmt.Errorf("the value of %q is a %T; give a string", inputKey, inputs[inputKey])
 	}
-	stream, err := streaming(options)
+	stream, err := streamOption(options)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 // streamFunc is a streaming function of langchaingo.
 type streamFunc = func(ctx context.Context, chunk []byte) error
 
-// streaming returns the streaming function of a call. Other options are an error.
-func streaming(options []chains.ChainCallOption) (streamFunc, error) {
+// streamOption returns the streaming function of a call. Other options are an error.
+func streamOption(options []chains.ChainCallOption) (streamFunc, error) {
 	var o llms.CallOptions
 	for _, set := range chains.GetLLMCallOptions(options...) {
 		set(&o)

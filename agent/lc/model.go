@@ -58,7 +58,7 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 	if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
-	w := &wrapped{model: m}
+	w := &langchainModel{model: m}
 	if o != nil {
 		w.options = *o
 	}
@@ -90,8 +90,8 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 	return w
 }
 
-// wrapped adapts a model of langchaingo.
-type wrapped struct {
+// langchainModel adapts a model of langchaingo.
+type langchainModel struct {
 	model       llms.Model
 	options     ModelOptions
 	rules       convert.Rules
@@ -100,10 +100,10 @@ type wrapped struct {
 }
 
 // Info implements [model.Model].
-func (w *wrapped) Info() model.Info { return w.info }
+func (w *langchainModel) Info() model.Info { return w.info }
 
 // Generate implements [model.Model].
-func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+func (w *langchainModel) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		messages := convert.ToLLMS(w.rules, w.info.Takes, r.System, r.Messages)
 		var response *llms.ContentResponse
@@ -133,7 +133,7 @@ var errStopped = errors.New("the caller has stopped the iteration")
 
 // stream asks the model on its own goroutine, because a model may call its streaming functions on any
 // goroutine. It returns when the model does.
-func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r *model.Request, yield func(model.Delta, error) bool) (response *llms.ContentResponse, stopped bool, err error) {
+func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageContent, r *model.Request, yield func(model.Delta, error) bool) (response *llms.ContentResponse, stopped bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pieces, done, over := make(chan model.Delta), make(chan struct{}), make(chan struct{})
@@ -176,7 +176,7 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 
 // callOptions returns the options of a call. The settings of the request override the others. send gets pieces
 // of the reply; nil: no streaming.
-func (w *wrapped) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
+func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
 	tools, choice := w.rules.Tools(toolsOf(r.Tools)), choiceOf(r)
 	if choice == "none" && w.rules.NoToolsAtEnd {
 		tools = nil

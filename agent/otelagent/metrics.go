@@ -21,13 +21,13 @@ var (
 	tokenCounts  = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
-// keptSeconds are the bucket boundaries of the duration of an append, which the conventions do
+// appendSeconds are the bucket boundaries of the duration of an append, which the conventions do
 // not know: a store takes milliseconds.
-var keptSeconds = []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10}
+var appendSeconds = []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10}
 
-// metrics are the instruments of the conventions, and kept, which is our own.
+// metrics are the instruments of the conventions, and appended, which is our own.
 type metrics struct {
-	invocation, inference, firstChunk, execution, kept metric.Float64Histogram
+	invocation, inference, firstChunk, execution, appended metric.Float64Histogram
 
 	inferenceCalls, toolCalls, inputs, outputs metric.Int64Histogram
 
@@ -53,8 +53,8 @@ type maker struct {
 	err   error
 }
 
-// failed adds the error of an instrument, if there is one.
-func (m *maker) failed(name string, err error) {
+// addError notes that an instrument could not be made, unless err is nil.
+func (m *maker) addError(name string, err error) {
 	if err != nil {
 		m.err = errors.Join(m.err, fmt.Errorf("%s: %w", name, err))
 	}
@@ -63,14 +63,14 @@ func (m *maker) failed(name string, err error) {
 func (m *maker) seconds(name, description string, boundaries []float64) metric.Float64Histogram {
 	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(boundaries...))
-	m.failed(name, err)
+	m.addError(name, err)
 	return h
 }
 
 func (m *maker) numbers(name, unit, description string, boundaries []float64) metric.Int64Histogram {
 	h, err := m.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(boundaries...))
-	m.failed(name, err)
+	m.addError(name, err)
 	return h
 }
 
@@ -81,7 +81,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 		inference:  in.seconds("gen_ai.client.inference.duration", "Duration of model calls.", callSeconds),
 		firstChunk: in.seconds("gen_ai.client.inference.time_to_first_chunk", "Time from a model call to the first chunk of its reply.", callSeconds),
 		execution:  in.seconds("gen_ai.execute_tool.duration", "Duration of tool calls.", callSeconds),
-		kept:       in.seconds("mcpchain.runs.append.duration", "How long the store of a run takes to keep what was recorded, with all attempts.", keptSeconds),
+		appended:   in.seconds("mcpchain.runs.append.duration", "How long the store of a run takes to keep what was recorded, with all attempts.", appendSeconds),
 
 		inferenceCalls: in.numbers("gen_ai.invoke_agent.inference_calls", "{inference_call}", "Model calls of one invocation.", callCounts),
 		toolCalls:      in.numbers("gen_ai.invoke_agent.tool_calls", "{tool_call}", "Tool calls of one invocation.", callCounts),
@@ -91,24 +91,24 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 	for _, kind := range tokenKinds {
 		name := "gen_ai.client.inference.usage." + kind.name
 		counter, err := meter.Int64Counter(name, metric.WithUnit("{token}"), metric.WithDescription(kind.description))
-		in.failed(name, err)
+		in.addError(name, err)
 		m.usage = append(m.usage, counter)
 	}
 	return m, in.err
 }
 
-// measured returns the option that attaches attributes to a measurement, and error.type if
+// withAttributes returns the option that attaches attributes to a measurement, and error.type if
 // failure is not empty.
-func measured(failure string, attributes ...[]attribute.KeyValue) metric.MeasurementOption {
+func withAttributes(failure string, attributes ...[]attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributes(append(slices.Concat(attributes...), text(keyErrorType, failure)...)...)
 }
 
 // recordInvocation records the work of a process on a run, which has ended.
 func (m *metrics) recordInvocation(ctx context.Context, v *agent.Invocation, i *invocation, failure string, seconds float64) {
 	name := text(keyAgentName, v.Agent)
-	m.invocation.Record(ctx, seconds, measured(failure, name, text(keyRequestModel, v.Model)))
-	m.inferenceCalls.Record(ctx, i.inferences.Load(), measured("", name))
-	m.toolCalls.Record(ctx, i.tools.Load(), measured("", name))
+	m.invocation.Record(ctx, seconds, withAttributes(failure, name, text(keyRequestModel, v.Model)))
+	m.inferenceCalls.Record(ctx, i.inferences.Load(), withAttributes("", name))
+	m.toolCalls.Record(ctx, i.tools.Load(), withAttributes("", name))
 }
 
 // recordInference records a model call, which has ended. The histograms of tokens leave out counts
@@ -118,7 +118,7 @@ func (m *metrics) recordInference(ctx context.Context, v *agent.Inference, failu
 	if v.Response != nil {
 		attributes = append(attributes, text(keyResponseModel, v.Response.Model)...)
 	}
-	all := measured(failure, attributes)
+	all := withAttributes(failure, attributes)
 	m.inference.Record(ctx, seconds, all)
 	if v.Usage.Input > 0 {
 		m.inputs.Record(ctx, v.Usage.Input, all)
@@ -127,10 +127,10 @@ func (m *metrics) recordInference(ctx context.Context, v *agent.Inference, failu
 		m.outputs.Record(ctx, v.Usage.Output, all)
 	}
 	if v.FirstChunk > 0 {
-		m.firstChunk.Record(ctx, v.FirstChunk.Seconds(), measured("", attributes))
+		m.firstChunk.Record(ctx, v.FirstChunk.Seconds(), withAttributes("", attributes))
 	}
 	// No model reports tokens by modality.
-	counted := measured("", attributes, []attribute.KeyValue{keyModality.String("unknown")})
+	counted := withAttributes("", attributes, []attribute.KeyValue{keyModality.String("unknown")})
 	for i, kind := range tokenKinds {
 		m.usage[i].Add(ctx, kind.of(&v.Usage), counted)
 	}
@@ -138,6 +138,6 @@ func (m *metrics) recordInference(ctx context.Context, v *agent.Inference, failu
 
 // recordExecution records a tool call, which has ended.
 func (m *metrics) recordExecution(ctx context.Context, v *agent.Execution, i *invocation, failure string, seconds float64) {
-	m.execution.Record(ctx, seconds, measured(failure, text(keyAgentName, i.agent),
+	m.execution.Record(ctx, seconds, withAttributes(failure, text(keyAgentName, i.agent),
 		[]attribute.KeyValue{keyTool.String(v.Name), keyToolType.String("function")}))
 }

@@ -100,8 +100,8 @@ func New(opts *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// invocation has what the child spans of a span invoke_agent need, and its totals, to which
-// child spans that run at the same time add.
+// invocation holds the attributes that child spans of a span invoke_agent repeat, and its totals, to
+// which child spans add concurrently.
 type invocation struct {
 	run, agent string
 
@@ -112,9 +112,9 @@ type invocation struct {
 // key is the context key of the innermost *invocation.
 type key struct{}
 
-// invocationOf returns the invocation that the work belongs to. Outside a run it is one whose
+// currentInvocation returns the invocation that the work belongs to. Outside a run it is one whose
 // totals nobody reads.
-func invocationOf(ctx context.Context) *invocation {
+func currentInvocation(ctx context.Context) *invocation {
 	i, ok := ctx.Value(key{}).(*invocation)
 	if !ok {
 		return new(invocation)
@@ -124,7 +124,7 @@ func invocationOf(ctx context.Context) *invocation {
 
 // Appended implements [agent.AppendObserver]. It records how long the store took, also if it failed.
 func (t *Telemetry) Appended(ctx context.Context, took time.Duration, err error) {
-	t.metrics.kept.Record(ctx, took.Seconds(), measured(errorType(err)))
+	t.metrics.appended.Record(ctx, took.Seconds(), withAttributes(errorType(err)))
 }
 
 // Invoke implements [agent.Observer].
@@ -132,7 +132,7 @@ func (t *Telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Co
 	i := &invocation{run: v.Run, agent: v.Agent}
 	span, ctx := t.start(ctx, "invoke_agent", v.Agent, trace.SpanKindInternal, invocationStart(v), links(v.Before)...)
 	ctx = context.WithValue(ctx, key{}, i)
-	v.Trace = contextOf(ctx)
+	v.Trace = traceContext(ctx)
 	return ctx, func(err error) {
 		failure := errorType(err)
 		attributes := invocationEnd(v, i)
@@ -145,7 +145,7 @@ func (t *Telemetry) Invoke(ctx context.Context, v *agent.Invocation) (context.Co
 
 // Infer implements [agent.Observer].
 func (t *Telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
-	i := invocationOf(ctx)
+	i := currentInvocation(ctx)
 	i.inferences.Add(1)
 	span, ctx := t.start(ctx, "chat", v.Model, trace.SpanKindClient, inferenceStart(v, i))
 	return ctx, func(err error) {
@@ -162,7 +162,7 @@ func (t *Telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Cont
 
 // Execute implements [agent.Observer].
 func (t *Telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
-	i := invocationOf(ctx)
+	i := currentInvocation(ctx)
 	i.tools.Add(1)
 	span, ctx := t.start(ctx, "execute_tool", v.Name, trace.SpanKindInternal, execution(v, i))
 	return ctx, func(err error) {
@@ -211,9 +211,9 @@ func (s *span) end(failure string, attributes []attribute.KeyValue) float64 {
 	return duration.Seconds()
 }
 
-// contextOf returns the context of the current span in the form that is stored with a run, nil
+// traceContext returns the context of the current span in the form that is stored with a run, nil
 // without a span.
-func contextOf(ctx context.Context) map[string]string {
+func traceContext(ctx context.Context) map[string]string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	if len(carrier) == 0 {

@@ -16,13 +16,13 @@ import (
 
 // counts are the measurements of a store at one time.
 type counts struct {
-	status  map[run.Status]int64
-	due     int64
-	lag     time.Duration // of the run that has been due for the longest time
-	held    int64
-	parked  int64
-	taken   int64 // processes that ended while they worked on runs that have not ended, since their last progress
-	damaged int64
+	status    map[run.Status]int64
+	due       int64
+	lag       time.Duration // of the run that has been due for the longest time
+	held      int64
+	parked    int64
+	takeovers int64 // processes that ended while they worked on runs that have not ended, since their last progress
+	damaged   int64
 }
 
 // ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
@@ -40,7 +40,7 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	var all []metric.Observable
 	gauge := func(name, unit, description string) metric.Int64ObservableGauge {
 		g, err := in.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
-		in.failed(name, err)
+		in.addError(name, err)
 		all = append(all, g)
 		return g
 	}
@@ -52,7 +52,7 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	damaged := gauge("mcpchain.runs.damaged", "{run}", "Runs that cannot be read.")
 	const lagName = "mcpchain.runs.lag"
 	lag, err := in.meter.Float64ObservableGauge(lagName, metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
-	in.failed(lagName, err)
+	in.addError(lagName, err)
 	if in.err != nil {
 		return nil, fmt.Errorf("observe a store: %w", in.err)
 	}
@@ -67,7 +67,7 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 		o.ObserveInt64(due, c.due)
 		o.ObserveInt64(held, c.held)
 		o.ObserveInt64(parked, c.parked)
-		o.ObserveInt64(takeovers, c.taken)
+		o.ObserveInt64(takeovers, c.takeovers)
 		o.ObserveInt64(damaged, c.damaged)
 		o.ObserveFloat64(lag, c.lag.Seconds())
 		return nil
@@ -115,7 +115,7 @@ func (c *counts) add(h run.Head, now time.Time) {
 		c.parked++
 	}
 	if !h.Status.Ended() {
-		c.taken += int64(h.Takeovers)
+		c.takeovers += int64(h.Takeovers)
 	}
 	if h.Due(now) {
 		c.due++

@@ -42,7 +42,7 @@ func spent(info map[string]any) run.Spent {
 		CacheWrite: count(info, "CacheCreationInputTokens", "cache_creation_input_tokens"),
 		Reasoning:  count(info, "ReasoningTokens", "ThinkingTokens", "reasoning_tokens"),
 	}
-	if apart(info) {
+	if countsApart(info) {
 		s.Input += s.Cached + s.CacheWrite
 	}
 	if rest := s.Total - s.Input - s.Output; rest > 0 && s.Input > 0 {
@@ -53,9 +53,9 @@ func spent(info map[string]any) run.Spent {
 	return s
 }
 
-// apart reports whether the provider counts cached tokens in addition to the input, as
+// countsApart reports whether the provider counts cached tokens in addition to the input, as
 // langchaingo's Anthropic does. The models of this module count them in PromptTokens.
-func apart(info map[string]any) bool {
+func countsApart(info map[string]any) bool {
 	if _, ours := info["PromptTokens"]; ours {
 		return false
 	}

@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// said is an error that names its operation and subject.
-type said struct{ error }
+// subjectError is an error that names its operation and subject.
+type subjectError struct{ error }
 
-func (s *said) Unwrap() error { return s.error }
+func (s *subjectError) Unwrap() error { return s.error }
 
 // Errorf is [fmt.Errorf] for an error that names its operation and subject: [Wrap] adds nothing to
 // it.
-func Errorf(format string, args ...any) error { return &said{fmt.Errorf(format, args...)} }
+func Errorf(format string, args ...any) error { return &subjectError{fmt.Errorf(format, args...)} }
 
 // Wrap adds an operation and its subject before an error. It returns an error of [Errorf] within err
 // unchanged, and nil for nil.
@@ -22,7 +22,7 @@ func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	if s, ok := errors.AsType[*said](err); ok {
+	if s, ok := errors.AsType[*subjectError](err); ok {
 		return s
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
