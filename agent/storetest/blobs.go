@@ -24,11 +24,12 @@ func (t *trial) blobs() record.BlobStore {
 // put stores a blob and checks that it is there.
 func (t *trial) put(b record.BlobStore, lease record.Lease, name string, data []byte) {
 	t.Helper()
-	t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
-	t.keeps(b, lease.Key, name, data)
+	t.wantError("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
+	t.wantBlob(b, lease.Key, name, data)
 }
 
-func (t *trial) keeps(b record.BlobStore, key run.Key, name string, want []byte) {
+// wantBlob checks the data of a blob.
+func (t *trial) wantBlob(b record.BlobStore, key run.Key, name string, want []byte) {
 	t.Helper()
 	got, err := b.Blob(t.Context(), key, name)
 	if err != nil || !bytes.Equal(got, want) {
@@ -36,7 +37,8 @@ func (t *trial) keeps(b record.BlobStore, key run.Key, name string, want []byte)
 	}
 }
 
-func (t *trial) named(b record.BlobStore, key run.Key, want ...string) {
+// wantBlobs checks the names of a run's blobs.
+func (t *trial) wantBlobs(b record.BlobStore, key run.Key, want ...string) {
 	t.Helper()
 	got, err := b.Blobs(t.Context(), key)
 	if err != nil || !slices.Equal(got, want) {
@@ -49,19 +51,19 @@ func blobsKept(t *trial) {
 	b := t.blobs()
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)
-	t.named(b, one)
+	t.wantBlobs(b, one)
 	t.put(b, lease, "b", []byte("two"))
 	t.put(b, lease, "a-1", nil)
 	t.put(b, lease, "b", []byte("\x00\n two again"))
-	t.named(b, one, "a-1", "b")
+	t.wantBlobs(b, one, "a-1", "b")
 	other := run.Key{Tenant: "other", ID: one.ID}
 	t.put(b, t.create(begin(other, ledgertest.Note("first")), held), "b", []byte("another's"))
-	t.keeps(b, one, "b", []byte("\x00\n two again"))
-	t.named(b, other, "b")
-	t.wants("a blob that is not there", errorOf(b.Blob(t.Context(), one, "c")), record.ErrNoBlob)
-	t.wants("a blob of no run", errorOf(b.Blob(t.Context(), run.Key{ID: "nobody"}, "b")), record.ErrNoBlob)
-	t.wants("a name that is a path", errorOf(b.Blob(t.Context(), one, "../b")), record.ErrNoBlob)
-	t.has(d)
+	t.wantBlob(b, one, "b", []byte("\x00\n two again"))
+	t.wantBlobs(b, other, "b")
+	t.wantError("a blob that is not there", errorOf(b.Blob(t.Context(), one, "c")), record.ErrNoBlob)
+	t.wantError("a blob of no run", errorOf(b.Blob(t.Context(), run.Key{ID: "nobody"}, "b")), record.ErrNoBlob)
+	t.wantError("a name that is a path", errorOf(b.Blob(t.Context(), one, "../b")), record.ErrNoBlob)
+	t.wantLog(d)
 }
 
 // blobsFenced checks that only the latest lease can put blobs.
@@ -71,10 +73,10 @@ func blobsFenced(t *trial) {
 	first := t.create(d, expired)
 	t.put(b, first, "a", []byte("of the first"))
 	second := t.acquire(one, held)
-	t.wants("put of a holder that was replaced", b.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)
-	t.keeps(b, one, "a", []byte("of the first"))
+	t.wantError("put of a holder that was replaced", b.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)
+	t.wantBlob(b, one, "a", []byte("of the first"))
 	t.put(b, second, "a", []byte("of the second"))
-	t.wants("put to no run", b.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
+	t.wantError("put to no run", b.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
 }
 
 // blobsBounded checks the bounds of names and sizes.
@@ -87,14 +89,14 @@ func blobsBounded(t *trial) {
 		}
 	}
 	data := make([]byte, record.MaxBlob+2<<10)
-	t.wants("a blob that is too large", b.PutBlob(t.Context(), lease, "a", data), record.ErrTooLarge)
+	t.wantError("a blob that is too large", b.PutBlob(t.Context(), lease, "a", data), record.ErrTooLarge)
 	data = data[:record.MaxBlob-4<<10]
 	for _, name := range []string{"a", "b", "c", "d"} {
-		t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
+		t.wantError("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
 	}
-	t.wants("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), record.ErrTooLarge)
-	t.wants("instead of another one", b.PutBlob(t.Context(), lease, "d", data), nil)
-	t.named(b, one, "a", "b", "c", "d")
+	t.wantError("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), record.ErrTooLarge)
+	t.wantError("instead of another one", b.PutBlob(t.Context(), lease, "d", data), nil)
+	t.wantBlobs(b, one, "a", "b", "c", "d")
 }
 
 // Tenant tests the bound on the blobs of a tenant. Each call of open opens an empty store; grow
@@ -108,11 +110,11 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	tr.store = grow(full, record.MaxTenantBlobs-1<<10)
 	b, data := tr.blobs(), make([]byte, 2<<10)
 	lease := tr.create(begin(beside, ledgertest.Note("first")), held)
-	tr.wants("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
-	tr.named(b, beside)
+	tr.wantError("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
+	tr.wantBlobs(b, beside)
 	tr.put(b, lease, "b", data[:16])
 	tr.put(b, tr.create(begin(other, ledgertest.Note("first")), held), "b", data)
-	tr.wants("delete", tr.store.Delete(t.Context(), full), nil)
+	tr.wantError("delete", tr.store.Delete(t.Context(), full), nil)
 	tr.put(b, lease, "b", data)
 }
 
@@ -124,12 +126,12 @@ func blobsDeleted(t *trial) {
 	two := run.Key{ID: "two"}
 	t.put(b, t.create(begin(two, ledgertest.Note("first")), held), "a", []byte("stays"))
 	t.ok(t.store.Delete(t.Context(), one))
-	t.named(b, one)
-	t.wants("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
+	t.wantBlobs(b, one)
+	t.wantError("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
 	t.create(begin(one, ledgertest.Note("again")), held)
-	t.named(b, one)
-	t.wants("a blob of the run before", errorOf(b.Blob(t.Context(), one, "a")), record.ErrNoBlob)
-	t.keeps(b, two, "a", []byte("stays"))
+	t.wantBlobs(b, one)
+	t.wantError("a blob of the run before", errorOf(b.Blob(t.Context(), one, "a")), record.ErrNoBlob)
+	t.wantBlob(b, two, "a", []byte("stays"))
 }
 
 // blobsMoved exports and imports blobs, and verifies them.
@@ -144,7 +146,7 @@ func blobsMoved(t *trial) {
 	lease := t.create(d, expired)
 	bad := func() (n int) {
 		for _, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
-			t.wants("verify", err, record.ErrCorrupt)
+			t.wantError("verify", err, record.ErrCorrupt)
 			n++
 		}
 		return n
@@ -163,8 +165,8 @@ func blobsMoved(t *trial) {
 	if _, err := record.Import(t.Context(), t.store, &out); err != nil {
 		t.Fatal(err)
 	}
-	t.has(d)
-	t.keeps(b, one, "r1", data)
+	t.wantLog(d)
+	t.wantBlob(b, one, "r1", data)
 	if n := bad(); n != 0 {
 		t.Errorf("after the import: got %d bad runs, want 0", n)
 	}

@@ -30,7 +30,7 @@ func (t *trial) requestCancel(key run.Key) {
 
 // cancelRequest checks that a request stays while holders of the run change, and ends with the run.
 func cancelRequest(t *trial) {
-	t.wants("request to cancel no run", t.store.RequestCancel(t.Context(), one), record.ErrNotFound)
+	t.wantError("request to cancel no run", t.store.RequestCancel(t.Context(), one), record.ErrNotFound)
 	t.cancelRequests()
 	other := run.Key{Tenant: "other", ID: one.ID}
 	d, apart := begin(one), begin(other)
@@ -48,7 +48,7 @@ func cancelRequest(t *trial) {
 	t.requestCancel(one)
 	both[0].Seq = d.State.Seq
 	t.cancelRequests(both...)
-	t.has(d)
+	t.wantLog(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.cancelRequests(both[1])
 	t.ok(t.store.Delete(t.Context(), other))
@@ -85,25 +85,25 @@ func cancelRun(t *trial) {
 	for range 2 { // the second call changes nothing
 		t.ok(record.CancelRun(t.Context(), t.store, keys[0]))
 	}
-	t.isCancelled(keys[0])
+	t.wantCancelled(keys[0])
 
 	d := begin(keys[1])
 	lease := t.create(d, held)
 	done, _ := t.cancelling(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.ok(t.store.Release(t.Context(), lease))
-	t.wants("cancel what is worked on", <-done, nil)
-	t.isCancelled(keys[1])
+	t.wantError("cancel what is worked on", <-done, nil)
+	t.wantCancelled(keys[1])
 
 	d = begin(keys[2])
 	lease = t.create(d, held)
 	done, stop := t.cancelling(d)
 	stop()
-	t.wants("cancel what is stuck", <-done, record.ErrHeld)
+	t.wantError("cancel what is stuck", <-done, record.ErrHeld)
 	t.cancelRequests(record.CancelRequest{Key: keys[2], Seq: d.State.Seq})
 	t.ok(t.store.Release(t.Context(), lease))
 	t.ok(record.CancelRun(t.Context(), t.store, keys[2]))
-	t.isCancelled(keys[2])
+	t.wantCancelled(keys[2])
 	t.cancelRequests()
 }
 
@@ -113,7 +113,7 @@ func (t *trial) cancelling(d *ledgertest.Draft) (done <-chan error, stop func())
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	ended := make(chan error, 1)
-	go func() { ended <- record.CancelRun(ctx, t.store, keyOf(d)) }()
+	go func() { ended <- record.CancelRun(ctx, t.store, draftKey(d)) }()
 	for {
 		switch got, err := t.store.CancelRequests(t.Context()); {
 		case err != nil:
@@ -124,7 +124,7 @@ func (t *trial) cancelling(d *ledgertest.Draft) (done <-chan error, stop func())
 	}
 }
 
-func (t *trial) isCancelled(key run.Key) {
+func (t *trial) wantCancelled(key run.Key) {
 	t.Helper()
 	if got := t.load(key).Head.Status; got != run.StatusCancelled {
 		t.Errorf("run %q: got %s, want %s", key.ID, got, run.StatusCancelled)

@@ -42,7 +42,7 @@ func ClockSetBack(t *testing.T, open func(t *testing.T) (store record.Store, set
 	}
 	lease := tr.acquire(one, time.Minute)
 	holds("taken again")
-	tr.wants("renew", store.Renew(t.Context(), lease, 2*time.Minute), nil)
+	tr.wantError("renew", store.Renew(t.Context(), lease, 2*time.Minute), nil)
 	holds("renewed")
 	if batch, ok := store.(record.BatchRenewer); ok {
 		if lost, err := batch.RenewAll(t.Context(), []record.Lease{lease}, 3*time.Minute); err != nil || len(lost) > 0 {

@@ -16,7 +16,7 @@ var one = run.Key{Tenant: "acme", ID: "one"}
 func create(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	t.has(d)
+	t.wantLog(d)
 	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, lease.Epoch)
 	}
@@ -26,10 +26,10 @@ func createExists(t *trial) {
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, expired)
 	second := begin(one, ledgertest.Note("second"), ledgertest.Note("third"))
-	t.wants("create again", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, second.Head(), second.Records)), record.ErrExists)
-	t.has(d)
+	t.wantError("create again", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, second.Head(), second.Records)), record.ErrExists)
+	t.wantLog(d)
 	t.append(lease, d, ledgertest.Note("more"))
-	t.has(d)
+	t.wantLog(d)
 }
 
 func createRefused(t *trial) {
@@ -48,13 +48,13 @@ func createRefused(t *trial) {
 		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), records); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
-		t.hasNone(one)
+		t.wantNone(one)
 	}
 }
 
 // load checks that changes to a loaded log do not change the store.
 func load(t *trial) {
-	t.hasNone(one)
+	t.wantNone(one)
 	d := begin(one, opened("a", "b")...)
 	head, records := d.Head(), slices.Clone(d.Records)
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, records)
@@ -64,9 +64,9 @@ func load(t *trial) {
 	log := t.load(one)
 	log.Records[0], log.Head.Questions[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
 	_ = append(log.Records, run.Record{})
-	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
+	t.wantLog(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	t.append(lease, d, ledgertest.Note("y"))
-	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
+	t.wantLog(d, run.Reply{Question: "a", Action: run.ActionCancel})
 }
 
 func appendRecords(t *trial) {
@@ -74,9 +74,9 @@ func appendRecords(t *trial) {
 	lease := t.create(d, held)
 	t.append(lease, d, ledgertest.Note("1"))
 	t.append(lease, d, ledgertest.Note("2"), &ledger.Suspended{Wake: start.Add(time.Hour)})
-	t.has(d)
+	t.wantLog(d)
 	t.append(lease, d, &ledger.Woken{}, &ledger.Ended{Status: run.StatusFinished})
-	t.has(d)
+	t.wantLog(d)
 }
 
 // appendWhole checks that nothing is stored if only the first record is valid.
@@ -104,12 +104,12 @@ func appendWhole(t *trial) {
 		if err := t.store.Append(t.Context(), lease, c.head, c.records); err == nil {
 			t.Errorf("%s: got no error", c.name)
 		}
-		t.has(before)
+		t.wantLog(before)
 	}
 	if err := t.store.Append(t.Context(), lease, d.Head(), records); err != nil {
 		t.Error(err)
 	}
-	t.has(d)
+	t.wantLog(d)
 }
 
 func appendConflict(t *trial) {
@@ -118,23 +118,23 @@ func appendConflict(t *trial) {
 	records := d.Add(ledgertest.Note("1"))
 	tries := func(what string, lease record.Lease, records []run.Record, want error) {
 		t.Helper()
-		t.wants(what, t.store.Append(t.Context(), lease, d.Head(), records), want)
+		t.wantError(what, t.store.Append(t.Context(), lease, d.Head(), records), want)
 	}
 	tries("of another epoch", record.Lease{Key: one, Epoch: lease.Epoch + 1}, records, record.ErrConflict)
 	tries("of no epoch", record.Lease{Key: one}, records, record.ErrConflict)
 	tries("as it should", lease, records, nil)
 	tries("again", lease, records, record.ErrConflict)
-	t.has(d)
+	t.wantLog(d)
 	ahead := *d
 	ahead.State = must(ledger.StateOf(d.Records))
 	ahead.Add(ledgertest.Note("2"))
 	last := ahead.Add(ledgertest.Note("3"))
-	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.Head(), last), record.ErrConflict)
-	t.has(d)
+	t.wantError("ahead", t.store.Append(t.Context(), lease, ahead.Head(), last), record.ErrConflict)
+	t.wantLog(d)
 	none := begin(run.Key{ID: "none"})
 	next := none.Add(ledgertest.Note("1"))
-	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: keyOf(none), Epoch: lease.Epoch}, none.Head(), next), record.ErrConflict)
-	t.hasNone(keyOf(none))
+	t.wantError("to no run", t.store.Append(t.Context(), record.Lease{Key: draftKey(none), Epoch: lease.Epoch}, none.Head(), next), record.ErrConflict)
+	t.wantNone(draftKey(none))
 }
 
 // appendLost checks what a holder finds that lost the result of an append with replies: its
@@ -145,19 +145,19 @@ func appendLost(t *trial) {
 	replies := []run.Reply{yes("a")}
 	records := d.Add(ledgertest.Note("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
-		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.Head(), records, replies...), want)
-		t.has(d, replies...)
+		t.wantError(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.Head(), records, replies...), want)
+		t.wantLog(d, replies...)
 	}
 	t.append(lease, d, ledgertest.Note("next"))
-	t.has(d, replies...)
+	t.wantLog(d, replies...)
 
 	t.ok(t.store.Release(t.Context(), lease))
 	late := ledgertest.Of(d.Records[:len(d.Records)-2])
 	other := t.acquire(one, held)
 	records = late.Add(ledgertest.Note("too late"))
-	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.Head(), records), record.ErrConflict)
+	t.wantError("after a takeover", t.store.Append(t.Context(), lease, late.Head(), records), record.ErrConflict)
 	t.append(other, d, ledgertest.Note("of the other"))
-	t.has(d, replies...)
+	t.wantLog(d, replies...)
 }
 
 // appendTakeovers checks Head.Takeovers after holders that ended without progress, and after
@@ -177,7 +177,7 @@ func appendTakeovers(t *trial) {
 		}
 	}
 	t.append(t.acquire(one, held), d, &ledger.Replied{Reply: yes("a")})
-	t.has(d)
+	t.wantLog(d)
 	if got := t.load(one).Head.Takeovers; got != 0 {
 		t.Errorf("got %d takeovers after progress, want none", got)
 	}
@@ -187,10 +187,10 @@ func appendExpired(t *trial) {
 	d := begin(one)
 	lease := t.create(d, expired)
 	t.append(lease, d, ledgertest.Note("1"))
-	t.has(d)
+	t.wantLog(d)
 	lease = t.acquire(one, expired)
 	t.append(lease, d, ledgertest.Note("2"))
-	t.has(d)
+	t.wantLog(d)
 }
 
 // appendOwnMembers checks that the store ignores what the head of an append says of the lease
@@ -206,7 +206,7 @@ func appendOwnMembers(t *trial) {
 	head = d.Head()
 	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
 	t.ok(t.store.Append(t.Context(), lease, head, records))
-	t.has(d)
+	t.wantLog(d)
 	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
 	}

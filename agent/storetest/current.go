@@ -13,16 +13,16 @@ import (
 func loadCurrent(t *trial) {
 	d := begin(one, ledgertest.Note("first"))
 	lease := t.create(d, held)
-	t.isCurrent(d)
+	t.wantCurrent(d)
 	t.append(lease, d, ledgertest.Note("second"), ledgertest.Note("third"))
-	t.isCurrent(d)
+	t.wantCurrent(d)
 	t.append(lease, d, ledgertest.Note("before"), snapshotAfter(d, ledgertest.Note("before")), ledgertest.Note("after"))
-	t.isCurrent(d)
+	t.wantCurrent(d)
 	t.append(lease, d, ledgertest.Note("more"))
-	t.isCurrent(d)
+	t.wantCurrent(d)
 	t.append(lease, d, snapshot(d))
-	t.isCurrent(d)
-	t.has(d)
+	t.wantCurrent(d)
+	t.wantLog(d)
 	if log, err := record.LoadCurrent(t.Context(), t.store, run.Key{ID: "nobody"}); err == nil {
 		t.Errorf("a run that is not there: got %+v", log)
 	}
@@ -39,13 +39,13 @@ func loadCurrentReplies(t *trial) {
 	t.append(lease, d, opened("open", "other")...)
 	second := run.Reply{Question: "open", Action: run.ActionDecline, At: start}
 	t.reply(d, second)
-	t.isCurrent(d, second)
-	t.has(d, second)
+	t.wantCurrent(d, second)
+	t.wantLog(d, second)
 	t.reply(d, first, second) // equal replies change nothing
 	other := first
 	other.Action = run.ActionCancel
-	t.wants("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
-	t.isCurrent(d, second)
+	t.wantError("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
+	t.wantCurrent(d, second)
 }
 
 // snapshotAfter returns the snapshot of a draft that follows a change not yet added.
@@ -55,11 +55,11 @@ func snapshotAfter(d *ledgertest.Draft, c ledger.Change) ledger.Change {
 	return snapshot(later)
 }
 
-// isCurrent checks that the store loads the state of a draft and the replies to its open
+// wantCurrent checks that the store loads the state of a draft and the replies to its open
 // questions, without the records before the last snapshot if it is a CurrentLoader.
-func (t *trial) isCurrent(d *ledgertest.Draft, replies ...run.Reply) {
+func (t *trial) wantCurrent(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	log, err := record.LoadCurrent(t.Context(), t.store, keyOf(d))
+	log, err := record.LoadCurrent(t.Context(), t.store, draftKey(d))
 	t.ok(err)
 	got, err := ledger.StateOf(log.Records)
 	t.ok(err)
@@ -70,7 +70,7 @@ func (t *trial) isCurrent(d *ledgertest.Draft, replies ...run.Reply) {
 	if _, ok := t.store.(record.CurrentLoader); ok && d.State.Snapshot > 0 {
 		want.Records = d.Records[d.State.Snapshot-d.Records[0].Seq:]
 	}
-	if err := differs(log, &want, replies); err != nil {
+	if err := diff(log, &want, replies); err != nil {
 		t.Error(err)
 	}
 }

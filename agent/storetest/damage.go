@@ -54,18 +54,18 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 
 // damagedLoad loads a damaged run and another one.
 func damagedLoad(t *trial) {
-	t.wants("load", errorOf(t.store.Load(t.Context(), damagedKey)), record.ErrCorrupt)
+	t.wantError("load", errorOf(t.store.Load(t.Context(), damagedKey)), record.ErrCorrupt)
 	t.load(soundKey)
 }
 
 // damagedList lists runs beside a damaged one.
 func damagedList(t *trial) {
-	t.listsBeside("all", record.Query{AllTenants: true}, soundRuns, damagedKey)
-	t.listsBeside("of a status", record.Query{AllTenants: true, Status: run.StatusRunning}, soundRuns, damagedKey)
-	t.listsBeside("due", record.Query{AllTenants: true, DueAt: time.Now()}, soundRuns, damagedKey)
-	t.listsBeside("of its tenant", record.Query{Tenant: "evil"}, 0, damagedKey)
-	t.listsBeside("of another tenant", record.Query{Tenant: "good"}, soundRuns, run.Key{})
-	t.listsBeside("of an id of another tenant", record.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
+	t.wantListBeside("all", record.Query{AllTenants: true}, soundRuns, damagedKey)
+	t.wantListBeside("of a status", record.Query{AllTenants: true, Status: run.StatusRunning}, soundRuns, damagedKey)
+	t.wantListBeside("due", record.Query{AllTenants: true, DueAt: time.Now()}, soundRuns, damagedKey)
+	t.wantListBeside("of its tenant", record.Query{Tenant: "evil"}, 0, damagedKey)
+	t.wantListBeside("of another tenant", record.Query{Tenant: "good"}, soundRuns, run.Key{})
+	t.wantListBeside("of an id of another tenant", record.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
 }
 
 // damagedQuestions lists the open questions of runs beside a damaged one.
@@ -112,11 +112,11 @@ func damagedAppend(t *trial) {
 	}
 	records := d.Add(ledgertest.Note("more"))
 	if err := t.store.Append(t.Context(), before, d.Head(), records); err == nil {
-		t.has(d) // the new head has repaired it
+		t.wantLog(d) // the new head has repaired it
 	}
 	other := begin(soundKey, opened("a")...)
 	t.append(t.acquire(soundKey, held), other, ledgertest.Note("x"))
-	t.has(other)
+	t.wantLog(other)
 }
 
 // damagedLeases renews and releases leases beside that of a damaged run.
@@ -137,7 +137,7 @@ func damagedLeases(t *trial) {
 // damagedCreate creates runs beside a damaged one.
 func damagedCreate(t *trial) {
 	d := begin(damagedKey)
-	t.wants("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records)), record.ErrExists)
+	t.wantError("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records)), record.ErrExists)
 	t.create(begin(run.Key{Tenant: "evil", ID: "next"}), held)
 	t.load(run.Key{Tenant: "evil", ID: "next"})
 }
@@ -145,15 +145,15 @@ func damagedCreate(t *trial) {
 // damagedDelete deletes a damaged run and creates it again.
 func damagedDelete(t *trial) {
 	t.ok(t.store.Delete(t.Context(), damagedKey))
-	t.hasNone(damagedKey)
-	t.listsBeside("all", record.Query{AllTenants: true}, soundRuns, run.Key{})
+	t.wantNone(damagedKey)
+	t.wantListBeside("all", record.Query{AllTenants: true}, soundRuns, run.Key{})
 	t.create(begin(damagedKey), held)
 	t.load(damagedKey)
 }
 
-// listsBeside checks the number of runs that a query selects beside a damaged one. A zero key
+// wantListBeside checks the number of runs that a query selects beside a damaged one. A zero key
 // means that the damaged run is not in the list.
-func (t *trial) listsBeside(what string, q record.Query, want int, damaged run.Key) {
+func (t *trial) wantListBeside(what string, q record.Query, want int, damaged run.Key) {
 	t.Helper()
 	var got int
 	var found run.Key

@@ -121,10 +121,10 @@ func ended(t *trial) {
 		t.Errorf("list: got %d pairs, want an error", pairs)
 	}
 	for what, err := range errs {
-		t.wants(what, err, context.Canceled)
+		t.wantError(what, err, context.Canceled)
 	}
-	t.hasNone(keyOf(other))
-	t.has(d)
+	t.wantNone(draftKey(other))
+	t.wantLog(d)
 	t.cancelRequests()
 	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.Held.IsZero() {
 		t.Errorf("got %+v, want the lease as it was", got)

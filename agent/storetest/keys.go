@@ -27,21 +27,21 @@ func keys(t *trial) {
 		t.reply(d, yes(d.Head().Questions[0]))
 	}
 	for _, d := range all {
-		t.has(d, yes(d.Head().Questions[0]))
-		lease := t.acquire(keyOf(d), expired)
-		t.append(lease, d, ledgertest.Note(keyOf(d).Tenant))
+		t.wantLog(d, yes(d.Head().Questions[0]))
+		lease := t.acquire(draftKey(d), expired)
+		t.append(lease, d, ledgertest.Note(draftKey(d).Tenant))
 	}
 	for _, d := range all {
-		t.has(d, yes(d.Head().Questions[0]))
+		t.wantLog(d, yes(d.Head().Questions[0]))
 	}
-	if got := len(t.listed(record.Query{AllTenants: true})); got != len(all) {
+	if got := len(t.ids(record.Query{AllTenants: true})); got != len(all) {
 		t.Errorf("got %d runs in the list, want %d", got, len(all))
 	}
 	for i, d := range all {
-		t.ok(t.store.Delete(t.Context(), keyOf(d)))
-		t.hasNone(keyOf(d))
+		t.ok(t.store.Delete(t.Context(), draftKey(d)))
+		t.wantNone(draftKey(d))
 		if i+1 < len(all) {
-			t.has(all[i+1], yes(all[i+1].Head().Questions[0]))
+			t.wantLog(all[i+1], yes(all[i+1].Head().Questions[0]))
 		}
 	}
 }
@@ -55,29 +55,29 @@ func keysRefused(t *trial) {
 		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), d.Records); err == nil {
 			t.Errorf("got no error for the key %.20q", key)
 		}
-		t.hasNone(key)
-		t.wants("acquire", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrNotFound)
+		t.wantNone(key)
+		t.wantError("acquire", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrNotFound)
 		t.ok(t.store.Delete(t.Context(), key))
 	}
-	t.lists("after all", record.Query{AllTenants: true})
+	t.wantList("after all", record.Query{AllTenants: true})
 }
 
 // tenants checks that runs of different tenants with the same id are distinct.
 func tenants(t *trial) {
 	mine, theirs := begin(run.Key{Tenant: "mine", ID: "1"}, opened("a")...), begin(run.Key{Tenant: "theirs", ID: "1"}, opened("a")...)
 	lease := t.create(mine, held)
-	t.hasNone(keyOf(theirs))
+	t.wantNone(draftKey(theirs))
 	t.create(theirs, held)
 	t.reply(mine, yes("a"))
-	t.has(theirs)
+	t.wantLog(theirs)
 	t.append(lease, mine, ledgertest.Note("x"))
-	t.has(theirs)
+	t.wantLog(theirs)
 	records := theirs.Add(ledgertest.Note("y"))
-	forged := record.Lease{Key: keyOf(mine), Epoch: lease.Epoch}
+	forged := record.Lease{Key: draftKey(mine), Epoch: lease.Epoch}
 	if err := t.store.Append(t.Context(), forged, theirs.Head(), records); err == nil {
 		t.Error("got no error for the lease of another tenant")
 	}
-	t.has(mine, yes("a"))
-	t.ok(t.store.Delete(t.Context(), keyOf(theirs)))
-	t.has(mine, yes("a"))
+	t.wantLog(mine, yes("a"))
+	t.ok(t.store.Delete(t.Context(), draftKey(theirs)))
+	t.wantLog(mine, yes("a"))
 }

@@ -14,8 +14,8 @@ import (
 )
 
 func lease(t *trial) {
-	t.wants("acquire no run", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
-	t.wants("renew the lease of no run", t.store.Renew(t.Context(), record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
+	t.wantError("acquire no run", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
+	t.wantError("renew the lease of no run", t.store.Renew(t.Context(), record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), record.Lease{Key: one, Epoch: 1}))
 
 	d := begin(one)
@@ -23,7 +23,7 @@ func lease(t *trial) {
 	t.append(first, d, ledgertest.Note("1"))
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
 		err := errorOf(t.store.Acquire(t.Context(), one, record.Holder{Name: name, TTL: held}))
-		t.wants("acquire what is held", err, record.ErrHeld)
+		t.wantError("acquire what is held", err, record.ErrHeld)
 		e, ok := errors.AsType[*record.HeldError](err)
 		if !ok {
 			continue
@@ -55,7 +55,7 @@ func leaseExpiry(t *trial) {
 		last = next
 	}
 	t.acquire(one, held)
-	t.isHeld(one)
+	t.wantHeld(one)
 }
 
 func leaseRenew(t *trial) {
@@ -64,10 +64,10 @@ func leaseRenew(t *trial) {
 	if got := t.load(one).Head; got.Epoch != first.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, first.Epoch)
 	}
-	t.isHeld(one)
+	t.wantHeld(one)
 	t.ok(t.store.Renew(t.Context(), first, expired))
 	second := t.acquire(one, expired)
-	t.wants("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), record.ErrConflict)
+	t.wantError("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.ok(t.store.Renew(t.Context(), second, held))
 }
 
@@ -96,7 +96,7 @@ func leaseRenewAll(t *trial) {
 	if !slices.Equal(got, lost) {
 		t.Errorf("got the lost leases %+v, want %+v", got, lost)
 	}
-	t.isHeld(leases[699].Key)
+	t.wantHeld(leases[699].Key)
 	if got, err := store.RenewAll(t.Context(), nil, held); len(got) != 0 || err != nil {
 		t.Errorf("no leases: got %v, %v", got, err)
 	}
@@ -140,7 +140,7 @@ func leaseStarved(t *trial) {
 		if err != nil || len(lost) > 0 {
 			t.Fatalf("renew: got %v and %d leases lost, want none", err, len(lost))
 		}
-		t.wants("acquire what is held", errorOf(t.store.Acquire(t.Context(), leases[0].Key, record.Holder{Name: "another", TTL: ttl})), record.ErrHeld)
+		t.wantError("acquire what is held", errorOf(t.store.Acquire(t.Context(), leases[0].Key, record.Holder{Name: "another", TTL: ttl})), record.ErrHeld)
 	}
 	for _, lease := range leases {
 		if got := t.load(lease.Key).Head; got.Epoch != lease.Epoch || got.Seq != lease.Seq+appends {
@@ -174,9 +174,9 @@ func leaseRelease(t *trial) {
 	}
 	second := t.acquire(one, held)
 	t.ok(t.store.Release(t.Context(), first))
-	t.isHeld(one)
+	t.wantHeld(one)
 	t.append(second, d, ledgertest.Note("1"))
-	t.has(d)
+	t.wantLog(d)
 }
 
 // leaseWakesUp checks that a holder that was stopped can append nothing once another one has
@@ -188,15 +188,15 @@ func leaseWakesUp(t *trial) {
 	records := stopped.Add(ledgertest.Note("by the first"))
 
 	second := t.acquire(one, held)
-	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.Head(), records), record.ErrConflict)
+	t.wantError("append before the second", t.store.Append(t.Context(), first, stopped.Head(), records), record.ErrConflict)
 	t.append(second, d, ledgertest.Note("by the second"))
-	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.Head(), records), record.ErrConflict)
+	t.wantError("append after the second", t.store.Append(t.Context(), first, stopped.Head(), records), record.ErrConflict)
 	late := ledgertest.Of(d.Records)
 	records = late.Add(ledgertest.Note("by the first"))
-	t.wants("append what follows", t.store.Append(t.Context(), first, late.Head(), records), record.ErrConflict)
-	t.wants("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
+	t.wantError("append what follows", t.store.Append(t.Context(), first, late.Head(), records), record.ErrConflict)
+	t.wantError("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
-	t.has(d)
+	t.wantLog(d)
 	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want the second's %d and a time to come", got.Epoch, got.Held, second.Epoch)
 	}

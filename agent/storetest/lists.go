@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// listed returns the ids of the runs that a query selects.
-func (t *trial) listed(q record.Query) (ids []string) {
+// ids returns the ids of the runs that a query selects.
+func (t *trial) ids(q record.Query) (ids []string) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
 		t.ok(err)
@@ -21,34 +21,34 @@ func (t *trial) listed(q record.Query) (ids []string) {
 	return ids
 }
 
-// lists checks the ids of the runs that a query selects.
-func (t *trial) lists(what string, q record.Query, want ...string) {
+// wantList checks the ids of the runs that a query selects.
+func (t *trial) wantList(what string, q record.Query, want ...string) {
 	t.Helper()
-	if got := t.listed(q); !slices.Equal(got, want) {
+	if got := t.ids(q); !slices.Equal(got, want) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
 
 func list(t *trial) {
-	t.lists("an empty store", record.Query{AllTenants: true})
+	t.wantList("an empty store", record.Query{AllTenants: true})
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	other := begin(run.Key{ID: "other"}, &ledger.Ended{Status: run.StatusFailed})
 	other.State.Agent.Name = "other"
 	t.create(other, expired)
 
-	t.lists("all", record.Query{AllTenants: true}, "one", "other")
-	t.lists("of a tenant", record.Query{Tenant: "acme"}, "one")
-	t.lists("of no tenant", record.Query{}, "other")
-	t.lists("of a tenant without runs", record.Query{Tenant: "acm"})
-	t.lists("of an agent", record.Query{AllTenants: true, Agents: []string{"nobody", "other"}}, "other")
-	t.lists("of an agent and a tenant", record.Query{Agents: []string{"helper"}})
-	t.lists("of an id", record.Query{AllTenants: true, ID: "other"}, "other")
-	t.lists("of an id and a tenant", record.Query{Tenant: "acme", ID: "one"}, "one")
-	t.lists("of an id of another tenant", record.Query{Tenant: "acme", ID: "other"})
-	t.lists("of no id", record.Query{AllTenants: true, ID: "on"})
-	t.lists("running", record.Query{AllTenants: true, Status: run.StatusRunning}, "one")
-	t.lists("failed", record.Query{AllTenants: true, Status: run.StatusFailed}, "other")
+	t.wantList("all", record.Query{AllTenants: true}, "one", "other")
+	t.wantList("of a tenant", record.Query{Tenant: "acme"}, "one")
+	t.wantList("of no tenant", record.Query{}, "other")
+	t.wantList("of a tenant without runs", record.Query{Tenant: "acm"})
+	t.wantList("of an agent", record.Query{AllTenants: true, Agents: []string{"nobody", "other"}}, "other")
+	t.wantList("of an agent and a tenant", record.Query{Agents: []string{"helper"}})
+	t.wantList("of an id", record.Query{AllTenants: true, ID: "other"}, "other")
+	t.wantList("of an id and a tenant", record.Query{Tenant: "acme", ID: "one"}, "one")
+	t.wantList("of an id of another tenant", record.Query{Tenant: "acme", ID: "other"})
+	t.wantList("of no id", record.Query{AllTenants: true, ID: "on"})
+	t.wantList("running", record.Query{AllTenants: true, Status: run.StatusRunning}, "one")
+	t.wantList("failed", record.Query{AllTenants: true, Status: run.StatusFailed}, "other")
 
 	t.reply(d, yes("b"))
 	for range 2 {
@@ -58,7 +58,7 @@ func list(t *trial) {
 				t.Errorf("got %s, %v, want %s", encode(head), err, encode(want))
 			}
 		}
-		lease = t.renewed(lease, d)
+		lease = t.appendAsOther(lease, d)
 	}
 }
 
@@ -81,7 +81,7 @@ func listQuestions(t *trial) {
 		if len(h.Questions) > 0 {
 			want = append(want, h.Questions[0])
 		}
-		if questions := ledger.HeadOf(t.folded(h.Key)).OpenQuestions; len(h.OpenQuestions) > 0 && string(encode(h.OpenQuestions)) != string(encode(questions)) {
+		if questions := ledger.HeadOf(t.state(h.Key)).OpenQuestions; len(h.OpenQuestions) > 0 && string(encode(h.OpenQuestions)) != string(encode(questions)) {
 			t.Errorf("got the questions %s, want %s", h.OpenQuestions, questions)
 		}
 	}
@@ -114,16 +114,16 @@ func (t *trial) heads(q record.Query) (heads []run.Head) {
 	return heads
 }
 
-// folded returns the state of a run.
-func (t *trial) folded(key run.Key) *ledger.State {
+// state returns the state of a run.
+func (t *trial) state(key run.Key) *ledger.State {
 	t.Helper()
 	s, err := ledger.StateOf(t.load(key).Records)
 	t.ok(err)
 	return s
 }
 
-// renewed appends to a run as another holder.
-func (t *trial) renewed(lease record.Lease, d *ledgertest.Draft) record.Lease {
+// appendAsOther appends to a run as another holder.
+func (t *trial) appendAsOther(lease record.Lease, d *ledgertest.Draft) record.Lease {
 	t.Helper()
 	t.ok(t.store.Release(t.Context(), lease))
 	lease = t.acquire(lease.Key, held)
@@ -142,29 +142,29 @@ func listOrder(t *trial) {
 	}
 	t.create(begin(run.Key{ID: "9", Tenant: "a"}), expired)
 	t.create(begin(run.Key{ID: "0", Tenant: "b"}), expired)
-	t.lists("of one time", record.Query{}, all...)
-	t.lists("of one time, all tenants", record.Query{AllTenants: true}, append(slices.Clone(all), "9", "0")...)
+	t.wantList("of one time", record.Query{}, all...)
+	t.wantList("of one time, all tenants", record.Query{AllTenants: true}, append(slices.Clone(all), "9", "0")...)
 	t.append(leases["3"], drafts["3"], ledgertest.Note("x"))
 	t.append(leases["1"], drafts["1"], ledgertest.Note("x"), ledgertest.Note("y"))
-	t.lists("newest first", record.Query{}, "1", "3", "0", "2", "4")
-	t.lists("limited", record.Query{Limit: 2}, "1", "3")
-	t.lists("limited and selected", record.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
+	t.wantList("newest first", record.Query{}, "1", "3", "0", "2", "4")
+	t.wantList("limited", record.Query{Limit: 2}, "1", "3")
+	t.wantList("limited and selected", record.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
 	last := t.load(run.Key{ID: "1"}).Head.Updated
-	t.lists("before the last change", record.Query{Before: last}, "3", "0", "2", "4")
-	t.lists("before a while", record.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
+	t.wantList("before the last change", record.Query{Before: last}, "3", "0", "2", "4")
+	t.wantList("before a while", record.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
 	for i, want := range [][]string{{"1", "3"}, {"0", "2"}, {"4"}, nil} {
 		q := record.Query{Limit: 2}
 		if i > 0 {
-			page := t.listed(record.Query{Limit: 2 * i})
+			page := t.ids(record.Query{Limit: 2 * i})
 			head := t.load(run.Key{ID: page[len(page)-1]}).Head
 			q.After = &head
 		}
-		t.lists(fmt.Sprint("page ", i), q, want...)
+		t.wantList(fmt.Sprint("page ", i), q, want...)
 	}
 	for _, limit := range []int{9, -1} { // a negative one is none
-		t.lists(fmt.Sprint("limited to ", limit), record.Query{Limit: limit}, "1", "3", "0", "2", "4")
+		t.wantList(fmt.Sprint("limited to ", limit), record.Query{Limit: limit}, "1", "3", "0", "2", "4")
 	}
-	t.lists("of a status, without a limit", record.Query{Limit: -1, Status: run.StatusRunning}, "1", "3", "0", "2", "4")
+	t.wantList("of a status, without a limit", record.Query{Limit: -1, Status: run.StatusRunning}, "1", "3", "0", "2", "4")
 }
 
 func listDue(t *trial) {
@@ -186,7 +186,7 @@ func listDue(t *trial) {
 
 	due := func(at time.Time, want ...string) {
 		t.Helper()
-		got := t.listed(record.Query{DueAt: at})
+		got := t.ids(record.Query{DueAt: at})
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("due: got %q, want %q", got, want)
@@ -220,7 +220,7 @@ func listDueOrder(t *trial) {
 		if limit == 0 {
 			want = all
 		}
-		t.lists(fmt.Sprint("due, limited to ", limit), record.Query{DueAt: now, Limit: limit}, want...)
+		t.wantList(fmt.Sprint("due, limited to ", limit), record.Query{DueAt: now, Limit: limit}, want...)
 	}
 }
 
@@ -236,7 +236,7 @@ func listBody(t *trial) {
 		lease := t.acquire(head.Key, held)
 		d := begin(head.Key)
 		t.append(lease, d, ledgertest.Note("x"))
-		t.has(d)
+		t.wantLog(d)
 		seen++
 		if seen == 2 {
 			t.ok(t.store.Delete(t.Context(), head.Key))
@@ -265,16 +265,16 @@ func deleteRun(t *trial) {
 	t.reply(d, yes("a"))
 	t.ok(t.store.Delete(t.Context(), one))
 	t.ok(t.store.Delete(t.Context(), one))
-	t.hasNone(one)
-	t.lists("after a delete", record.Query{AllTenants: true}, "one")
-	t.has(other)
+	t.wantNone(one)
+	t.wantList("after a delete", record.Query{AllTenants: true}, "one")
+	t.wantLog(other)
 	records := d.Add(ledgertest.Note("1"))
-	t.wants("append", t.store.Append(t.Context(), lease, d.Head(), records), record.ErrConflict)
-	t.wants("renew", t.store.Renew(t.Context(), lease, held), record.ErrConflict)
+	t.wantError("append", t.store.Append(t.Context(), lease, d.Head(), records), record.ErrConflict)
+	t.wantError("renew", t.store.Renew(t.Context(), lease, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), lease))
-	t.wants("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
-	t.wants("acquire", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
-	t.hasNone(one)
+	t.wantError("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
+	t.wantError("acquire", errorOf(t.store.Acquire(t.Context(), one, record.Holder{TTL: held})), record.ErrNotFound)
+	t.wantNone(one)
 }
 
 // deleteCreated uses the key of a deleted run for another run.
@@ -288,15 +288,15 @@ func deleteCreated(t *trial) {
 	if first == second {
 		t.Errorf("got the lease %+v for both runs", first)
 	}
-	t.has(d)
+	t.wantLog(d)
 	records := old.Add(ledgertest.Note("1"))
-	t.wants("append", t.store.Append(t.Context(), first, old.Head(), records), record.ErrConflict)
-	t.wants("renew", t.store.Renew(t.Context(), first, expired), record.ErrConflict)
+	t.wantError("append", t.store.Append(t.Context(), first, old.Head(), records), record.ErrConflict)
+	t.wantError("renew", t.store.Renew(t.Context(), first, expired), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
 	if got := t.load(one).Head; !got.Held.After(time.Now()) {
 		t.Errorf("got a run held until %s, want a time to come", got.Held)
 	}
 	t.reply(d, no("a"))
 	t.append(second, d, ledgertest.Note("2"))
-	t.has(d, no("a"))
+	t.wantLog(d, no("a"))
 }

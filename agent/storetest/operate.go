@@ -27,11 +27,11 @@ func exportImport(t *trial) {
 	if key, err := record.Import(t.Context(), t.store, &out); err != nil || key != one {
 		t.Fatalf("got %v, %v", key, err)
 	}
-	t.has(d, yes("b"))
-	t.isCurrent(d, yes("b"))
+	t.wantLog(d, yes("b"))
+	t.wantCurrent(d, yes("b"))
 	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
 		t.Errorf("verify: got %v, %v", key, err)
 	}
 	t.append(t.acquire(one, held), d, ledgertest.Note("after"))
-	t.has(d, yes("b"))
+	t.wantLog(d, yes("b"))
 }

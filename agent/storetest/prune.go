@@ -20,22 +20,22 @@ func prune(t *trial) {
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.reply(d, first)
 	t.append(lease, d, &ledger.Replied{Reply: first}, ledgertest.Note("before"))
-	t.prunes(0) // there is no snapshot
+	t.wantPruned(0) // there is no snapshot
 	t.append(lease, d, snapshot(d))
 	t.append(lease, d, ledgertest.Note("after"))
 	t.append(lease, d, opened("open")...)
 	t.reply(d, yes("open"))
-	t.prunes(0) // it is held
+	t.wantPruned(0) // it is held
 	t.ok(t.store.Release(t.Context(), lease))
-	t.prunes(1)
-	t.prunes(1) // it was pruned before
+	t.wantPruned(1)
+	t.wantPruned(1) // it was pruned before
 	d.Records = d.Records[d.State.Snapshot-1:]
-	t.has(d, yes("open"))
-	t.isCurrent(d, yes("open"))
+	t.wantLog(d, yes("open"))
+	t.wantCurrent(d, yes("open"))
 	other := first
 	other.Action = run.ActionCancel
-	t.wants("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
-	t.wants("prune as another holder", t.store.(record.Pruner).Prune(t.Context(), lease), record.ErrConflict)
+	t.wantError("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
+	t.wantError("prune as another holder", t.store.(record.Pruner).Prune(t.Context(), lease), record.ErrConflict)
 
 	var out bytes.Buffer
 	t.ok(record.Export(t.Context(), t.store, one, &out))
@@ -43,24 +43,25 @@ func prune(t *trial) {
 	if _, err := record.Import(t.Context(), t.store, &out); err != nil {
 		t.Fatal(err)
 	}
-	t.has(d, yes("open"))
+	t.wantLog(d, yes("open"))
 	lease = t.acquire(one, held)
 	t.append(lease, d, replied(yes("open")), ledgertest.Note("more"))
 	later := ledgertest.Of(d.Records)
 	t.append(lease, later, snapshot(later))
 	t.append(lease, later, ledgertest.Note("last"))
-	t.has(later)
-	t.isCurrent(later)
+	t.wantLog(later)
+	t.wantCurrent(later)
 	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
 		t.Errorf("verify: got %v, %v", key, err)
 	}
 	t.ok(t.store.Release(t.Context(), lease))
-	t.prunes(1)
+	t.wantPruned(1)
 	later.Records = later.Records[later.State.Snapshot-d.Records[0].Seq:]
-	t.has(later)
+	t.wantLog(later)
 }
 
-func (t *trial) prunes(want int) {
+// wantPruned prunes all runs, and checks how many were pruned.
+func (t *trial) wantPruned(want int) {
 	t.Helper()
 	if n, err := record.Prune(t.Context(), t.store, record.Query{AllTenants: true}); err != nil || n != want {
 		t.Errorf("got %d runs that were pruned, %v, want %d", n, err, want)

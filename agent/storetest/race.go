@@ -46,7 +46,7 @@ func createAtOnce(t *trial) {
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
 	}
-	t.has(drafts[won[0]])
+	t.wantLog(drafts[won[0]])
 }
 
 // appendAtOnce has many holders append the same record: one of them succeeds.
@@ -66,7 +66,7 @@ func appendAtOnce(t *trial) {
 			t.Fatalf("got the winners %v, want one", won)
 		}
 		d = drafts[won[0]]
-		t.has(d)
+		t.wantLog(d)
 	}
 }
 
@@ -104,7 +104,7 @@ func acquireAtOnce(t *trial) {
 	}); len(won) != 1 || leases[won[0]] != last {
 		t.Errorf("got the winners %v, want the last holder", won)
 	}
-	t.has(d)
+	t.wantLog(d)
 }
 
 func replyAtOnce(t *trial) {
@@ -119,7 +119,7 @@ func replyAtOnce(t *trial) {
 		t.Fatalf("got the winners %v, want one", won)
 	}
 	t.race(nil, func(int) error { return t.store.Reply(t.Context(), one, []run.Reply{yes("b")}) })
-	t.has(d, replies[won[0]], yes("b"))
+	t.wantLog(d, replies[won[0]], yes("b"))
 }
 
 // appendRepliesAtOnce has the holder and other processes reply at once.
@@ -142,7 +142,7 @@ func appendRepliesAtOnce(t *trial) {
 	if won[0] == many/2 {
 		d = next
 	}
-	t.has(d, replies[won[0]])
+	t.wantLog(d, replies[won[0]])
 }
 
 // loadAtOnce reads and lists a run while it changes, and checks that each result is of one moment.
@@ -154,7 +154,7 @@ func loadAtOnce(t *trial) {
 	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				t.readsWhole(ctx)
+				t.wantWhole(ctx)
 			}
 		})
 	}
@@ -167,11 +167,11 @@ func loadAtOnce(t *trial) {
 	}
 	stop()
 	wg.Wait()
-	t.has(d)
+	t.wantLog(d)
 }
 
-// readsWhole checks that a loaded run is of one moment.
-func (t *trial) readsWhole(ctx context.Context) {
+// wantWhole checks that a loaded run is of one moment.
+func (t *trial) wantWhole(ctx context.Context) {
 	log, err := t.store.Load(ctx, one)
 	if err != nil {
 		if ctx.Err() == nil {

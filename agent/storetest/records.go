@@ -43,7 +43,7 @@ func oddTexts(t *trial) {
 			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"b": json.RawMessage(`"x="`), "a": json.RawMessage(`{"n":1.50}`)}},
 		}},
 	})
-	t.has(d)
+	t.wantLog(d)
 }
 
 // large stores a record of 10 MiB.
@@ -52,7 +52,7 @@ func large(t *trial) {
 	lease := t.create(d, held)
 	t.append(lease, d, ledgertest.Note(strings.Repeat(strings.Repeat("x", 1<<10)+"<é>\n", 10<<10)), ledgertest.Note("small"))
 	t.append(lease, d, ledgertest.Note("after"))
-	t.has(d)
+	t.wantLog(d)
 	if got := len(bytesOf(d.Records[2])); got < 10<<20 || bytes.Count(bytesOf(d.Records[2]), []byte("<")) == 0 {
 		t.Errorf("got a record of %d bytes, want 10 MiB", got)
 	}

@@ -24,23 +24,23 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	first.reply(d, yes("a"), yes("b"))
 	first.append(lease, d, replied(yes("a")))
 	first.append(lease, d, &ledger.Suspended{})
-	first.wants("delete", s.Delete(t.Context(), keyOf(gone)), nil)
+	first.wantError("delete", s.Delete(t.Context(), draftKey(gone)), nil)
 	before := first.load(one).Head
 	closeStore()
 
 	s, closeStore = open(t)
 	defer closeStore()
 	second := &trial{T: t, store: s}
-	second.has(d, yes("b"))
-	second.has(over)
-	second.hasNone(keyOf(gone))
+	second.wantLog(d, yes("b"))
+	second.wantLog(over)
+	second.wantNone(draftKey(gone))
 	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
 	}
 	_, err := s.Acquire(t.Context(), one, record.Holder{TTL: held})
-	second.wants("acquire what is held", err, record.ErrHeld)
-	second.lists("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
-	second.wants("another answer", s.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
+	second.wantError("acquire what is held", err, record.ErrHeld)
+	second.wantList("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
+	second.wantError("another answer", s.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	second.append(lease, d, &ledger.Woken{}, replied(yes("b")))
-	second.has(d)
+	second.wantLog(d)
 }

@@ -30,18 +30,18 @@ func reply(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
 	t.reply(d, no("c"), yes("a"))
-	t.has(d, yes("a"), no("c"))
+	t.wantLog(d, yes("a"), no("c"))
 	t.reply(d)
 	t.append(lease, d, ledgertest.Note("1"))
-	t.has(d, yes("a"), no("c"))
+	t.wantLog(d, yes("a"), no("c"))
 	t.append(lease, d, replied(yes("a")))
-	t.has(d, no("c"))
+	t.wantLog(d, no("c"))
 	t.reply(d, yes("b"))
 	t.append(lease, d, replied(yes("b")), replied(no("c")))
-	t.has(d)
+	t.wantLog(d)
 	t.append(lease, d, opened("d")...)
 	t.reply(d, yes("d"))
-	t.has(d, yes("d"))
+	t.wantLog(d, yes("d"))
 }
 
 func firstReplyCounts(t *trial) {
@@ -52,18 +52,18 @@ func firstReplyCounts(t *trial) {
 	later.At = start.Add(time.Hour)
 	t.reply(d, later)
 	t.reply(d, yes("a"), later)
-	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
-	t.has(d, yes("a"))
+	t.wantError("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
+	t.wantLog(d, yes("a"))
 }
 
 func replyNotAsked(t *trial) {
-	t.wants("answer no run", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
+	t.wantError("answer no run", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
-	t.wants("answer no question", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
+	t.wantError("answer no question", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
 	t.append(lease, d, replied(no("a"))) // as the holder does
-	t.wants("answer a closed question", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), run.ErrNotAsked)
-	t.has(d)
+	t.wantError("answer a closed question", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), run.ErrNotAsked)
+	t.wantLog(d)
 }
 
 func repliesTogether(t *trial) {
@@ -71,14 +71,14 @@ func repliesTogether(t *trial) {
 	t.create(d, held)
 	tries := func(what string, want error, replies ...run.Reply) {
 		t.Helper()
-		t.wants(what, t.store.Reply(t.Context(), one, replies), want)
+		t.wantError(what, t.store.Reply(t.Context(), one, replies), want)
 	}
 	tries("answer what is not asked", run.ErrNotAsked, yes("a"), yes("c"))
 	tries("give two answers", record.ErrReplied, yes("a"), no("a"))
-	t.has(d)
+	t.wantLog(d)
 	tries("answer", nil, yes("b"))
 	tries("give another answer", record.ErrReplied, yes("a"), no("b"))
-	t.has(d, yes("b"))
+	t.wantLog(d, yes("b"))
 }
 
 // replyToClosed checks replies to closed questions.
@@ -88,12 +88,12 @@ func replyToClosed(t *trial) {
 	t.reply(d, yes("a"))
 	t.append(lease, d, replied(yes("a")))
 	t.reply(d, yes("a"))
-	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
-	t.has(d)
+	t.wantError("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
+	t.wantLog(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.reply(d, yes("a"))
-	t.wants("answer at the end", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
-	t.has(d)
+	t.wantError("answer at the end", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
+	t.wantLog(d)
 }
 
 // appendReplies stores replies with the records that the holder makes of them.
@@ -101,16 +101,16 @@ func appendReplies(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
 	t.appendWith(lease, d, []run.Reply{yes("a")}, replied(yes("a")), ledgertest.Note("1"))
-	t.has(d)
+	t.wantLog(d)
 	t.reply(d, yes("a"))
-	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
+	t.wantError("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.appendWith(lease, d, []run.Reply{yes("b")}, ledgertest.Note("2"))
-	t.has(d, yes("b"))
+	t.wantLog(d, yes("b"))
 	t.reply(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, replied(yes("b")))
-	t.has(d, no("c"))
+	t.wantLog(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{yes("a")}, &ledger.Ended{Status: run.StatusFinished})
-	t.has(d)
+	t.wantLog(d)
 }
 
 // appendRepliesRefused checks that nothing is stored if the records or a reply are refused.
@@ -122,19 +122,19 @@ func appendRepliesRefused(t *trial) {
 		t.Helper()
 		next := ledgertest.Of(d.Records)
 		records := next.Add(opened("c")...)
-		t.wants(what, t.store.Append(t.Context(), lease, next.Head(), records, replies...), want)
-		t.has(d, no("b"))
+		t.wantError(what, t.store.Append(t.Context(), lease, next.Head(), records, replies...), want)
+		t.wantLog(d, no("b"))
 	}
 	tries("with another answer", record.ErrReplied, lease, yes("a"), yes("b"))
 	tries("with two answers", record.ErrReplied, lease, yes("a"), no("a"))
 	tries("with an answer to no question", run.ErrNotAsked, lease, yes("a"), yes("z"))
 	tries("with an answer to a question of its own", run.ErrNotAsked, lease, yes("c"))
 	tries("of another epoch", record.ErrConflict, record.Lease{Key: one, Epoch: lease.Epoch + 1}, yes("a"))
-	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: run.Key{ID: "none"}, Epoch: 1},
+	t.wantError("to no run", t.store.Append(t.Context(), record.Lease{Key: run.Key{ID: "none"}, Epoch: 1},
 		begin(run.Key{ID: "none"}).Head(), begin(run.Key{ID: "none"}).Records, yes("a")), record.ErrConflict)
 	behind := begin(one, opened("a")...)
-	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.Head(), behind.Records[1:], yes("a")), record.ErrConflict)
-	t.has(d, no("b"))
+	t.wantError("behind another record", t.store.Append(t.Context(), lease, behind.Head(), behind.Records[1:], yes("a")), record.ErrConflict)
+	t.wantLog(d, no("b"))
 	t.appendWith(lease, d, []run.Reply{yes("a")}, ledgertest.Note("1"))
-	t.has(d, yes("a"), no("b"))
+	t.wantLog(d, yes("a"), no("b"))
 }

@@ -115,8 +115,8 @@ var start = ledgertest.Start
 // begin returns a draft with the beginning of a run.
 var begin = ledgertest.New
 
-// keyOf returns the key of a draft.
-func keyOf(d *ledgertest.Draft) run.Key { return d.Head().Key }
+// draftKey returns the key of a draft.
+func draftKey(d *ledgertest.Draft) run.Key { return d.Head().Key }
 
 // snapshot returns the change that adds a snapshot of a draft.
 func snapshot(d *ledgertest.Draft) ledger.Change {
@@ -140,8 +140,8 @@ func (t *trial) create(d *ledgertest.Draft, ttl time.Duration) record.Lease {
 	t.Helper()
 	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.Head(), d.Records)
 	t.ok(err)
-	if lease.Key != keyOf(d) || lease.Seq != d.Head().Seq || !lease.Created.Equal(d.Head().Created) {
-		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, keyOf(d), d.Head().Created, d.Head().Seq)
+	if lease.Key != draftKey(d) || lease.Seq != d.Head().Seq || !lease.Created.Equal(d.Head().Created) {
+		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, draftKey(d), d.Head().Created, d.Head().Seq)
 	}
 	return lease
 }
@@ -171,7 +171,7 @@ func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 
 func (t *trial) reply(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	t.ok(t.store.Reply(t.Context(), keyOf(d), replies))
+	t.ok(t.store.Reply(t.Context(), draftKey(d), replies))
 }
 
 func (t *trial) load(key run.Key) *record.Log {
@@ -181,32 +181,32 @@ func (t *trial) load(key run.Key) *record.Log {
 	return log
 }
 
-// has checks that the store has a draft, with replies to its open questions.
-func (t *trial) has(d *ledgertest.Draft, replies ...run.Reply) {
+// wantLog checks that the store has a draft, with replies to its open questions.
+func (t *trial) wantLog(d *ledgertest.Draft, replies ...run.Reply) {
 	t.Helper()
-	if err := differs(t.load(keyOf(d)), d, replies); err != nil {
+	if err := diff(t.load(draftKey(d)), d, replies); err != nil {
 		t.Error(err)
 	}
 }
 
-// hasNone checks that the store has no run with a key.
-func (t *trial) hasNone(key run.Key) {
+// wantNone checks that the store has no run with a key.
+func (t *trial) wantNone(key run.Key) {
 	t.Helper()
-	t.wants("load", errorOf(t.store.Load(t.Context(), key)), record.ErrNotFound)
+	t.wantError("load", errorOf(t.store.Load(t.Context(), key)), record.ErrNotFound)
 }
 
-// wants checks an error. Nil means none.
-func (t *trial) wants(what string, err, want error) {
+// wantError checks an error. Nil means none.
+func (t *trial) wantError(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got %v, want %v", what, err, want)
 	}
 }
 
-// isHeld checks that nobody can acquire a run.
-func (t *trial) isHeld(key run.Key) {
+// wantHeld checks that nobody can acquire a run.
+func (t *trial) wantHeld(key run.Key) {
 	t.Helper()
-	t.wants("acquire what is held", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrHeld)
+	t.wantError("acquire what is held", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrHeld)
 }
 
 func errorOf[T any](_ T, err error) error { return err }
@@ -219,8 +219,8 @@ func (t *trial) ok(err error) {
 	}
 }
 
-// differs returns the difference between a log and a draft.
-func differs(log *record.Log, d *ledgertest.Draft, replies []run.Reply) error {
+// diff returns the difference between a log and a draft.
+func diff(log *record.Log, d *ledgertest.Draft, replies []run.Reply) error {
 	want := d.Head()
 	want.Replies = len(replies)
 	if len(log.Head.OpenQuestions) == 0 { // left out by a store that encrypts
