@@ -30,6 +30,7 @@ func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err
 	return t, nil
 }
 
+// checkServers returns an error for invalid servers, and for names that are not unique.
 func checkServers(servers []Server) error {
 	seen := map[string]bool{}
 	for i := range servers {

@@ -27,6 +27,7 @@ type spill struct {
 	order []string          // handles, oldest first
 }
 
+// newSpill returns a spill with the tool that reads its texts.
 func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {
 	p := &spill{limit: o.Spill, current: current, texts: map[string]string{}}
 	input, err := toolschema.OfType(reflect.TypeFor[kept.Query]())

@@ -104,6 +104,7 @@ func (c *caller) call(ctx context.Context, by sender, r *request, result any, op
 	return nil
 }
 
+// callOptions applies the options of a call to the defaults, and checks them.
 func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	o := c.opts.Timeouts.forCall()
 	o.logLevel = c.levels.requestedLevel()

@@ -65,6 +65,7 @@ func (l *link) echoedRequest(m jsonrpc.Message, data []byte) (id int64, ok bool)
 	return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
 }
 
+// receiveBatch receives the messages of a batch one after the other.
 func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {

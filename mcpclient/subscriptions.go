@@ -72,6 +72,8 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	return s, nil
 }
 
+// subscribe adds a subscription for the part of the filter that the server announces, and opens its
+// stream or asks the server to watch.
 func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts []CallOption) (*Subscription, error) {
 	if isEmptyFilter(&filter) {
 		return nil, errors.New("the filter asks for nothing")

@@ -167,6 +167,7 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 	return t.State(), nil
 }
 
+// poll sends tasks/get, and records and returns the answer.
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
 	_, learned := t.snapshot()
 	var raw json.RawMessage

@@ -29,6 +29,7 @@ func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	return out
 }
 
+// document converts the contents of a resource to a document.
 func document(c *mcp.ResourceContents) schema.Document {
 	d := schema.Document{PageContent: c.Text, Metadata: map[string]any{"source": c.URI, "uri": c.URI}}
 	if c.MIMEType != "" {

@@ -241,6 +241,7 @@ func Preview(name string, data []byte) (*Config, error) {
 // codex matches the servers of Codex's config.toml.
 var codex = regexp.MustCompile(`(?m)^[ \t]*\[mcp_servers[.\]]`)
 
+// decode parses a document, and converts it to a configuration.
 func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, error) {
 	d.only, d.filters, d.signIn = l.Only, l.Filters, l.SignIn
 	root, err := parseDocument(data)

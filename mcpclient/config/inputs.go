@@ -90,6 +90,7 @@ func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.C
 	}
 }
 
+// readInput decodes one entry of the inputs of a file.
 func readInput(n *node) (*Input, error) {
 	in := &Input{
 		ID: n.memberText("id"), Description: n.memberText("description"), Default: n.memberText("default"),

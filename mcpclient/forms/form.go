@@ -35,6 +35,7 @@ func Read(p *mcp.ElicitParams) ([]*Field, error) {
 	return fields, nil
 }
 
+// readForm decodes the fields of a requested schema.
 func readForm(raw json.RawMessage) ([]*Field, error) {
 	if len(raw) > maxFormSchema {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(raw), maxFormSchema)

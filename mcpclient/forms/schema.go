@@ -88,6 +88,7 @@ func (s *formSchema) count(keyword string) *int {
 	return &count
 }
 
+// texts returns the value of a keyword that is a list of strings.
 func (s *formSchema) texts(keyword string) []string {
 	var items []*string
 	s.read(keyword, "a list of strings", &items)

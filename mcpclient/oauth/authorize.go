@@ -202,6 +202,7 @@ func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string
 	}
 }
 
+// url returns the URL of the authorization request.
 func (s *signIn) url() string {
 	config := oauth2.Config{
 		ClientID: s.client.ID, RedirectURL: s.redirectURI, Scopes: s.scopes,

@@ -15,6 +15,7 @@ const (
 // splitScopes reads a server's list of scopes. Malformed scopes are left out.
 func splitScopes(list string) []string { return cleanScopes(strings.Fields(list)) }
 
+// cleanScopes returns the distinct well-formed scopes of a list, at most one more than maxScopes.
 func cleanScopes(list []string) []string {
 	var out []string
 	for _, s := range list {

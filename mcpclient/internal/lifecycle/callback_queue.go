@@ -56,6 +56,7 @@ func (q *CallbackQueue) dequeueLocked() (run func()) {
 	return first.run
 }
 
+// runAll calls callbacks until the queue is empty.
 func (q *CallbackQueue) runAll() {
 	for {
 		run, dropped := q.next()

@@ -124,6 +124,7 @@ func (l *Lifecycle) StartSending(fn func()) bool {
 // StartHost is [Lifecycle.Start] for an fn that calls the host's code: Wait does not wait for it.
 func (l *Lifecycle) StartHost(fn func()) bool { return l.startIn(&l.host, fn) }
 
+// startIn runs fn on a goroutine of a group, unless the state is closed.
 func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
