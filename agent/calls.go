@@ -234,7 +234,8 @@ func (s *sender) refusalResult(j *job, err error) *adapter.Result {
 func (s *sender) recordStop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
 	part := s.tools.part(j, result)
-	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+	end := &ToolEnd{Call: s.tools.about(j), Part: part, Result: result}
+	return s.rec.record([]Event{end}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
 }
 
 // isParked reports whether a call was parked while it was in progress. The call may even have

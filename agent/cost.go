@@ -77,7 +77,8 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 	}
 	key := newKey()
 	a.rec.writer.mu.Lock()
-	if err = a.checkShare(amount, 2); err == nil {
+	err = a.checkShare(amount, 2)
+	if err == nil {
 		err = a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
 	}
 	a.rec.writer.mu.Unlock()

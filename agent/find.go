@@ -214,7 +214,8 @@ func describeServed(found []*adapter.Tool, words string, limit int) string {
 // selectTools returns the tools with these names, in the catalog or at their servers.
 func selectTools(c *adapter.Catalog, names []string, fits func(*adapter.Tool) bool) (found []*adapter.Tool) {
 	for _, t := range c.Tools() {
-		if fits(t) && slices.ContainsFunc(names, func(n string) bool { return isSameName(n, t.Name()) || isSameName(n, t.Definition().Name) }) {
+		isNamed := func(n string) bool { return isSameName(n, t.Name()) || isSameName(n, t.Definition().Name) }
+		if fits(t) && slices.ContainsFunc(names, isNamed) {
 			found = append(found, t)
 		}
 	}

@@ -21,8 +21,8 @@ type hit struct {
 	fresh bool // the model did not have it before
 }
 
-// load adds tools to the model's, and describes them. Its record precedes that of the result,
-// so that no result names a tool that the run does not have.
+// load adds tools to the model's tools, and describes them. It is recorded before the result, so that
+// no result names a tool that the run does not have.
 func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
 	hits, full, err := f.offer(found)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 // asks during a call, if its client has no Elicitation handler. Such a question ends with its
 // call, and so with the process.
 //
-// Limits.Questions bounds those of one turn. Beyond it the run fails.
+// Limits.Questions bounds such questions of one turn. Beyond it the run fails.
 type LegacyQuestions struct {
 	// Hold is how long the call waits for a reply through [Agent.Reply], which may come from
 	// any process, if [Person.Reply] returns none. Meanwhile it is a question of the run (with
 	// run.Question.Survives false). After Hold, or QuestionTTL if that is shorter, the server
-	// is told that the person cancelled. Default 5 min; negative: the server is told at once
+	// is told that the person cancelled. Default 5 min; negative: the server is told immediately
 	// that nobody was asked. That is also so in a run without a store, which emits a [Warning].
 	Hold time.Duration
 
@@ -185,13 +185,13 @@ func (l *writer) storedReply(ctx context.Context, ask string, after time.Duratio
 		l.mu.Lock()
 		l.polling = false
 		if err == nil { // otherwise it is asked again
-			l.kept = replies
+			l.replies = replies
 		}
 	}
 	defer l.mu.Unlock()
-	for i := range l.kept {
-		if l.kept[i].Question == ask {
-			reply := l.kept[i]
+	for i := range l.replies {
+		if l.replies[i].Question == ask {
+			reply := l.replies[i]
 			return &reply
 		}
 	}

@@ -133,7 +133,8 @@ func (e *engine) failAt(stop StopReason, err error) error {
 	if short, ok := errors.AsType[*limitError](err); ok {
 		stop = short.stop
 	}
-	if failure := e.rec.record(nil, &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Error: err.Error()}); failure != nil {
+	end := &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Error: err.Error()}
+	if failure := e.rec.record(nil, end); failure != nil {
 		return failure
 	}
 	if unkept := e.rec.commit(); unkept != nil {

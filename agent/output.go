@@ -190,7 +190,8 @@ func (e *engine) setOutput(wanted *output) error {
 // its schema, otherwise as the arguments of a tool.
 func (r *recipe) withOutput(answer *adapter.FuncTool) *recipe {
 	with, strict := *r, answer.Catalog(profile.OpenAIStrict)
-	if with.format = r.formatOf(strict); with.format != nil {
+	with.format = r.formatOf(strict)
+	if with.format != nil {
 		with.output = strict.Tools()[0]
 	} else {
 		with.tools, with.output = adapter.Merge(r.tools, answer), answer.Tool()

@@ -36,8 +36,8 @@ func (o *openQuestions) addAll(changes []ledger.Change, questions []*run.Questio
 	return o.addLocked(changes, questions)
 }
 
-// addLocked is addAll. It gives each question its id, its path, and the time when it expires: that of
-// Person.QuestionTTL, or an earlier one that it has already.
+// addLocked is addAll for a caller that holds the writer's lock. It gives each question its id, its
+// path, and the time when it expires: by Person.QuestionTTL, or earlier if the question says so.
 func (o *openQuestions) addLocked(changes []ledger.Change, questions []*run.Question) error {
 	root := o.rec.writer.root
 	open := len(ledger.Open(root))

@@ -21,8 +21,8 @@ import (
 type recipe struct {
 	model    model.Model
 	info     model.Info
-	names    []string // of the models that may reply
-	name     string   // as the options have it, "" without one
+	names    []string // names of the models that may reply
+	name     string   // Options.Name, "" without one
 	tools    adapter.Source
 	subs     []*SubAgent
 	finder   *finder

@@ -102,8 +102,8 @@ func (r *recorder) show(event Event) bool {
 	return r.writer.emit(event) == nil
 }
 
-// commit returns when everything that was recorded is durable. The error is why the run has ended in
-// this process, if it has, or that of the store or the state.
+// commit returns when everything that was recorded is durable. The error says why the run has ended in
+// this process, or why the store or the state failed.
 func (r *recorder) commit() error {
 	if err := r.writer.commit(); err != nil {
 		if ended := r.endError(); ended != nil {

@@ -35,7 +35,7 @@ type RecoverOptions struct {
 	// is due only after [Durable.LeaseTTL].
 	UntilIdle bool
 
-	// Wake makes Recover ask the store at once, for example because a run was begun or replied
+	// Wake makes Recover ask the store immediately, for example because a run was begun or replied
 	// to in this process. Give it a capacity of 1, and drop a value if it is full. Default:
 	// none.
 	Wake <-chan struct{}

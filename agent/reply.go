@@ -18,7 +18,7 @@ type reply struct {
 	id      string // from the provider
 	text    string
 	calls   []run.Part
-	stop    *string // the answer of a hook that replaces it
+	stop    *string // the answer of a hook that replaces the reply
 	finish  string  // the provider's reason for the end
 	usage   run.Spent
 	asked   string          // the API of the host that was asked

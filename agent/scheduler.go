@@ -136,11 +136,12 @@ func (s *scheduler) handleReports(r report, err error) (called bool, _ error) {
 // commit. handed means that another goroutine continues run.
 func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
+	isLong := func(e errand) bool { return !e.brief }
 	s.active += len(all)
 	switch {
 	case alone && len(all) == 1:
 		chore{all[0], s.reports}.run()
-	case alone && s.workers.reliefs.Load() < maxReliefs && !slices.ContainsFunc(all, func(e errand) bool { return !e.brief }):
+	case alone && s.workers.reliefs.Load() < maxReliefs && !slices.ContainsFunc(all, isLong):
 		return s.inline(all)
 	default:
 		s.workers.start(all, s.reports)

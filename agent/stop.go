@@ -41,7 +41,13 @@ func (t *turn) endUnsent() error {
 		return nil
 	}
 	unsent := func(c *ledger.Call) bool {
-		return c.At == ledger.CallReady || c.At == ledger.CallAsked || c.At == ledger.CallAtSignIn && c.Task == nil && len(c.Round) == 0
+		switch c.At {
+		case ledger.CallReady, ledger.CallAsked:
+			return true
+		case ledger.CallAtSignIn: // the server has not accepted the call
+			return c.Task == nil && len(c.Round) == 0
+		}
+		return false
 	}
 	for _, c := range t.rec.pending(unsent) {
 		if err := t.sender.recordStop(t.tools.job(c), nil); err != nil {

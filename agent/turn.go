@@ -224,7 +224,7 @@ func isProposed(c *ledger.Call) bool { return c.At == ledger.CallProposed }
 // the scheduler's goroutine, the function on another.
 type step func(*turn, *ledger.Call) (func() error, error)
 
-// steps has the step for each state of a call. A call that is proposed or asked about waits for
+// steps maps each state of a call to its step. A call that is proposed or asked about waits for
 // a decision.
 var steps = map[ledger.CallAt]step{
 	ledger.CallReady:    beginCall,

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// writer has the state of a run with its sub-agents, the records that are not yet durable, and
+// writer holds the state of a run with its sub-agents, the records that are not yet durable, and
 // the events that wait for them. An event is emitted when its record is durable.
 type writer struct {
 	ctx     context.Context   // of the run
@@ -23,23 +23,23 @@ type writer struct {
 	size    int   // bytes of results in the records since the last cut
 	cuts    []cut // in the records
 	events  []Event
-	spare   []Event // an empty slice to reuse
-	writing bool    // someone is writing earlier records
-	wrote   sync.Cond
-	done    uint64 // number of the last record that is durable and whose events were emitted
-	err     error  // why nothing more can be written
-	refused bool   // the store has failed
-	unsized uint64 // no snapshot is made before this record: the last one would have been too large
+	spare   []Event   // an empty slice to reuse
+	writing bool      // someone is writing earlier records
+	wrote   sync.Cond // signals that writing is false again
+	done    uint64    // number of the last record that is durable and whose events were emitted
+	err     error     // why nothing more can be written
+	refused bool      // the store has failed
+	unsized uint64    // no snapshot is made before this record: the last one would have been too large
 
 	durable run.Status // of the run in the store
 
 	polling bool        // someone asks the store for replies
 	polled  time.Time   // when it was last asked
-	kept    []run.Reply // that it had then
+	replies []run.Reply // replies that it had then
 
 	signIns  signIns
-	warnings []*Warning // that were emitted, at most as many as a result has
-	window   *WindowUse // of the last model call of the root run
+	warnings []*Warning // the warnings that were emitted, at most as many as a result has
+	window   *WindowUse // use of the window in the last model call of the root run
 
 	reservedCalls int           // current model calls with a reservation
 	callEnded     chan struct{} // closed when one of them ends
