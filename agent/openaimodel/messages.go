@@ -69,7 +69,7 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 // appendAssistant adds a message of the model, with the data that this host wants back. It omits a message without text,
 // calls and media.
 func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
-	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, callsIn(in.Parts))} // allocated once: items point into it
+	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, countCalls(in.Parts))} // allocated once: items point into it
 	for i := range in.Parts {
 		p := &in.Parts[i]
 		data, mine := m.hostDataOf(p)
@@ -110,7 +110,7 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 	return append(out, msg), nil
 }
 
-func callsIn(parts []run.Part) (n int) {
+func countCalls(parts []run.Part) (n int) {
 	for i := range parts {
 		if parts[i].Type == run.PartCall {
 			n++

@@ -16,7 +16,7 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	if r.Reasoning != "" || echo {
 		p := run.Part{Type: run.PartReasoning, Text: r.Reasoning}
 		if echo {
-			m.keepHostData(&p, hostData{Details: r.Details})
+			m.setHostData(&p, hostData{Details: r.Details})
 		}
 		parts = append(parts, p)
 	}
@@ -30,7 +30,7 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	for _, call := range r.ToolCalls {
 		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
 		if call.Extra != nil && m.chat.WantsDataBack() {
-			m.keepHostData(&p, hostData{Extra: call.Extra})
+			m.setHostData(&p, hostData{Extra: call.Extra})
 		}
 		parts = append(parts, p)
 	}
@@ -66,12 +66,12 @@ func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 		switch {
 		case item.Raw != nil:
 			p := run.Part{Type: run.PartReasoning, Text: chat.Summary(item.Raw)}
-			m.keepHostData(&p, hostData{Item: item.Raw})
+			m.setHostData(&p, hostData{Item: item.Raw})
 			parts = append(parts, p)
 		case item.Text != nil:
 			p := run.Part{Type: run.PartText, Text: item.Text.Text}
 			if item.Text.Phase != "" {
-				m.keepHostData(&p, hostData{Phase: item.Text.Phase})
+				m.setHostData(&p, hostData{Phase: item.Text.Phase})
 			}
 			parts, hasText = append(parts, p), true
 		case item.Call != nil:
@@ -96,8 +96,8 @@ type hostData struct {
 	Phase   string          `json:"phase,omitempty"`   // of a text in the Responses API
 }
 
-// keepHostData stores the data in a part.
-func (m *Model) keepHostData(p *run.Part, d hostData) {
+// setHostData stores the data in a part.
+func (m *Model) setHostData(p *run.Part, d hostData) {
 	d.Host = m.chat.Host()
 	if data, err := json.Marshal(d); err == nil { // the members are JSON
 		p.Provider = map[string]json.RawMessage{hostKey: data}

@@ -10,28 +10,28 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// Thoughts are the thoughts of a model that its host wants back. The host may refuse them, for example because another key
-// made them.
+// Thoughts are the thoughts of a model that its host wants back. The host may refuse them, for
+// example because another key made them.
 type Thoughts struct {
 	ID      func(*run.Part) string // identifies a thought; "" for other parts
 	Refuses func(*chat.Error) bool // reports whether a status 400 is about thoughts
 }
 
-// refused is the set of thoughts in a conversation that its host refuses, by their ids.
-type refused map[string]bool
+// refusals is the set of thoughts in a conversation that its host refuses, by their ids.
+type refusals map[string]bool
 
-// Ask asks without thoughts that were refused before. If the host refuses thoughts, Ask asks again without any. It remembers
-// them in the Scratch of the request.
+// Ask asks without thoughts that were refused before. If the host refuses thoughts, Ask asks again
+// without any. It remembers them in the Scratch of the request.
 func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Response, error)) (*model.Response, error) {
-	known := refused{}
+	known := refusals{}
 	if r.Scratch != nil {
-		if kept, ok := (*r.Scratch).(refused); ok {
+		if kept, ok := (*r.Scratch).(refusals); ok {
 			known = kept
 		}
 		*r.Scratch = known
 	}
 	asked := *r
-	asked.Messages = t.without(r.Messages, known)
+	asked.Messages = t.withoutRefused(r.Messages, known)
 	reply, err := ask(&asked)
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok || e.Status != http.StatusBadRequest || !t.Refuses(e) {
@@ -48,15 +48,15 @@ func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Respons
 	if len(known) == before {
 		return nil, err
 	}
-	asked.Messages = t.without(r.Messages, known)
+	asked.Messages = t.withoutRefused(r.Messages, known)
 	if reply, err = ask(&asked); err == nil {
 		reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
 	}
 	return reply, err
 }
 
-// without returns the history without known thoughts. It does not change history.
-func (t Thoughts) without(history []run.Message, known refused) []run.Message {
+// withoutRefused returns the history without known thoughts. It does not change history.
+func (t Thoughts) withoutRefused(history []run.Message, known refusals) []run.Message {
 	if len(known) == 0 {
 		return history
 	}
