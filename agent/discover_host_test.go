@@ -21,8 +21,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
 var update = flag.Bool("update", false, "write the requests of testdata")

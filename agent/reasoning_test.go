@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
 // thinker is OpenAI's host: the model thinks, makes two calls at once, thinks and answers.

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
 func ExampleNew() {

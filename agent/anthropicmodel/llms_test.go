@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
 // TestLangchaingo uses the model in langchaingo's own ways: with tools, and in a chain.

@@ -13,7 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
 const testKey = "sk-test-0123456789abcdef"

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
 // atOpenAI is a model of the strict host.

@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/evals/llama/tiny"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
 var (

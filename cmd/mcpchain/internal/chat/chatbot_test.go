@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 

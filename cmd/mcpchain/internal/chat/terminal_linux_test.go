@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
 func TestPlainTerminal(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
 // peopleAtOneServer is a service whose users share the reference server of npm over standard input and output. Its model calls the

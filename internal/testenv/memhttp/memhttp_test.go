@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
 // inBubble runs f against a server of h. The end of the bubble proves that no goroutine is left.
