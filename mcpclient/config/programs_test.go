@@ -232,8 +232,9 @@ func TestOnly(t *testing.T) {
 		many = append(many, names[i]+": {}")
 	}
 	for only, tt := range map[string]struct{ text, want string }{
-		"c":      {two, `there is no server "c"; did you mean "a"? the file has "a", "b"`},
-		"unlike": {`{"servers": {` + strings.Join(many, ",") + `}}`, `there is no server "unlike"; the file has ` + strings.Join(names[:20], ", ") + `, 10 more`},
+		"c":       {two, `there is no server "c"; the file has "a", "b"`},
+		"serve07": {`{"servers": {` + strings.Join(many, ",") + `}}`, `there is no server "serve07"; did you mean "server07"? the file has ` + strings.Join(names[:20], ", ") + `, 10 more`},
+		"unlike":  {`{"servers": {` + strings.Join(many, ",") + `}}`, `there is no server "unlike"; the file has ` + strings.Join(names[:20], ", ") + `, 10 more`},
 	} {
 		l.Only = []string{only}
 		if got := mistake(l, tt.text, nil); !strings.HasSuffix(got, tt.want) {
