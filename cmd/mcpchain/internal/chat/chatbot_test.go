@@ -319,12 +319,10 @@ func TestEndpoint(t *testing.T) {
 // A script continues after a failed turn, and fails at the end.
 func TestEndpointThatRefuses(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	url := server.URL + "/v1"
-	server.Close()
+	const url = "http://127.0.0.1:1/v1" // no other test can get this port
 	o := converse(t, "one\ntwo\n", "-base-url", url, "-model", "m")
 	o.check(t, "", 1, "connection refused")
-	if got := errorLines(o.stderr); len(got) != 2 || !strings.Contains(got[0], strings.TrimPrefix(server.URL, "http://")) {
+	if got := errorLines(o.stderr); len(got) != 2 || !strings.Contains(got[0], "127.0.0.1:1") {
 		t.Errorf("got %q, want an error for each turn that names the endpoint", got)
 	}
 	converse(t, "", "-base-url", url, "-model", "m", "-prompt", "one").check(t, "", 1, "connection refused")

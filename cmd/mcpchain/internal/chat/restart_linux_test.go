@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -116,13 +117,10 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 // A server that cannot be reached at the start joins later, and the person is told.
 func TestServerThatComesLate(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
-	address := listener.Addr().String()
-	_ = listener.Close() // nobody is there yet
+	address := testenv.FreeAddress(t)
 	p := start(t, "-config", configure(t, `late=!{"url": "http://`+address+`"}`), "-yes")
 	p.await(p.stderr, "connection refused")
-	listener, err = net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
 	check.Must(t, err)
 	late := tryout.NewServer()
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}

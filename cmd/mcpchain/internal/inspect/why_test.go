@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // A first start by a program that installs the server gets the advice to wait longer, in the report and before
@@ -45,9 +45,7 @@ func TestFirstStart(t *testing.T) {
 // so does a call.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
-	check.Must(t, l.Close())
+	closed := testenv.FreeAddress(t)
 	answer := func(status int) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		t.Cleanup(s.Close)
@@ -61,7 +59,7 @@ func TestReasons(t *testing.T) {
 	}
 	remote := func(name, url string) string { return fmt.Sprintf(`%q:{"url":%q}`, name, url) }
 	file := servers(demo, child("demo2", "demo"), child("demo3", "demo"), gone, child("ends", "exit"),
-		remote("nobody", "http://"+l.Addr().String()+"/mcp"), remote("path", answer(404)+"/mcp"), remote("key", answer(401)),
+		remote("nobody", "http://"+closed+"/mcp"), remote("path", answer(404)+"/mcp"), remote("key", answer(401)),
 		remote("certificate", secure.URL))
 	_, out, _ := inspectFile(t, file)
 	if !strings.HasPrefix(out, "3 of 9 servers can be used\n") {

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -134,10 +135,11 @@ func TestModelAway(t *testing.T) {
 				fmt.Fprint(w, `{"error":{"code":"slow_down","message":"too many"}}`)
 			}))
 			t.Cleanup(host.Close)
+			address := host.URL
 			if tt.closed {
-				host.Close()
+				address = "http://" + testenv.FreeAddress(t)
 			}
-			t.Setenv("OPENAI_BASE_URL", host.URL+"/v1")
+			t.Setenv("OPENAI_BASE_URL", address+"/v1")
 			t.Setenv("OPENAI_API_KEY", "a-secret-key")
 			t.Setenv("OPENAI_MODEL", tryout.ModelName)
 			p := person{t, start(t, settings(t), nil), "demo-ada"}
@@ -259,10 +261,7 @@ func (l *passedLog) Write(p []byte) (int, error) {
 
 // TestServersOfHealth shows users how the servers stand: one is down at the start, and is there later.
 func TestServersOfHealth(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
-	address := listener.Addr().String()
-	_ = listener.Close() // nobody is there yet
+	address := testenv.FreeAddress(t)
 	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, demoServer(t, 0), address))
 	p := person{t, start(t, settings(t, "-config", file, "-rate", "600000"), nil), "demo-ada"}
 	state := func() string {
@@ -278,7 +277,7 @@ func TestServersOfHealth(t *testing.T) {
 	if code, _ := (person{t, p.url, "nobody"}).do("GET", "/healthz?detail", "", nil); code != http.StatusUnauthorized {
 		t.Errorf("without a token: got %d, want %d", code, http.StatusUnauthorized)
 	}
-	listener, err = net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
 	check.Must(t, err)
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})}
 	t.Cleanup(func() { _ = web.Close() })

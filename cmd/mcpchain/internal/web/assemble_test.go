@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -287,16 +288,13 @@ func TestBoundsOfAUser(t *testing.T) {
 
 // TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.
 func TestServerThatEnds(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
-	address := listener.Addr().String()
-	_ = listener.Close() // nobody is there yet
+	address := testenv.FreeAddress(t)
 	h, _ := trial(t, "-config", inFile(t, "mcp.json", `{"mcpServers": {"late": {"url": "http://`+address+`"}}}`))
 	ada := as(t, h, `{"name":"Ada"}`)
 	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
 		t.Errorf("got %+v, want the server that is not there", s)
 	}
-	listener, err = net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
 	check.Must(t, err)
 	served(t, listener)
 	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
