@@ -115,7 +115,7 @@ func TestHostileView(t *testing.T) {
 			opts, said := logs()
 			server := &oneTool{}
 			s := show(t, document(t, `
-				ask("tools/call", { name: "one" });
+				ask("tools/call", { name: "one" }); // waits until the view has begun: the only call that is served
 				await begin();
 				report("initialize again", await ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "other", version: "1" }, appCapabilities: {} }).then((m) => m.error ? "refused" : "answered"));
 			`+hostile(evil.url, 0, len(attacks))), server, opts, wild)
@@ -155,8 +155,8 @@ func TestHostileView(t *testing.T) {
 			}
 			s.await("the flood", func() bool { return server.flooded.Load() > 0 })
 			app, _ := s.session.App()
-			if n := server.called.Load(); n > 0 || server.flooded.Load() > 600 || app.Name != "test" || s.asked.Load() > 0 {
-				t.Errorf("got %d calls, %d of the flood, app %q, %d requests to the host", n, server.flooded.Load(), app.Name, s.asked.Load())
+			if n := server.called.Load(); n != 1 || server.flooded.Load() > 600 || app.Name != "test" || s.asked.Load() > 0 {
+				t.Errorf("got %d calls, want 1, %d of the flood, app %q, %d requests to the host", n, server.flooded.Load(), app.Name, s.asked.Load())
 			}
 		})
 	}
