@@ -37,9 +37,8 @@ type requests struct {
 	running  sync.WaitGroup // concurrent requests
 
 	// Only the inbox uses these.
-	rate       rate
-	early      []jsonrpc.Message // requests that came before the view was ready
-	earlyBytes int               // of their params
+	rate  rate
+	early []jsonrpc.Message // requests that came before the view was ready
 
 	mu      sync.Mutex
 	serving map[string]context.CancelFunc // current requests by id
@@ -59,18 +58,25 @@ func (r *requests) take(m jsonrpc.Message) {
 		r.reject(m, errorf(mcp.CodeInvalidRequest, "the view is initialized already"))
 	case ready || m.Method == "ui/initialize" || m.Method == "ping":
 		r.start(m)
-	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes+len(m.Params) > r.opts.Limits.Incoming:
+	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes()+len(m.Params) > r.opts.Limits.Incoming:
 		r.reject(m, errorf(mcp.CodeInvalidRequest, "too many requests before the view is initialized"))
 	default:
 		r.early = append(r.early, m)
-		r.earlyBytes += len(m.Params)
 	}
+}
+
+// earlyBytes returns the length of the params of the requests that wait for the view to be ready.
+func (r *requests) earlyBytes() (total int) {
+	for _, m := range r.early {
+		total += len(m.Params)
+	}
+	return total
 }
 
 // serveEarly serves the requests that came before the view was ready.
 func (r *requests) serveEarly() {
 	early := r.early
-	r.early, r.earlyBytes = nil, 0
+	r.early = nil
 	for _, m := range early {
 		r.start(m)
 	}

@@ -139,7 +139,7 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 		v.notify("ui/notifications/initialized", `{}`) // too early, it counts for nothing
 		early()
 		v.request("1", "tools/call", `{"name":"plain","arguments":{"x":"`+strings.Repeat("x", 500)+`"}}`)
-		v.request("2", "resources/read", `{"uri":"x"}`)
+		v.request("2", "resources/read", `{"uri":"`+strings.Repeat("x", 300)+`"}`)
 		check.Equal(t, "too much", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 990)+`"}`), "error -32000 a message over 1000 bytes")
 		check.Equal(t, "too much together", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 500)+`"}`), "error -32600 too many requests before the view is initialized")
 		v.ask("0", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
@@ -148,15 +148,16 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 		v.request("4", "x", `{}`)
 		check.Equal(t, "too many", v.ask("5", "tools/call", `{"name":"plain"}`), "error -32600 too many requests before the view is initialized")
 		v.notify("notifications/cancelled", `{"requestId":2}`)
+		v.request("7", "y", `{"x":"`+strings.Repeat("x", 300)+`"}`) // has the room of the cancelled one
 		check.Equal(t, "ping", v.ask("6", "ping", `{}`), "{}")
 		begun = true
 		v.notify("ui/notifications/initialized", `{}`)
 		answers := map[string]bool{}
-		for range 3 {
+		for range 4 {
 			m := v.next()
 			answers[fmt.Sprintf("%s %s%s", m.ID, m.Result, m.Error)] = true
 		}
-		for _, want := range []string{`1 ` + wireResult, `3 {}`, `4 {"code":-32601,"message":"no such method: x"}`} {
+		for _, want := range []string{`1 ` + wireResult, `3 {}`, `4 {"code":-32601,"message":"no such method: x"}`, `7 {"code":-32601,"message":"no such method: y"}`} {
 			if !answers[want] {
 				t.Errorf("got %v, want %s", answers, want)
 			}
