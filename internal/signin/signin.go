@@ -59,9 +59,7 @@ func options(s *config.Server, o *Options) *oauth.Options {
 	if file.ClientID == "" {
 		code.RegisterAs = o.Client
 	} else {
-		code.Ask = func(_ context.Context, issuer, _ string) (*oauth.Credentials, error) {
-			return &oauth.Credentials{Issuer: issuer, ID: file.ClientID, Secret: file.ClientSecret}, nil
-		}
+		code.Client = &oauth.Credentials{ID: file.ClientID, Secret: file.ClientSecret}
 	}
 	return &oauth.Options{Grant: code, Store: o.Store, Profile: o.Profile, Scopes: file.Scopes}
 }

@@ -16,28 +16,28 @@ import (
 // code grant with PKCE (RFC 7636, method S256), for the server as the resource (RFC 8707).
 //
 // The client's identity is the first of these: the entry of Clients for the
-// authorization server; Document, if the server takes such ids; dynamic
-// registration, if the server offers it; the result of Ask.
+// authorization server; Client; Document, if the server takes such ids; dynamic
+// registration, if the server offers it.
 type AuthorizationCode struct {
 	// Receiver sends the person to the authorization server and receives the answer. Required.
 	Receiver Receiver
 
 	// Clients are registered by hand, each with one authorization server. If there
 	// are some, a server with another authorization server is refused, unless
-	// Document, RegisterAs or Ask is set, too.
+	// Client, Document or RegisterAs is set, too.
 	Clients []Credentials
+
+	// Client is registered by hand with the authorization server of this MCP server, whichever that
+	// is: the Issuer is left empty. Its secret goes to the server that the MCP server names.
+	Client *Credentials
 
 	// Document is the client of a client id metadata document: its ID is the document's URL, and
 	// the document must list the receiver's redirect URI. The Issuer is left empty.
 	Document *Credentials
 
 	// RegisterAs is the name of this program for dynamic registration. Default: "mcpchain", and no
-	// registration if Clients or Ask is set.
+	// registration if Clients or Client is set.
 	RegisterAs string
-
-	// Ask is the last resort: it returns the credentials of a client that is registered with this
-	// issuer and this redirect URI, for example from the person.
-	Ask func(ctx context.Context, issuer, redirectURI string) (*Credentials, error)
 }
 
 func (g *AuthorizationCode) flow() (flow, error) {
@@ -49,6 +49,17 @@ func (g *AuthorizationCode) flow() (flow, error) {
 	}
 	f := &codeFlow{AuthorizationCode: *g}
 	f.Clients = slices.Clone(g.Clients)
+	if c := g.Client; c != nil {
+		if c.Issuer != "" {
+			return nil, fmt.Errorf("AuthorizationCode.Client %q: it has an Issuer: put it into Clients", c.ID)
+		}
+		own := *c
+		own.Issuer = "any"
+		if err := own.check(); err != nil {
+			return nil, fmt.Errorf("AuthorizationCode.Client: %w", err)
+		}
+		f.Client = &own
+	}
 	if d := g.Document; d != nil {
 		u, err := url.Parse(d.ID)
 		if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" || u.User != nil {
@@ -68,7 +79,7 @@ func (f *codeFlow) interactive() bool { return true }
 func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	if len(f.Clients) > 0 {
 		issuer, err := chooseRegistered(f.Clients, issuers, current)
-		if err == nil || f.Document == nil && f.RegisterAs == "" && f.Ask == nil {
+		if err == nil || f.Client == nil && f.Document == nil && f.RegisterAs == "" {
 			return issuer, err
 		}
 	}
@@ -83,12 +94,16 @@ func (f *codeFlow) configuredClient(s *site) *Credentials {
 	if c := credentialsFor(f.Clients, s.issuer()); c != nil {
 		return c
 	}
-	if f.Document == nil || !s.meta.ClientIDMetadataDocumentSupported {
+	c := f.Client
+	if c == nil && s.meta.ClientIDMetadataDocumentSupported {
+		c = f.Document
+	}
+	if c == nil {
 		return nil
 	}
-	c := *f.Document
-	c.Issuer = s.issuer()
-	return &c
+	own := *c
+	own.Issuer = s.issuer()
+	return &own
 }
 
 // client returns the known identity with an issuer, or nil.
@@ -108,42 +123,12 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 	if c := f.configuredClient(s); c != nil {
 		return c, nil
 	}
-	var refused error
-	if s.meta.RegistrationEndpoint != "" && (f.RegisterAs != "" || len(f.Clients) == 0 && f.Ask == nil) {
-		r, err := t.registrar.registerOnce(ctx, s, f.RegisterAs, redirectURI)
-		if err == nil {
-			return r.credentials(s.issuer()), nil
-		}
-		refused = err
-	}
-	switch {
-	case f.Ask != nil:
-		return f.ask(ctx, t, s, redirectURI, refused)
-	case refused != nil:
-		return nil, refused
-	default:
+	if s.meta.RegistrationEndpoint == "" || f.RegisterAs == "" && len(f.Clients) > 0 {
 		return nil, fmt.Errorf("authorization server %s knows no client of this program: register one there by hand, "+
 			"with the redirect URI %s, and put it into AuthorizationCode.Clients", safeURL(s.issuer()), safeURL(redirectURI))
 	}
-}
-
-// ask gets credentials from the person, and stores them like a registration.
-func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI string, refused error) (*Credentials, error) {
-	if r, err := t.registrar.stored(ctx, s.issuer()); err == nil && r != nil && (r.Given || f.RegisterAs != "") {
-		return r.credentials(s.issuer()), nil
-	}
-	c, err := f.Ask(ctx, s.issuer(), redirectURI)
+	r, err := t.registrar.registerOnce(ctx, s, f.RegisterAs, redirectURI)
 	if err != nil {
-		return nil, errors.Join(refused, fmt.Errorf("ask for a client that is registered with %s: %w", safeURL(s.issuer()), err))
-	}
-	if c == nil || c.ID == "" {
-		return nil, errors.Join(refused, fmt.Errorf("no client that is registered with %s was given", safeURL(s.issuer())))
-	}
-	if c.Key != nil {
-		return nil, fmt.Errorf("client %q: a key cannot be kept in the store: put the client into AuthorizationCode.Clients", c.ID)
-	}
-	r := &registration{ID: c.ID, Secret: c.Secret, Method: c.Method, RedirectURI: redirectURI, Given: true}
-	if err := save(ctx, t.opts.Store, t.registrar.key(s.issuer()), r); err != nil {
 		return nil, err
 	}
 	return r.credentials(s.issuer()), nil

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"slices"
@@ -134,9 +133,9 @@ func TestClientIdentityOrder(t *testing.T) {
 		{"by hand first", AuthorizationCode{Clients: []Credentials{registered}, Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, "by-hand"},
 		{"document next", AuthorizationCode{Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, doc.ID},
 		{"registration where documents are not taken", AuthorizationCode{Document: doc}, nil, "client-1-of-as.test"},
-		{"no registration without a name for it", AuthorizationCode{Ask: func(context.Context, string, string) (*Credentials, error) {
-			return &Credentials{ID: "given"}, nil
-		}}, nil, "given"},
+		{"of whichever server", AuthorizationCode{Client: &Credentials{ID: "given"}, Document: doc, RegisterAs: "Test"}, map[string]any{"client_id_metadata_document_supported": true}, "given"},
+		{"by hand before that", AuthorizationCode{Clients: []Credentials{registered}, Client: &Credentials{ID: "given"}}, nil, "by-hand"},
+		{"where no server of a client is named", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, Client: &Credentials{ID: "given"}}, nil, "given"},
 		{"credentials of another server are not used", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, RegisterAs: "Test"}, nil, "client-1-of-as.test"},
 	}
 	for _, tt := range tests {

@@ -26,14 +26,13 @@ type clientMetadata struct {
 	DPoPBoundAccessTokens   bool     `json:"dpop_bound_access_tokens,omitempty"`
 }
 
-// registration is a client that was registered dynamically, or given by AuthorizationCode.Ask.
+// registration is a client that was registered dynamically.
 type registration struct {
 	ID          string    `json:"client_id"`
 	Secret      string    `json:"client_secret,omitempty"`
 	Method      string    `json:"token_endpoint_auth_method,omitempty"`
 	RedirectURI string    `json:"redirect_uri"`
 	Expiry      time.Time `json:"expiry,omitzero"`
-	Given       bool      `json:"given,omitempty"` // returned by Ask
 }
 
 func (r *registration) credentials(issuer string) *Credentials {

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -84,37 +83,20 @@ func TestRegistrationRefused(t *testing.T) {
 	if !ok || refused.Code != "invalid_redirect_uri" || !strings.Contains(err.Error(), "no loopback here") || !strings.Contains(err.Error(), "register the redirect URI") {
 		t.Errorf("got %v, want the refusal and what to do", err)
 	}
-	asked := 0
-	opts := w.options()
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, RegisterAs: "Test", Ask: func(_ context.Context, issuer, redirectURI string) (*Credentials, error) {
-		if asked++; issuer != issuerOne || redirectURI != "http://127.0.0.1:7777/callback" {
-			t.Errorf("asked for %s, %s", issuer, redirectURI)
-		}
-		return &Credentials{ID: "given", Secret: "given-secret"}, nil
-	}}
-	auth := w.transport(opts)
-	w.mustCall(auth)
-	w.revoke()
-	w.set(func() { clear(w.refreshes) })
-	w.mustCall(auth)
-	if got := query(t, w.asked[1], "client_id"); got != "given" || asked != 1 {
-		t.Errorf("got client %q, asked %d times, want given, 1", got, asked)
-	}
 }
 
-// TestAskAfterARegistration: a client that was registered before does not replace the one that is given.
-func TestAskAfterARegistration(t *testing.T) {
+// TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not stored: a later one replaces it.
+func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
 	opts.Store = MemoryStore()
-	w.mustCall(w.transport(opts))
-	w.revoke()
-	w.set(func() { clear(w.refreshes) })
-	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Ask: func(context.Context, string, string) (*Credentials, error) {
-		return &Credentials{ID: "given"}, nil
-	}}
-	w.mustCall(w.transport(opts))
-	check.Equal(t, "client_id", query(t, w.asked[1], "client_id"), "given")
+	for i, grant := range []AuthorizationCode{{}, {Client: &Credentials{ID: "one", Secret: "s"}}, {Client: &Credentials{ID: "two"}}, {RegisterAs: "Test"}} {
+		grant.Receiver = &person{w: w}
+		opts.Grant = &grant
+		w.mustCall(w.transport(opts))
+		check.Equal(t, "client_id", query(t, w.asked[i], "client_id"), []string{"client-1-of-as.test", "one", "two", "client-1-of-as.test"}[i])
+		w.revoke()
+	}
 }
 
 func TestNobodyRegisters(t *testing.T) {

@@ -299,6 +299,8 @@ func TestNewReportsMistakes(t *testing.T) {
 		{serverURL, &Options{Grant: &AuthorizationCode{}}, "Receiver"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{{ID: "x"}}}}, "Issuer"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: "https://host"}}}, "with a path"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Secret: "x"}}}, "AuthorizationCode.Client: Credentials.ID"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Issuer: issuerOne, ID: "x"}}}, "put it into Clients"},
 		{serverURL, &Options{Grant: &ClientCredentials{}}, "Clients"},
 		{serverURL, &Options{Grant: &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "x"}}}}, "neither"},
 		{serverURL, &Options{Grant: &Enterprise{}}, "TokenEndpoint"},
