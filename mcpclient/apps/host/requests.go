@@ -38,17 +38,23 @@ type requests struct {
 
 	// Only the inbox uses these.
 	rate  rate
-	early []jsonrpc.Message // requests that came before the view was ready
+	early []earlyRequest // requests that came before the view was ready
 
 	mu      sync.Mutex
 	serving map[string]context.CancelFunc // current requests by id
 	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// take serves a request of the view. A request that comes before the view is ready waits until
-// then, since some views call a tool while they shake hands: as many wait as may be served concurrently,
-// with params of at most Limits.Incoming together.
-func (r *requests) take(m jsonrpc.Message) {
+// earlyRequest is a request that waits until the view is ready.
+type earlyRequest struct {
+	message jsonrpc.Message
+	size    int // bytes of the whole text, which the parts of the message keep in memory
+}
+
+// take serves a request of the view, whose message has size bytes. A request that comes before the view is
+// ready waits until then, since some views call a tool while they shake hands: as many wait as may be
+// served concurrently, of at most Limits.Incoming together.
+func (r *requests) take(m jsonrpc.Message, size int) {
 	greeted, ready := r.view.phase()
 	within, _ := r.rate.take(r.opts.Limits.Rate)
 	switch {
@@ -58,17 +64,17 @@ func (r *requests) take(m jsonrpc.Message) {
 		r.reject(m, errorf(mcp.CodeInvalidRequest, "the view is initialized already"))
 	case ready || m.Method == "ui/initialize" || m.Method == "ping":
 		r.start(m)
-	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes()+len(m.Params) > r.opts.Limits.Incoming:
+	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes()+size > r.opts.Limits.Incoming:
 		r.reject(m, errorf(mcp.CodeInvalidRequest, "too many requests before the view is initialized"))
 	default:
-		r.early = append(r.early, m)
+		r.early = append(r.early, earlyRequest{m, size})
 	}
 }
 
-// earlyBytes returns the length of the params of the requests that wait for the view to be ready.
+// earlyBytes returns the length of the requests that wait for the view to be ready.
 func (r *requests) earlyBytes() (total int) {
-	for _, m := range r.early {
-		total += len(m.Params)
+	for _, e := range r.early {
+		total += e.size
 	}
 	return total
 }
@@ -77,8 +83,8 @@ func (r *requests) earlyBytes() (total int) {
 func (r *requests) serveEarly() {
 	early := r.early
 	r.early = nil
-	for _, m := range early {
-		r.start(m)
+	for _, e := range early {
+		r.start(e.message)
 	}
 }
 
@@ -197,7 +203,7 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 
 // cancel ends a request that the view has cancelled.
 func (r *requests) cancel(id json.RawMessage) {
-	r.early = slices.DeleteFunc(r.early, func(m jsonrpc.Message) bool { return bytes.Equal(m.ID, id) })
+	r.early = slices.DeleteFunc(r.early, func(e earlyRequest) bool { return bytes.Equal(e.message.ID, id) })
 	r.mu.Lock()
 	cancel := r.serving[string(id)]
 	r.mu.Unlock()

@@ -129,7 +129,7 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 		_, v := open(t, server, &host.Options{
 			OpenLink: func(context.Context, string) error { called("open-link"); return nil },
 			OnSize:   func(_, _ *float64) { never("size") }, OnLog: func(*mcp.LogMessage) { never("log") }, OnCloseRequest: func() { never("teardown") },
-			Limits: host.Limits{Requests: 4, Incoming: 1000},
+			Limits: host.Limits{Requests: 4, Incoming: 1200},
 		})
 		early := func() {
 			v.notify("ui/notifications/size-changed", `{"height":1}`)
@@ -140,7 +140,9 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 		early()
 		v.request("1", "tools/call", `{"name":"plain","arguments":{"x":"`+strings.Repeat("x", 500)+`"}}`)
 		v.request("2", "resources/read", `{"uri":"`+strings.Repeat("x", 300)+`"}`)
-		check.Equal(t, "too much", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 990)+`"}`), "error -32000 a message over 1000 bytes")
+		check.Equal(t, "too much", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 1190)+`"}`), "error -32000 a message over 1200 bytes")
+		v.send(`{"jsonrpc":"2.0","id":9,"method":"tools/list","other":"` + strings.Repeat("x", 500) + `"}`)
+		check.Equal(t, "too much beside the params", v.said(), "error -32600 too many requests before the view is initialized")
 		check.Equal(t, "too much together", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 500)+`"}`), "error -32600 too many requests before the view is initialized")
 		v.ask("0", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
 		early()
