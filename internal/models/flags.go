@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -22,7 +23,8 @@ type Flags struct {
 	Hint   string       // why the settings name no model
 	File   *File        // nil: not read
 
-	path   string
+	path   string // of models; "": in the configuration folder
+	prices string // path; "": none
 	getenv func(string) string
 	set    *flag.FlagSet
 }
@@ -46,20 +48,25 @@ func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 		}
 		return nil
 	})
-	set.Func("prices", "`file` with the prices of models, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of the currency per million tokens, \"output\": …}]}", f.readPrices)
+	set.StringVar(&f.prices, "prices", "", "`file` with the prices of models, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of the currency per million tokens, \"output\": …}]}")
 	return f
 }
 
-func (f *Flags) readPrices(path string) error {
-	raw, err := read(path)
+// readPrices reads the file of -prices, if any.
+func (f *Flags) readPrices() error {
+	if f.prices == "" {
+		return nil
+	}
+	raw, err := read(f.prices)
 	if err != nil {
-		return err
+		return fmt.Errorf("-prices: %w", err)
 	}
-	f.Prices = &price.Table{}
-	if err := json.Unmarshal(raw, f.Prices); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	table := &price.Table{}
+	if err := cmp.Or(json.Unmarshal(raw, table), cost.Check(table)); err != nil {
+		return fmt.Errorf("-prices: %s: %w", f.prices, err)
 	}
-	return cost.Check(f.Prices)
+	f.Prices = table
+	return nil
 }
 
 // Complete finds the model after the flags are parsed. Without a name it is the default of the file. It returns an
@@ -67,6 +74,9 @@ func (f *Flags) readPrices(path string) error {
 func (f *Flags) Complete() error {
 	given := map[string]bool{}
 	f.set.Visit(func(flag *flag.Flag) { given[flag.Name] = true })
+	if err := f.readPrices(); err != nil {
+		return &SettingError{err}
+	}
 	f.Model.Key = f.getenv("OPENAI_API_KEY")
 	f.useClaude(given)
 	filed, err := f.find(given)

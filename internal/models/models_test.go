@@ -146,6 +146,22 @@ func complete(t *testing.T, args string, env map[string]string) (*models.Flags, 
 	return f, f.Complete()
 }
 
+// A file of prices that cannot be used is named, with its mistake.
+func TestWrongPrices(t *testing.T) {
+	missing, folder := filepath.Join(t.TempDir(), "prices.json"), t.TempDir()
+	bad, negative := filepath.Join(folder, "bad.json"), filepath.Join(folder, "negative.json")
+	write(t, bad, `{"models": [x]}`)
+	write(t, negative, `{"date": "2026-11-22", "models": [{"model": "m", "currency": "USD", "input": -1}]}`)
+	for path, want := range map[string]string{missing: "no such file", folder: "is not a file", bad: bad + ": ", negative: negative + ": "} {
+		_, err := complete(t, "-prices "+path, nil)
+		check.Text(t, err, "-prices: ", path)
+		check.Text(t, err, want, path)
+		if _, ok := errors.AsType[*models.SettingError](err); !ok {
+			t.Errorf("%s: got %T, want that the file is wrong", path, err)
+		}
+	}
+}
+
 // A name that no file and no host has is an error with the names of the file.
 func TestNameNotInTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
