@@ -107,7 +107,7 @@ func (f *Flags) Complete() error {
 	case m.Key == "" && m.API == Messages:
 		return &SettingError{errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")}
 	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
-		return &SettingError{fmt.Errorf("%s has no model %q; it has %s", hosttext.Line(f.File.path, 400), hosttext.Line(m.Name, 80), f.File.quoted())}
+		return &SettingError{f.File.missing(m.Name)}
 	case m.BaseURL == "" && m.Key == "":
 		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI)
 	case m.BaseURL == "" && m.API != Messages:
@@ -176,8 +176,12 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 	}
 	found, ok, err := file.Find(asked.Name, f.getenv)
 	switch {
-	case err != nil || !ok:
+	case err != nil:
 		return false, err
+	case !ok && given["models"] && given["model"] && asked.API != Messages:
+		return false, file.missing(asked.Name)
+	case !ok:
+		return false, nil
 	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
 		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
 			hosttext.Line(asked.Name, 80), hosttext.Line(path, 400))

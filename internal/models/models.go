@@ -25,6 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -210,6 +211,11 @@ func (f *File) quoted() string {
 		names[i] = strconv.Quote(hosttext.Line(name, 80))
 	}
 	return hosttext.Line(strings.Join(names, ", "), 400)
+}
+
+// missing returns the error for a name that is not in the file.
+func (f *File) missing(name string) error {
+	return fmt.Errorf("%s has no model %q%s; it has %s", hosttext.Line(f.path, 400), hosttext.Line(name, 80), spelling.Hint(name, f.Names()), f.quoted())
 }
 
 func (f *File) names() string { return hosttext.Line(strings.Join(f.Names(), ", "), 400) }

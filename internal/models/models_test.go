@@ -162,14 +162,39 @@ func TestWrongPrices(t *testing.T) {
 	}
 }
 
-// A name that no file and no host has is an error with the names of the file.
+// A name that is not in the file of -models is an error with the names of the file, also if a key would let OpenAI have the
+// question. The file in the configuration folder names models beside those of OpenAI.
 func TestNameNotInTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "models.json")
-	write(t, path, `{"models": {"a": {"baseUrl": "http://h/v1", "model": "q"}}}`)
-	_, err := complete(t, "-models "+path+" -model zz", nil)
-	check.Text(t, err, path+` has no model "zz"; it has "a"`, "")
-	if _, ok := errors.AsType[*models.SettingError](err); !ok {
-		t.Errorf("got %T, want that the file is wrong", err)
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
+		t.Setenv(name, home)
+	}
+	folder, err := os.UserConfigDir()
+	check.Must(t, err)
+	path := filepath.Join(folder, "mcpchain", "models.json")
+	check.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	write(t, path, `{"models": {"small": {"baseUrl": "http://h/v1", "model": "q"}, "b": {"baseUrl": "http://h/v1", "model": "b"}}}`)
+	key := map[string]string{"OPENAI_API_KEY": "k"}
+	for _, tt := range []struct {
+		args string
+		env  map[string]string
+		want string
+	}{
+		{"-model zz", nil, ` has no model "zz"; it has "b", "small"`},
+		{"-models " + path + " -model zz", nil, ` has no model "zz"; it has "b", "small"`},
+		{"-models " + path + " -model smal", key, ` has no model "smal" (did you mean "small"?); it has "b", "small"`},
+		{"-models " + path + " -model smal", map[string]string{"OPENAI_BASE_URL": "http://g/v1"}, ` has no model "smal" (did you mean`},
+	} {
+		_, err := complete(t, tt.args, tt.env)
+		check.Text(t, err, path+tt.want, tt.args)
+		if _, ok := errors.AsType[*models.SettingError](err); !ok {
+			t.Errorf("%s: got %T, want that the file is wrong", tt.args, err)
+		}
+	}
+	for args, base := range map[string]string{"-model gpt-6-sol": models.OpenAI, "-models " + path + " -model m -base-url http://g/v1": "http://g/v1"} {
+		f, err := complete(t, args, key)
+		check.NoError(t, err, args)
+		check.Equal(t, args, f.Model.BaseURL, base)
 	}
 }
 

@@ -139,7 +139,7 @@ func TestModelOfTheFile(t *testing.T) {
 	}{
 		"default":     {nil, env("OPENAI_API_KEY", "k"), "http://small/v1 s "},
 		"by name":     {[]string{"-model", "big"}, env("BIG", "kb"), "https://big/v1 b kb"},
-		"other":       {[]string{"-model", "gpt"}, env("OPENAI_API_KEY", "k"), "https://api.openai.com/v1 gpt k"},
+		"other":       {nil, env("OPENAI_MODEL", "gpt", "OPENAI_API_KEY", "k"), "https://api.openai.com/v1 gpt k"},
 		"flag":        {[]string{"-model", "big", "-base-url", "http://h/v1"}, env(), "http://h/v1 big "},
 		"environment": {nil, env("OPENAI_MODEL", "big", "BIG", "kb"), "https://big/v1 b kb"},
 		"gateway":     {nil, env("OPENAI_MODEL", "gpt", "OPENAI_BASE_URL", "http://g/v1"), "http://g/v1 gpt "},
