@@ -25,6 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -56,16 +57,34 @@ const OpenAI = "https://api.openai.com/v1"
 // efforts lists the efforts of reasoning that hosts know, the least first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
+// valueError is a wrong value of a setting, which is named as a flag or as a member of a file.
+type valueError struct{ flag, member, problem string }
+
+func (e *valueError) Error() string { return "-" + e.flag + " " + e.problem }
+
+// inFile returns the text for a setting of a file.
+func (e *valueError) inFile() string { return e.member + " " + e.problem }
+
 // complete returns an error for the first invalid setting. Otherwise it cuts the slash from the end of the URL.
 func (m *Model) complete() error {
+	for _, choice := range []struct {
+		flag, member, value string
+		known               []string
+	}{
+		{"model-api", "api", m.API, []string{"chat", "responses", Messages}},
+		{"host", "host", m.Host, chat.Hosts()},
+		{"effort", "effort", m.Effort, efforts},
+	} {
+		if choice.value != "" && !slices.Contains(choice.known, choice.value) {
+			last := len(choice.known) - 1
+			return &valueError{choice.flag, choice.member, fmt.Sprintf("%q: want %s or %s", hosttext.Line(choice.value, 40), strings.Join(choice.known[:last], ", "), choice.known[last])}
+		}
+	}
 	switch {
-	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
-		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", hosttext.Line(m.API, 40))
-	case m.Effort != "" && !slices.Contains(efforts, m.Effort):
-		last := len(efforts) - 1
-		return fmt.Errorf("the effort %q is unknown; use %s or %s", hosttext.Line(m.Effort, 40), strings.Join(efforts[:last], ", "), efforts[last])
-	case m.Window < 0 || m.MaxTokens < 0:
-		return errors.New("the window or the maximum of tokens is below 0")
+	case m.Window < 0:
+		return &valueError{"window", "window", "is below 0"}
+	case m.MaxTokens < 0:
+		return &valueError{"max-tokens", "maxTokens", "is below 0"}
 	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):
 		return errors.New("host and extra are for OpenAI-compatible endpoints, not for the API messages")
 	}
@@ -156,6 +175,9 @@ func Read(path string) (*File, error) {
 			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, hosttext.Line(name, 80))
 		}
 		if err := model.complete(); err != nil {
+			if wrong, ok := errors.AsType[*valueError](err); ok {
+				err = errors.New(wrong.inFile())
+			}
 			return nil, fmt.Errorf("read models: %s: %s: %w", path, hosttext.Line(name, 80), err)
 		}
 		f.Models[name] = model

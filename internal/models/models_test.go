@@ -47,7 +47,9 @@ func TestWrongModels(t *testing.T) {
 		`x`:                                   "invalid character",
 		`{"models": {"a": {"url": "x"}}}`:     `unknown field "url"`,
 		`{"models": {"a": {"baseUrl": "x"}}}`: "a: want a baseUrl and a model",
-		`{"models": {"a": {"baseUrl": "x", "model": "m", "effort": "superhigh"}}}`: `a: the effort "superhigh" is unknown; use none, `,
+		`{"models": {"a": {"baseUrl": "x", "model": "m", "effort": "superhigh"}}}`: `a: effort "superhigh": want none, `,
+		`{"models": {"a": {"baseUrl": "x", "model": "m", "host": "x"}}}`:           `a: host "x": want compatible, `,
+		`{"models": {"a": {"baseUrl": "x", "model": "m", "maxTokens": -1}}}`:       "a: maxTokens is below 0",
 		`{"models": {}} {"default": "a"}`:                                          "more text after the object",
 		`{"models": {"a": {"baseUrl": "x", "model": "m", "maxTokens": "9"}}}`:      "models.maxTokens: want another kind of value than a string",
 		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`:   "b is not one of the models: a",
@@ -229,7 +231,8 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"-model m -model-api soap": "use chat, responses or messages", "-model m -window -1": "below 0", "-model-api messages -model c -host vllm": "OpenAI-compatible",
+		"-model m -model-api soap": `-model-api "soap": want chat, responses or messages`, "-model m -window -1": "-window is below 0", "-model m -max-tokens -1": "-max-tokens is below 0",
+		"-model m -host x": `-host "x": want compatible, openai, `, "-model-api messages -model c -host vllm": "OpenAI-compatible",
 		"-model m -base-url h/v1": "is http:// or https:// missing", "-model m -extra [1]": "want a JSON object, such as", "-model m -extra null": "want a JSON object, such as",
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
