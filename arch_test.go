@@ -109,7 +109,7 @@ var layers = []struct {
 	{"internal/eventfeed", []string{"agent"}},
 	{"agent/feed", []string{"agent", "internal/eventfeed"}},
 	{"internal/tryout", []string{"", "github.com"}},
-	{"internal/models", []string{"adapter", "agent", "hosttext", "internal/chat", "internal/cost", "internal/spelling", "price", "sampling", "github.com/sashabaranov/go-openai"}},
+	{"internal/models", []string{"adapter", "agent", "hosttext", "internal/chat", "internal/cost", "internal/spelling", "price", "sampling", "github.com/go-json-experiment/json", "github.com/sashabaranov/go-openai"}},
 	{"internal/testenv/peer", []string{"internal", "mcpclient", "github.com"}},
 	{"examples", []string{"", "github.com", "golang.org"}},
 	{"cmd", []string{"", "charm.land", "github.com", "go.temporal.io", "golang.org", "modernc.org"}},

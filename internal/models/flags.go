@@ -1,7 +1,6 @@
 package models
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -62,7 +61,10 @@ func (f *Flags) readPrices() error {
 		return fmt.Errorf("-prices: %w", err)
 	}
 	table := &price.Table{}
-	if err := cmp.Or(json.Unmarshal(raw, table), cost.Check(table)); err != nil {
+	if err := decode(f.prices, raw, table); err != nil {
+		return fmt.Errorf("-prices: %w", err)
+	}
+	if err := cost.Check(table); err != nil {
 		return fmt.Errorf("-prices: %s: %w", f.prices, err)
 	}
 	f.Prices = table

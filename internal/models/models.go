@@ -2,19 +2,12 @@
 package models
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -144,122 +136,4 @@ func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 		return from.Server, from.Call.ID
 	}
 	return sampling.New(m.Config(), m.Name, &o)
-}
-
-// File is a file of models, by the person's names for them.
-type File struct {
-	Default string           `json:"default"` // "": none
-	Models  map[string]Model `json:"models"`
-
-	path string
-}
-
-const maxFile = 1 << 20 // bytes
-
-// Read reads a file of models. A missing file has no models.
-func Read(path string) (*File, error) {
-	data, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &File{path: path}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read models: %w", err)
-	}
-	f := &File{path: path}
-	if err := decode(data, f); err != nil {
-		return nil, fmt.Errorf("read models: %s: %w", path, err)
-	}
-	for _, name := range f.Names() {
-		model := f.Models[name]
-		if model.BaseURL == "" && model.API != Messages || model.Name == "" {
-			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, hosttext.Line(name, 80))
-		}
-		if err := model.complete(); err != nil {
-			if wrong, ok := errors.AsType[*valueError](err); ok {
-				err = errors.New(wrong.inFile())
-			}
-			return nil, fmt.Errorf("read models: %s: %s: %w", path, hosttext.Line(name, 80), err)
-		}
-		f.Models[name] = model
-	}
-	if _, ok := f.Models[f.Default]; f.Default != "" && !ok {
-		return nil, fmt.Errorf("read models: %s: default: %s is not one of the models: %s", path, hosttext.Line(f.Default, 80), f.names())
-	}
-	return f, nil
-}
-
-// decode reads the one object of a file. It refuses unknown members.
-func decode(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text shows a type of Go
-		return fmt.Errorf("%s: want another kind of value than a %s", cmp.Or(wrong.Field, "the file"), wrong.Value)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("there is more text after the object, at byte %d", d.InputOffset())
-	}
-	return nil
-}
-
-// read reads a file of bounded size that is not a pipe or a device.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
-	}
-	return data, err
-}
-
-// quoted lists the names, for the end of an error.
-func (f *File) quoted() string {
-	names := f.Names()
-	for i, name := range names {
-		names[i] = strconv.Quote(hosttext.Line(name, 80))
-	}
-	return hosttext.Line(strings.Join(names, ", "), 400)
-}
-
-// missing returns the error for a name that is not in the file.
-func (f *File) missing(name string) error {
-	return fmt.Errorf("%s has no model %q%s; it has %s", hosttext.Line(f.path, 400), hosttext.Line(name, 80), spelling.Hint(name, f.Names()), f.quoted())
-}
-
-func (f *File) names() string { return hosttext.Line(strings.Join(f.Names(), ", "), 400) }
-
-// Names returns the person's names for the models.
-func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
-
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// Find returns a model by its name in the file, or the default for "". getenv looks up the variables in its key.
-func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
-	if name == "" {
-		name = f.Default
-	}
-	model, found = f.Models[name]
-	model.Key = variable.ReplaceAllStringFunc(model.Key, func(text string) string {
-		key := variable.FindStringSubmatch(text)[1]
-		value := getenv(key)
-		if value == "" && err == nil {
-			err = fmt.Errorf("the key of the model %s: environment variable %s is not set", hosttext.Line(name, 80), key)
-		}
-		return value
-	})
-	return model, found, err
 }

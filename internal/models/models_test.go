@@ -44,19 +44,24 @@ func TestModels(t *testing.T) {
 
 func TestWrongModels(t *testing.T) {
 	for text, want := range map[string]string{
-		`x`:                                   "invalid character",
-		`{"models": {"a": {"url": "x"}}}`:     `unknown field "url"`,
-		`{"models": {"a": {"baseUrl": "x"}}}`: "a: want a baseUrl and a model",
-		`{"models": {"a": {"baseUrl": "x", "model": "m", "effort": "superhigh"}}}`: `a: effort "superhigh": want none, `,
-		`{"models": {"a": {"baseUrl": "x", "model": "m", "host": "x"}}}`:           `a: host "x": want compatible, `,
-		`{"models": {"a": {"baseUrl": "x", "model": "m", "maxTokens": -1}}}`:       "a: maxTokens is below 0",
-		`{"models": {}} {"default": "a"}`:                                          "more text after the object",
-		`{"models": {"a": {"baseUrl": "x", "model": "m", "maxTokens": "9"}}}`:      "models.maxTokens: want another kind of value than a string",
-		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`:   "b is not one of the models: a",
+		"x":                 "1: invalid character 'x'",
+		"":                  "1: unexpected EOF",
+		"{\"models\": {\n":  "2: unexpected EOF",
+		"{\"models\":\n[]}": "2: models: want an object",
+		"{\"models\": {\n\"a\": {\n\"baseURL\": \"x\"}}}":                                            `3: models.a.baseURL: unknown key (did you mean "baseUrl"?); known keys: model, baseUrl, apiKey, api, `,
+		"{\"models\": {\n\"a\": {\"model\": \"m\",\n\"model\": \"n\"}}}":                             "3: duplicate object member name",
+		"{\"models\": {\n\"a\": {\"baseUrl\": \"x\"}}}":                                              "2: a: want a baseUrl and a model",
+		"{\"models\": {\"a\": {\"baseUrl\": \"x\",\n\"model\": \"m\",\n\"effort\": \"superhigh\"}}}": `3: a: effort "superhigh": want none, `,
+		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"host\": \"x\"}}}":            `2: a: host "x": want compatible, `,
+		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"maxTokens\": -1}}}":          "2: a: maxTokens is below 0",
+		"{\"models\": {\n\"a/b\": {\"api\": \"messages\", \"model\": \"m\", \"host\": \"vllm\"}}}":   "2: a/b: host and extra are for OpenAI-compatible endpoints",
+		"{\"models\": {}}\n{\"default\": \"a\"}":                                                     "2: invalid character '{' after top-level value",
+		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"maxTokens\":\n\"9\"}}}":      "3: models.a.maxTokens: want a whole number",
+		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"hidden\"}},\n\"default\": \"b\"}":    "2: default: b is not one of the models: a",
 	} {
 		path := filepath.Join(t.TempDir(), "models.json")
 		write(t, path, text)
-		check.Text(t, check.Err(models.Read(path)), want, text)
+		check.Text(t, check.Err(models.Read(path)), path+":"+want, text)
 	}
 }
 
@@ -152,9 +157,11 @@ func complete(t *testing.T, args string, env map[string]string) (*models.Flags, 
 func TestWrongPrices(t *testing.T) {
 	missing, folder := filepath.Join(t.TempDir(), "prices.json"), t.TempDir()
 	bad, negative := filepath.Join(folder, "bad.json"), filepath.Join(folder, "negative.json")
-	write(t, bad, `{"models": [x]}`)
+	unknown := filepath.Join(folder, "unknown.json")
+	write(t, bad, "{\"models\":\n[x]}")
+	write(t, unknown, "{\"models\": [{\"model\": \"m\",\n\"inptu\": 1}]}")
 	write(t, negative, `{"date": "2026-11-22", "models": [{"model": "m", "currency": "USD", "input": -1}]}`)
-	for path, want := range map[string]string{missing: "no such file", folder: "is not a file", bad: bad + ": ", negative: negative + ": "} {
+	for path, want := range map[string]string{missing: "no such file", folder: "is not a file", bad: bad + ":2: ", unknown: unknown + `:2: models.0.inptu: unknown key (did you mean "input"?)`, negative: negative + ": "} {
 		_, err := complete(t, "-prices "+path, nil)
 		check.Text(t, err, "-prices: ", path)
 		check.Text(t, err, want, path)

@@ -184,7 +184,7 @@ func TestBadConfig(t *testing.T) {
 	project := command(t, "-base-url", "http://127.0.0.1:1", "-model", "m")
 	project.Dir = filepath.Dir(path)
 	finish(t, project, "").check(t, "", 2, "mcpchain: mcp.json:5: the file ends, ")
-	converse(t, "", "-models", path).check(t, "", 2, "mcpchain: read models: "+path+": ")
+	converse(t, "", "-models", path).check(t, "", 2, "mcpchain: read models: "+path+":2: ")
 	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "mcpchain: open the trace: open ")
 }
 
