@@ -190,7 +190,7 @@ func TestManySuspendedRuns(t *testing.T) {
 			if n := settled(goroutines + few); n > goroutines+few {
 				t.Errorf("got %d goroutines after %d runs were suspended, want about the %d before", n, suspended, goroutines)
 			}
-			if now := live(); now > heap+most {
+			if now := settledHeap(heap + most); now > heap+most {
 				t.Errorf("the heap has %d KiB more after %d runs were suspended, want at most %d", (now-heap)>>10, suspended, most>>10)
 			}
 			resume(t, store, a, fmt.Sprint(7+suspended))
@@ -204,10 +204,19 @@ func TestManySuspendedRuns(t *testing.T) {
 // settled is the number of goroutines, once it is at most the one wanted: one that has
 // returned may be counted for a moment.
 func settled(want int) int {
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > want && time.Now().Before(end); {
+	for end := time.Now().Add(testenv.Patience); runtime.NumGoroutine() > want && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	return runtime.NumGoroutine()
+}
+
+// settledHeap is the heap in use, once it is at most the one wanted: goroutines that are about to
+// return still have memory.
+func settledHeap(want uint64) uint64 {
+	for end := time.Now().Add(testenv.Patience); live() > want && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	return live()
 }
 
 // live is the heap in use.
