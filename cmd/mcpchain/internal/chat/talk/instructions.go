@@ -102,7 +102,7 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 		set, err = skillset.Open(ctx, clients, note)
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, fmt.Errorf("list skills: %w", context.Cause(ctx)) // a bare one counts as reported
 	}
 	s.skills = found
 	if err != nil || len(found) == 0 {

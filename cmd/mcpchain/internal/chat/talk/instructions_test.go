@@ -13,11 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// skilled serves a server with a skill.
-func skilled(in io.Reader, out io.Writer) {
+// skilled serves a server with a skill. It calls listing before it lists the skill.
+func skilled(in io.Reader, out io.Writer, listing func()) {
 	answers := map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`,
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms."},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}]}]}`,
@@ -28,6 +29,9 @@ func skilled(in io.Reader, out io.Writer) {
 			Method string
 		}
 		if json.Unmarshal(lines.Bytes(), &m) == nil && m.ID != nil {
+			if m.Method == "skills/list" {
+				listing()
+			}
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, cmp.Or(answers[m.Method], "{}"))
 		}
 	}
@@ -37,7 +41,7 @@ func skilled(in io.Reader, out io.Writer) {
 func TestSkillsThatAreInterrupted(t *testing.T) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	go skilled(fromClient, toClient)
+	go skilled(fromClient, toClient, func() {})
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}}, nil)
 	check.Must(t, err)
 	defer tools.Close()
@@ -51,4 +55,23 @@ func TestSkillsThatAreInterrupted(t *testing.T) {
 	if strings.Contains(screen.Text(), "left out") {
 		t.Errorf("got %s", screen.Text())
 	}
+}
+
+// A person who interrupts a command while it lists skills is told so.
+func TestCommandThatIsInterrupted(t *testing.T) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	screen, interrupts := typist.New(t), new(Interrupts)
+	interrupts.converse(screen)
+	go skilled(fromClient, toClient, interrupts.Interrupt)
+	tools, err := adapter.Open(t.Context(), nil, nil)
+	check.Must(t, err)
+	defer tools.Close()
+	office := adapter.Server{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
+	s := &Session{Config: Config{
+		Screen: screen, Interrupts: interrupts, Servers: &Servers{Good: []adapter.Server{office}},
+		Model: &Model{at: models.Model{Name: "m", BaseURL: "http://model.test/v1"}},
+	}, tools: tools}
+	check.Is(t, s.command(t.Context(), "/servers restart office"), errInterrupted)
+	check.Contains(t, "screen", screen.Text(), "interrupted; Ctrl-C again leaves")
 }
