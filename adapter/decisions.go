@@ -48,8 +48,8 @@ func serverOrigin(s *Server) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxPlace bounds the result of placeOf, in bytes.
-const maxPlace = 1024
+// maxAddress bounds the result of serverAddress, in bytes.
+const maxAddress = 1024
 
 // serverAddress says where a server is: the program and its directory, or the URL. It leaves out
 // arguments, user info and query, which may be secret.
@@ -61,7 +61,7 @@ func serverAddress(s *Server) string {
 		if err != nil {
 			dir = t.Dir
 		}
-		return excerpt.Limit(t.Path+" in "+dir, maxPlace)
+		return excerpt.Limit(t.Path+" in "+dir, maxAddress)
 	case *mcpclient.HTTP:
 		address = t.URL
 	}
@@ -69,7 +69,7 @@ func serverAddress(s *Server) string {
 	if err != nil {
 		return ""
 	}
-	return excerpt.Limit((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxPlace)
+	return excerpt.Limit((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxAddress)
 }
 
 // stripUser returns a URL without its user info. What is not a URL is returned as it is.

@@ -158,8 +158,8 @@ func (l *lender) chooseLocked(p *policy, user string, by *Caller) (loan, error) 
 
 // findLocked returns a connection of the user that takes a call now. Without one, busy reports
 // whether the call has to wait for one: other calls use it, and wait for no answer of a person.
-func (u *pool) findLocked(user string, by *Caller) (conn *server, busy bool) {
-	for _, s := range u.conns {
+func (p *pool) findLocked(user string, by *Caller) (conn *server, busy bool) {
+	for _, s := range p.conns {
 		switch {
 		case s.user != user || s.retired || s.isOpened() && (s.err != nil || s.client.Err() != nil):
 		case s.canServeLocked(by):
@@ -172,10 +172,10 @@ func (u *pool) findLocked(user string, by *Caller) (conn *server, busy bool) {
 }
 
 // countCallLocked counts a call on a connection, and makes it the most recently used.
-func (u *pool) countCallLocked(s *server, by *Caller) {
+func (p *pool) countCallLocked(s *server, by *Caller) {
 	s.countCallLocked(by)
-	if i := slices.Index(u.conns, s); i >= 0 {
-		u.conns = append(slices.Delete(u.conns, i, i+1), s)
+	if i := slices.Index(p.conns, s); i >= 0 {
+		p.conns = append(slices.Delete(p.conns, i, i+1), s)
 	}
 }
 
@@ -222,9 +222,9 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 }
 
 // removeLocked removes a connection, if it is there. u may be nil.
-func (u *pool) removeLocked(s *server) {
-	if u != nil {
-		u.conns = slices.DeleteFunc(u.conns, func(c *server) bool { return c == s })
+func (p *pool) removeLocked(s *server) {
+	if p != nil {
+		p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
 	}
 }
 

@@ -119,7 +119,7 @@ func (p *Policy) check() error {
 type policy struct {
 	Policy
 	label   string        // the host's, "" for the toolset's own tools
-	origin  string        // see originOf
+	origin  string        // see serverOrigin
 	place   string        // where the server is, for a person
 	approve approval.Func // nil: every call is allowed
 

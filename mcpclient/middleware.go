@@ -86,11 +86,11 @@ type invocation struct {
 
 // ID returns the id of the client's latest message for this request. It is 0 before that, and
 // for a server's request, whose id is in its [mcp.Origin].
-func (r *Request) ID() int64 {
-	if r.invocation == nil {
+func (q *Request) ID() int64 {
+	if q.invocation == nil {
 		return 0
 	}
-	return r.id
+	return q.id
 }
 
 // compose wraps the innermost handler in middleware. The first is outermost.

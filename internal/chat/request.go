@@ -33,7 +33,7 @@ type Request struct {
 	// the host accepts fewer of them or none. Empty ones are ignored.
 	Stop []string
 
-	// ToEnd reads a stream to its end even after a stop sequence, because the host reports the
+	// ReadToEnd reads a stream to its end even after a stop sequence, because the host reports the
 	// usage there. Otherwise the stream is closed, which saves the rest of the reply.
 	ReadToEnd bool
 
