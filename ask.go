@@ -18,12 +18,16 @@ func Ask(ctx context.Context, file, question string, t *Terminal) (string, error
 	if t == nil {
 		t = new(Terminal)
 	}
+	m, err := FromEnv() // first: without a model no server is started, and nobody is asked
+	if err != nil {
+		return "", err
+	}
 	h, err := Open(ctx, file, &Options{Terminal: t})
 	if err != nil {
 		return "", err
 	}
 	defer h.Close()
-	a, err := h.Agent(nil, nil)
+	a, err := h.Agent(m, nil)
 	if err != nil {
 		return "", err
 	}

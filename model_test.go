@@ -12,6 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
+// TestAskWithoutAModel does not read the file, whose servers would be started.
+func TestAskWithoutAModel(t *testing.T) {
+	t.Setenv("OPENAI_MODEL", "")
+	t.Setenv("ANTHROPIC_MODEL", "")
+	check.Text(t, check.Err(Ask(t.Context(), "none.json", "go", nil)), "no model: set OPENAI_MODEL")
+}
+
 // TestModelOfTheEnvironment uses the model in an agent and through langchaingo, and lends it to
 // a server.
 func TestModelOfTheEnvironment(t *testing.T) {
