@@ -32,7 +32,7 @@ import (
 // handler's methods are called one after the other, each before its event is yielded.
 func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		t := &reporter{handler: h, asked: map[string]bool{}}
+		t := &reporter{handler: h, asked: map[string]int{}, running: map[[2]string]int{}}
 		for event, err := range events {
 			if err != nil {
 				t.reportError(ctx, err)
@@ -49,26 +49,29 @@ func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.
 // reporter reports the events of one run to a handler.
 type reporter struct {
 	handler callbacks.Handler
-	asked   map[string]bool // the agents whose model is being called, by their paths
+	asked   map[string]int    // model calls in progress, by the agent; calls of one sub-agent may overlap
+	running map[[2]string]int // tool calls in progress, by the agent or tool that is called, and the id
 }
 
 // report reports one event.
 func (t *reporter) report(ctx context.Context, event agent.Event) {
 	switch e := event.(type) {
 	case *agent.ModelStart:
-		t.asked[key(e.Path)] = true
+		asking := key(e.Path)
+		t.asked[asking] = min(t.asked[asking]+1, max(1, t.callsOf(asking))) // a call that failed may be repeated
 		t.handler.HandleLLMGenerateContentStart(ctx, nil)
 	case *agent.TextDelta:
 		if len(e.Path) == 0 {
 			t.handler.HandleStreamingFunc(ctx, []byte(e.Text))
 		}
 	case *agent.ModelEnd:
-		delete(t.asked, key(e.Path))
+		t.asked[key(e.Path)] = max(0, t.asked[key(e.Path)]-1)
 		t.reportReply(ctx, e)
 	case *agent.ToolStart:
+		t.running[calleeOf(e.Path, &e.Call)]++
 		t.handler.HandleToolStart(ctx, e.Arguments)
 	case *agent.ToolEnd:
-		t.endModelCalls(append(slices.Clip(e.Path), e.Name))
+		t.endCall(calleeOf(e.Path, &e.Call))
 		if e.Part.IsError {
 			t.handler.HandleToolError(ctx, errors.New(e.Part.Text))
 		} else {
@@ -98,18 +101,40 @@ func (t *reporter) reportReply(ctx context.Context, e *agent.ModelEnd) {
 	}
 }
 
-// endModelCalls forgets the model calls of a sub-agent and of those below it: one that is still in
-// progress has failed.
-func (t *reporter) endModelCalls(sub []string) {
-	prefix := key(sub)
-	maps.DeleteFunc(t.asked, func(asked string, _ bool) bool { return strings.HasPrefix(asked, prefix) })
+// endCall ends a call. If it was of a sub-agent, a model call that belongs to it and is still in
+// progress has failed. Model calls of other calls of that sub-agent continue.
+func (t *reporter) endCall(c [2]string) {
+	t.running[c]-- // a call that does not run, or was continued from another process, has no start
+	if t.running[c] <= 0 {
+		delete(t.running, c)
+	}
+	callee, left := c[0], t.callsOf(c[0])
+	t.asked[callee] = min(t.asked[callee], left)
+	if left == 0 {
+		maps.DeleteFunc(t.asked, func(asked string, _ int) bool { return strings.HasPrefix(asked, callee) })
+	}
+}
+
+// callsOf counts the calls in progress of a sub-agent.
+func (t *reporter) callsOf(callee string) (n int) {
+	for c, calls := range t.running {
+		if c[0] == callee {
+			n += calls
+		}
+	}
+	return n
 }
 
 // reportError reports an error that ends a run.
 func (t *reporter) reportError(ctx context.Context, err error) {
-	if len(t.asked) > 0 {
+	if slices.ContainsFunc(slices.Collect(maps.Values(t.asked)), func(n int) bool { return n > 0 }) {
 		t.handler.HandleLLMError(ctx, err)
 	}
+}
+
+// calleeOf returns the key of a call in reporter.running.
+func calleeOf(path []string, c *agent.Call) [2]string {
+	return [2]string{key(append(slices.Clip(path), c.Name)), c.ID}
 }
 
 // key returns the key of an agent in reporter.asked. The key of an agent above it is a prefix.

@@ -106,6 +106,40 @@ func TestCallbacksAfterASubAgentFailed(t *testing.T) {
 	check.Same(t, "handler", h.lines, []string{"tool start ", "model start", "model start", "tool error no key"})
 }
 
+// Two calls of a sub-agent overlap. One of them failed while the other one, or neither, waited for the model.
+func TestCallbacksOfOverlappingCalls(t *testing.T) {
+	first, second := agent.Call{ID: "1", Name: "helper"}, agent.Call{ID: "2", Name: "helper"}
+	inner := agent.Meta{Path: []string{"helper"}}
+	failed := run.Part{Type: run.PartResult, IsError: true, Text: "no key"}
+	start, asks, replies := []agent.Event{&agent.ToolStart{Call: first}, &agent.ToolStart{Call: second}}, &agent.ModelStart{Meta: inner}, &agent.ModelEnd{Meta: inner}
+	for name, tt := range map[string]struct {
+		events []agent.Event
+		want   bool // the error is one of a model
+	}{
+		"the other one replied":         {[]agent.Event{asks, asks, replies}, true},
+		"both replied":                  {[]agent.Event{asks, asks, replies, replies}, false},
+		"the other one failed":          {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}}, true},
+		"both failed":                   {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed}}, false},
+		"another one was not run":       {[]agent.Event{asks, &agent.ToolEnd{Call: agent.Call{ID: "3", Name: "helper"}, Part: failed}}, true},
+		"one asked again, then replied": {[]agent.Event{&agent.ToolEnd{Call: first, Part: failed}, asks, asks, replies}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &handler{}
+			events := func(yield func(agent.Event, error) bool) {
+				for _, e := range append(start, tt.events...) {
+					if !yield(e, nil) {
+						return
+					}
+				}
+				yield(nil, errors.New("over"))
+			}
+			for range lc.Callbacks(t.Context(), h, events) {
+			}
+			check.Equal(t, "an error of a model", h.lines[len(h.lines)-1] == "model error over", tt.want)
+		})
+	}
+}
+
 func TestCallbacksOfSubAgents(t *testing.T) {
 	h := &handler{}
 	events := func(yield func(agent.Event, error) bool) {
