@@ -280,7 +280,7 @@ func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
 
 // price returns the price of the model, zero if unknown. Of several models it is the highest price.
 func (a account) price() (dearest price.Price) {
-	for _, name := range a.engine.agent.names {
+	for _, name := range a.engine.agent.info.Names() {
 		p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name)
 		if dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
 			dearest = p

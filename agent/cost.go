@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -26,7 +24,7 @@ func (a account) checkPrices() error {
 // checkPrices returns an error for limits of the cost that cannot be enforced, because one of the
 // models that may reply has no name or no price. The error names the option to set.
 func (r *recipe) checkPrices(limits map[string]int64) error {
-	for _, name := range r.names {
+	for _, name := range r.info.Names() {
 		err := cost.Limited(r.opts.Model.Prices, name, limits)
 		switch {
 		case err == nil:
@@ -48,17 +46,7 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	}
-	prices := a.engine.agent.opts.Model.Prices
-	amount, ok := cost.Of(prices, model, tokens)
-	if !ok { // providers reply with the dated name of a model
-		asked := ""
-		for _, name := range a.engine.agent.names {
-			if len(name) > len(asked) && strings.HasPrefix(model, name) {
-				asked = name
-			}
-		}
-		amount, ok = cost.Of(prices, cmp.Or(asked, a.engine.agent.info.Name), tokens)
-	}
+	amount, ok := cost.OfReply(a.engine.agent.opts.Model.Prices, model, a.engine.agent.info.Names(), tokens)
 	if !ok {
 		return nil
 	}

@@ -47,7 +47,9 @@ func (f *fallback) Info() model.Info {
 	info.Media = func(mimeType string) bool {
 		return !slices.ContainsFunc(all, func(i model.Info) bool { return !i.Takes(mimeType) })
 	}
+	info.Others = slices.Clone(info.Others)
 	for _, other := range all[1:] {
+		info.Others = append(info.Others, other.Names()...)
 		if other.Window > 0 && (info.Window == 0 || other.Window < info.Window) {
 			info.Window = other.Window
 		}
@@ -134,17 +136,4 @@ func (f *fallback) memory(scratch *any) *fallbackMemory {
 // displayName returns the name of a model for people.
 func (f *fallback) displayName(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
-}
-
-// modelNames returns the names of the models that may answer.
-func modelNames(m Model) []string {
-	f, ok := m.(*fallback)
-	if !ok {
-		return []string{m.Info().Name}
-	}
-	var names []string
-	for _, m := range f.models {
-		names = append(names, modelNames(m)...)
-	}
-	return names
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -191,7 +192,7 @@ func TestFallbackInfo(t *testing.T) {
 	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, NoTools: errors.New("no tools")})
 	got := agent.Fallback(first, second).Info()
 	if got.Name != "m-1" || got.Profile != "anthropic" || got.Window != 100 || got.MaxTokens != 7 || got.NoTools == nil ||
-		got.Formats(false) || !got.Takes("image/png") || got.Takes("image/gif") {
+		!slices.Equal(got.Others, []string{"other"}) || got.Formats(false) || !got.Takes("image/png") || got.Takes("image/gif") {
 		t.Errorf("got %+v", got)
 	}
 	func() {

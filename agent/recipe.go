@@ -21,8 +21,7 @@ import (
 type recipe struct {
 	model    model.Model
 	info     model.Info
-	names    []string // names of the models that may reply
-	name     string   // Options.Name, "" without one
+	name     string // Options.Name, "" without one
 	tools    adapter.Source
 	subs     []*SubAgent
 	finder   *finder
@@ -51,7 +50,7 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 		return nil, err
 	}
 	r := &recipe{
-		model: m, info: m.Info(), names: modelNames(m), opts: opts,
+		model: m, info: m.Info(), opts: opts,
 		window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), cache: new(stateCache),
 	}
 	if options != nil {

@@ -547,9 +547,9 @@ func plays(answer string, err error) *agenttest.Model {
 }
 
 func TestByModel(t *testing.T) {
-	m := plays("They compared logs.", nil).WithInfo(model.Info{Name: "large", Whole: true}) // as of agent.Fallback
+	m := plays("They compared logs.", nil).WithInfo(model.Info{Name: "large", Others: []string{"mini"}, Whole: true}) // as of agent.Fallback
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{
-		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "mini*", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
+		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "mini", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
 	}}
 	old := []run.Message{
 		run.Text(run.RoleUser, "Compare."),

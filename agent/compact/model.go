@@ -32,7 +32,7 @@ func byModel(m model.Model, opts Options) summarizer {
 			if reply := delta.Response; reply != nil {
 				used := reply.Usage
 				used.Turns = 1
-				charge(opts.Prices, &used, reply.Message.Model, m.Info().Name)
+				used.Cost = costOf(opts.Prices, used, reply.Message.Model, m.Info())
 				return reply.Message.Text(), used, nil
 			}
 		}
@@ -40,19 +40,15 @@ func byModel(m model.Model, opts Options) summarizer {
 	}
 }
 
-// charge adds the cost of a call to its usage, if the price of the model that replied is known, or else that of the
-// requested one: hosts reply with the dated name of a model.
-func charge(prices *price.Table, used *run.Spent, replied, requested string) {
-	tokens := cost.Tokens{
+// costOf returns the cost of a call, nil if the price of the model is unknown.
+func costOf(prices *price.Table, used run.Spent, replied string, asked model.Info) map[string]int64 {
+	amount, ok := cost.OfReply(prices, replied, asked.Names(), cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
-	}
-	amount, ok := cost.Of(prices, replied, tokens)
+	})
 	if !ok {
-		amount, ok = cost.Of(prices, requested, tokens)
+		return nil
 	}
-	if ok {
-		used.Cost = map[string]int64{amount.Currency: amount.Micro}
-	}
+	return map[string]int64{amount.Currency: amount.Micro}
 }
 
 // transcript returns a conversation as text.

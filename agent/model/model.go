@@ -34,6 +34,7 @@ type Model interface {
 type Info struct {
 	Provider string          // by OpenTelemetry's conventions for generative AI, such as "openai"
 	Name     string          // the model's name in requests
+	Others   []string        // names of further models that may reply instead
 	Endpoint string          // the API at which conversations begin: "chat", "responses" or "messages"; empty: there is only one
 	Profile  profile.Profile // for the schemas of tools; empty: [profile.OpenAI]
 	Window   int64           // tokens of request and reply; 0: unknown
@@ -56,6 +57,9 @@ type Info struct {
 	Whole   bool  // Generate never yields a delta before the response
 	NoTools error // why the model cannot be offered tools; nil: it can
 }
+
+// Names returns the names of the models that may reply, the main one first.
+func (i *Info) Names() []string { return append([]string{i.Name}, i.Others...) }
 
 // Takes reports whether the model accepts media of a MIME type, see [Info.Media].
 func (i *Info) Takes(mimeType string) bool {

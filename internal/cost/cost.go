@@ -124,6 +124,25 @@ func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	return At(p, n), true
 }
 
+// OfReply returns the cost of a reply, like Of. If the model that replied has no price, the requested one
+// counts, because hosts reply with the dated name of a model: of the names that may have been
+// requested, the longest with which that of the reply begins, or else the first.
+func OfReply(t *price.Table, replied string, requested []string, n Tokens) (Money, bool) {
+	if amount, ok := Of(t, replied, n); ok {
+		return amount, true
+	}
+	asked := ""
+	for _, name := range requested {
+		if len(name) > len(asked) && strings.HasPrefix(replied, name) {
+			asked = name
+		}
+	}
+	if asked == "" && len(requested) > 0 {
+		asked = requested[0]
+	}
+	return Of(t, asked, n)
+}
+
 // At returns the cost of tokens at a price, rounded up. A price of 0 for cached tokens, for tokens
 // that are written to a cache or for reasoning is the price of other input or output.
 func At(p price.Price, n Tokens) Money {

@@ -53,6 +53,21 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// A dated name counts as the requested one with which it begins, any other name as the first.
+func TestOfReply(t *testing.T) {
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
+		{Model: "m", Currency: "USD", Input: 1_000_000}, {Model: "m-small", Currency: "USD", Input: 2_000_000}, {Model: "large", Currency: "USD", Input: 3_000_000},
+	}}
+	for replied, want := range map[string]int64{"m-small": 2, "m-small-2026-10-01": 2, "m-2026-10-01": 1, "other": 3, "": 3} {
+		if got, ok := OfReply(table, replied, []string{"large", "m", "m-small"}, Tokens{Input: 1}); !ok || got.Micro != want {
+			t.Errorf("%q: got %v, want %d", replied, got, want)
+		}
+	}
+	if got, ok := OfReply(table, "m-2026-10-01", nil, Tokens{Input: 1}); ok {
+		t.Errorf("got %v of a model that was not requested", got)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	good := price.Price{Model: "m", Currency: "USD", Input: 1, Output: 1}
 	with := func(change func(*price.Price)) price.Table {
