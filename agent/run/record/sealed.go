@@ -58,7 +58,7 @@ func (s *sealedStore) Append(ctx context.Context, lease Lease, head run.Head, re
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
 	head.OpenQuestions = nil
-	return s.storeSealed(lease.Key, replies, func(replies []run.Reply) error {
+	return s.storeSealed(ctx, lease.Key, replies, func(replies []run.Reply) error {
 		return s.Store.Append(ctx, lease, head, sealed, replies...)
 	})
 }
@@ -124,55 +124,69 @@ func corruptError(err error) error {
 
 // Reply implements [Store].
 func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	return s.storeSealed(key, replies, func(replies []run.Reply) error { return s.Store.Reply(ctx, key, replies) })
+	return s.storeSealed(ctx, key, replies, func(replies []run.Reply) error { return s.Store.Reply(ctx, key, replies) })
 }
 
-// storeSealed encrypts replies and stores them by keep. Equal replies have equal ciphertexts, so
-// the other store notices a different reply to the same question. A reply that was encrypted
-// with an older secret is compared by encrypting with that one.
-func (s *sealedStore) storeSealed(key run.Key, replies []run.Reply, keep func([]run.Reply) error) error {
-	with := func(secret string) error {
-		sealed, err := s.sealReplies(secret, key, replies)
-		if err != nil {
+// storeSealed encrypts replies and stores them by keep. With the same secret equal replies have equal
+// ciphertexts, so the other store notices a different reply to the same question. If it has one,
+// each reply is encrypted by the secret of the stored reply to its question.
+func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []run.Reply, keep func([]run.Reply) error) error {
+	keys, sealed := s.keys.forRun(key), make([]run.Reply, len(replies))
+	for i, a := range replies {
+		var err error
+		if sealed[i], err = keys.sealReply(s.keys.current, a); err != nil {
 			return err
 		}
-		return keep(sealed)
 	}
-	answered := with(s.keys.current)
-	if !errors.Is(answered, ErrReplied) {
+	answered := keep(sealed)
+	if !errors.Is(answered, ErrReplied) || len(s.keys.secrets) == 1 {
 		return answered
 	}
-	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
-		if secret == s.keys.current {
-			continue
-		}
-		switch err := with(secret); {
-		case err == nil:
-			return nil
-		case !errors.Is(err, ErrReplied):
-			return fmt.Errorf("compare with an answer that secret %q may have sealed: %w; give the answer again", secret, err)
+	log, err := LoadCurrent(ctx, s.Store, key)
+	for i, a := range replies {
+		if err == nil && !isFresh(log, a.Question) {
+			sealed[i], err = s.sealAsStored(ctx, keys, a)
 		}
 	}
-	return answered
+	if err != nil {
+		return fmt.Errorf("compare with answers that an older secret may have sealed: %w; give the answer again", err)
+	}
+	return keep(sealed)
 }
 
-// sealReplies encrypts replies with a secret. Only the question and the time of a reply stay readable.
-func (s *sealedStore) sealReplies(secret string, key run.Key, replies []run.Reply) ([]run.Reply, error) {
-	sealed, keys := make([]run.Reply, len(replies)), s.keys.forRun(key)
-	for i, a := range replies {
-		said := a
-		said.At = time.Time{} // equal replies are equal at any time
-		data, err := said.MarshalJSON()
-		if err != nil {
-			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
+// isFresh reports whether a question is open and has no reply.
+func isFresh(log *Log, question string) bool {
+	return slices.Contains(log.Head.Questions, question) &&
+		!slices.ContainsFunc(log.Replies, func(a run.Reply) bool { return a.Question == question })
+}
+
+// sealAsStored encrypts a reply to a question that has one already: by the secret with which it equals
+// that one, if there is such a secret.
+func (s *sealedStore) sealAsStored(ctx context.Context, keys *runKeys, a run.Reply) (sealed run.Reply, err error) {
+	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
+		if sealed, err = keys.sealReply(secret, a); err != nil {
+			return sealed, err
 		}
-		content, err := json.Marshal(&ledger.Sealed{Box: keys.seal(secret, "answer", a.Question, data, "")})
-		if err != nil {
-			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
+		err = s.Store.Reply(ctx, keys.run, []run.Reply{sealed}) // it stores nothing
+		if !errors.Is(err, ErrReplied) && !errors.Is(err, run.ErrNotAsked) {
+			return sealed, err
 		}
-		sealed[i] = run.Reply{Question: a.Question, Action: actionSealed, Content: content, At: a.At}
 	}
-	return sealed, nil
+	return sealed, nil // the store will refuse it again
+}
+
+// sealReply encrypts a reply with a secret. Only its question and time stay readable.
+func (k *runKeys) sealReply(secret string, a run.Reply) (run.Reply, error) {
+	said := a
+	said.At = time.Time{} // equal replies are equal at any time
+	data, err := said.MarshalJSON()
+	if err == nil {
+		data, err = json.Marshal(&ledger.Sealed{Box: k.seal(secret, "answer", a.Question, data, "")})
+	}
+	if err != nil {
+		return run.Reply{}, fmt.Errorf("answer question %q of run %q: %w", a.Question, k.run.ID, err)
+	}
+	return run.Reply{Question: a.Question, Action: actionSealed, Content: data, At: a.At}, nil
 }
 
 // actionSealed is the action of an encrypted reply.
@@ -180,7 +194,7 @@ const actionSealed run.Action = "sealed"
 
 var errUnsealed = errors.New("it is not sealed")
 
-// openReply decrypts a reply of sealReplies.
+// openReply decrypts a reply of sealReply.
 func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
 	var in ledger.Sealed
 	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {

@@ -333,28 +333,68 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
+// TestRepliesOfSeveralKeys gives the replies to three questions: the first has a reply under an older key, the
+// second has a reply under the present key, and the third has none.
+func TestRepliesOfSeveralKeys(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	old, both := record.Sealed(below, keys(t, "old")), record.Sealed(below, keys(t, "new", "older", "old"))
+	keep(t, old, key, "", opens("a", run.QuestionURL), opens("b", run.QuestionURL), opens("c", run.QuestionURL))
+	accept := func(question string) run.Reply {
+		return run.Reply{Question: question, Action: run.ActionAccept, At: start}
+	}
+	check(t, old.Reply(t.Context(), key, []run.Reply{accept("a")}))
+	check(t, both.Reply(t.Context(), key, []run.Reply{accept("b")}))
+
+	other := accept("b")
+	other.Reason = "another"
+	for want, replies := range map[error][]run.Reply{
+		record.ErrReplied: {accept("a"), other, accept("c")},
+		run.ErrNotAsked:   {accept("a"), accept("d")},
+	} {
+		if err := both.Reply(t.Context(), key, replies); !errors.Is(err, want) || strings.Contains(err.Error(), "again") {
+			t.Errorf("got %v, want %v", err, want)
+		}
+	}
+	if got := headOf(t, below, key).Replies; got != 2 {
+		t.Errorf("got %d replies after those that were refused, want 2", got)
+	}
+	check(t, both.Reply(t.Context(), key, []run.Reply{accept("a"), accept("b"), accept("c")}))
+	log, err := both.Load(t.Context(), key)
+	check(t, err)
+	if len(log.Replies) != 3 {
+		t.Errorf("got %+v, want three replies", log.Replies)
+	}
+	if _, err := old.Load(t.Context(), key); !errors.Is(err, record.ErrUnknownKey) {
+		t.Errorf("got %v, want that the new reply has the new key", err)
+	}
+}
+
 // TestKeyRotationWithoutTheStore does not report another reply if the store fails during the
 // comparison.
 func TestKeyRotationWithoutTheStore(t *testing.T) {
-	broken := errors.New("the disk is gone")
-	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: record.ErrReplied} {
-		left := refused
-		store := record.Sealed(ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
-			err := broken
-			if left--; left >= 0 {
-				err = record.ErrReplied
+	below, key, broken := record.NewMemory(), run.Key{ID: "run_1"}, errors.New("the disk is gone")
+	keep(t, record.Sealed(below, keys(t, "old")), key, "", opens("a", run.QuestionURL))
+	reply := run.Reply{Question: "a", Action: run.ActionAccept, At: start}
+	check(t, record.Sealed(below, keys(t, "old")).Reply(t.Context(), key, []run.Reply{reply}))
+	const compares, lasts = 2, 5 // the first calls of the comparison, and after it
+	for fails := 1; fails <= lasts+1; fails++ {
+		calls := 0
+		store := record.Sealed(ledgertest.Watch(below, func(c *ledgertest.Call) error {
+			if calls++; calls == fails {
+				return fmt.Errorf("answer run %q: %w", c.Key.ID, broken)
 			}
-			return fmt.Errorf("answer run %q: %w", c.Key.ID, err)
+			return c.Do()
 		}), keys(t, "new", "older", "old"))
-		err := store.Reply(t.Context(), run.Key{ID: "run_1"}, []run.Reply{{Question: "ask_8", Action: run.ActionAccept}})
-		if !errors.Is(err, want) || errors.Is(err, record.ErrReplied) != (want == record.ErrReplied) {
-			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
+		err := store.Reply(t.Context(), key, []run.Reply{reply})
+		if fails > lasts {
+			check(t, err)
+			continue
 		}
-		if says := strings.Contains(err.Error(), "give the answer again"); says != (refused == 1 || refused == 2) {
-			t.Errorf("after %d refusals: got %q, want what to do", refused, err)
+		if !errors.Is(err, broken) || errors.Is(err, record.ErrReplied) || strings.Count(err.Error(), `run "run_1"`) != 1 {
+			t.Errorf("call %d fails: got %v, want %v, and the run once", fails, err, broken)
 		}
-		if strings.Count(err.Error(), `run "run_1"`) != 1 {
-			t.Errorf("after %d refusals: got %q, want the run once", refused, err)
+		if says := strings.Contains(err.Error(), "give the answer again"); says != (fails >= compares && fails < lasts) {
+			t.Errorf("call %d fails: got %q, want what to do", fails, err)
 		}
 	}
 }
