@@ -48,24 +48,23 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	return err
 }
 
-// change appends a change to a run that nobody holds. If of returns no change, it does nothing.
-func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s run %q: %w", what, key.ID, err)
-		}
-	}()
+// change appends a change to a run that nobody holds. If of returns no change, it does nothing. An
+// error of the store names the run, as all of them do.
+func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) error {
 	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
 		return err
 	}
 	s, err := ledger.StateOf(log.Records)
-	if err != nil {
-		return err
+	var c ledger.Change
+	if err == nil {
+		c, err = of(s)
 	}
-	c, err := of(s)
-	if c == nil || err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("%s run %q: %w", what, key.ID, err)
+	}
+	if c == nil {
+		return nil
 	}
 	lease, err := store.Acquire(ctx, key, Holder{Name: what, TTL: time.Minute})
 	if err != nil {
@@ -74,7 +73,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
 	records, err := s.Add(time.Now().UTC(), c)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s run %q: %w", what, key.ID, err)
 	}
 	return store.Append(ctx, lease, ledger.HeadOf(s), records) // a conflict means that another process was faster
 }

@@ -1,0 +1,28 @@
+package record_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// TestErrorsOfAChange reads the errors of CancelRun and Revive: each names the run once.
+func TestErrorsOfAChange(t *testing.T) {
+	store, key := record.NewMemory(), run.Key{ID: "run_1"}
+	check(t, suspended(t.Context(), store, key))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for want, err := range map[string]error{
+		`load run "none": there is no such run`:             record.CancelRun(t.Context(), store, run.Key{ID: "none"}),
+		`load run "gone": there is no such run`:             record.Revive(t.Context(), store, run.Key{ID: "gone"}),
+		`revive run "run_1": it is waiting, and not parked`: record.Revive(t.Context(), store, key),
+		`load run "run_1": context canceled`:                record.CancelRun(ended, store, key),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "run \"") != 1 {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
