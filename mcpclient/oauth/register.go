@@ -106,8 +106,16 @@ func (g *registrar) register(ctx context.Context, s *site, name, redirectURI str
 		Expires float64 `json:"client_secret_expires_at"`
 		Method  string  `json:"token_endpoint_auth_method"`
 	}
-	if err := a.decode(&got); err != nil || got.ID == "" || len(got.ID) > maxToken || len(got.Secret) > maxToken {
-		return nil, fmt.Errorf("%s: POST %s: the answer has no client_id that can be used", doing, safeURL(s.meta.RegistrationEndpoint))
+	err = a.decode(&got)
+	switch {
+	case err != nil:
+	case got.ID == "":
+		err = errors.New("the answer has no client_id")
+	case max(len(got.ID), len(got.Secret)) > maxToken:
+		err = fmt.Errorf("the client_id has %d bytes and the client_secret %d, want at most %d", len(got.ID), len(got.Secret), maxToken)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: POST %s: %w", doing, safeURL(s.meta.RegistrationEndpoint), err)
 	}
 	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
 	const maxExpiry = 1e11 // Unix seconds, in the year 5138; more counts as never

@@ -85,6 +85,25 @@ func TestRegistrationRefused(t *testing.T) {
 	}
 }
 
+// TestRegistrationUnusable reads what is wrong with the answer, without the secret in it.
+func TestRegistrationUnusable(t *testing.T) {
+	long := strings.Repeat("x", maxToken+1)
+	for want, answer := range map[string]any{
+		"the answer is not a JSON object of the expected form":                      []string{"secret"},
+		"the answer has no client_id":                                               map[string]any{"client_secret": "secret"},
+		"the client_id has 65537 bytes and the client_secret 6, want at most 65536": map[string]any{"client_id": long, "client_secret": "secret"},
+		"the client_id has 1 bytes and the client_secret 65537, want at most 65536": map[string]any{"client_id": "x", "client_secret": long},
+	} {
+		w := newWorld(t)
+		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusCreated, answer) }
+		err := call(t.Context(), w.transport(w.options()))
+		check.Text(t, err, "register the client: POST https://as.test/register: "+want)
+		if err != nil && (len(err.Error()) > 500 || strings.Contains(err.Error(), `"secret"`)) {
+			t.Errorf("got %.500q, want a short error without the secret", err)
+		}
+	}
+}
+
 // TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not stored: a later one replaces it.
 func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
