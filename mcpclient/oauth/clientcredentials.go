@@ -39,8 +39,12 @@ func (f *registeredFlow) choose(issuers []string, current string) (string, error
 	return chooseRegistered(f.clients, issuers, current)
 }
 
+func (f *registeredFlow) configuredClient(s *site) *Credentials {
+	return credentialsFor(f.clients, s.issuer())
+}
+
 func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
-	if c := credentialsFor(f.clients, s.issuer()); c != nil {
+	if c := f.configuredClient(s); c != nil {
 		return c, nil
 	}
 	return nil, untrustedError("no credentials for authorization server %s", safeURL(s.issuer()))

@@ -35,12 +35,18 @@ func (t *Transport) restore(ctx context.Context) (*session, error) {
 	if _, err := t.flow.choose([]string{l.Issuer}, l.Issuer); err != nil {
 		return nil, nil // another configuration stored it
 	}
-	tok := new(token)
+	s, tok := &site{resource: l.Resource, meta: &issuerMetadata{Issuer: l.Issuer}}, new(token)
 	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
-	if err != nil || !ok || !t.isUsable(tok) {
+	if err != nil || !ok || !t.isUsable(tok) || t.isForeign(tok, s) {
 		return nil, err
 	}
-	return &session{site: &site{resource: l.Resource, meta: &issuerMetadata{Issuer: l.Issuer}}, token: tok}, nil
+	return &session{site: s, token: tok}, nil
+}
+
+// isForeign reports whether a stored token was issued to another client than the configured one.
+func (t *Transport) isForeign(tok *token, s *site) bool {
+	c := t.flow.configuredClient(s)
+	return c != nil && c.ID != tok.ClientID
 }
 
 // isUsable reports whether this transport can send a stored token.
@@ -112,7 +118,7 @@ func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (be
 	key := t.tokenKey(s.resource, s.issuer())
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
 		tok := new(token)
-		if !decodeEntry(old, tok) {
+		if !decodeEntry(old, tok) || t.isForeign(tok, s) {
 			return old, nil
 		}
 		before = tok

@@ -86,6 +86,10 @@ type flow interface {
 	// choose picks one of a server's authorization servers; current is the one in use, or empty.
 	choose(issuers []string, current string) (string, error)
 
+	// configuredClient returns the identity at a site that the configuration names, nil if it names
+	// none. Of the metadata, the site may have only the issuer.
+	configuredClient(s *site) *Credentials
+
 	// client returns our identity at a site, nil if it is not known yet.
 	client(ctx context.Context, t *Transport, s *site) (*Credentials, error)
 

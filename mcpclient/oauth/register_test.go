@@ -3,6 +3,7 @@ package oauth
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,6 +116,32 @@ func TestClientsOfOneIssuer(t *testing.T) {
 		w.mustCall(w.transport(opts))
 		check.Equal(t, "client_id", query(t, w.asked[i], "client_id"), []string{"client-1-of-as.test", "one", "two", "client-1-of-as.test"}[i])
 		w.revoke()
+	}
+}
+
+// TestTokenOfAnotherClient: a stored token is not used once the configuration names another client, and no scopes
+// are requested because that one had them.
+func TestTokenOfAnotherClient(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = MemoryStore()
+	for i, grant := range []AuthorizationCode{
+		{}, {Client: &Credentials{ID: "one"}}, {Clients: []Credentials{{Issuer: issuerOne, ID: "two"}}}, {Clients: []Credentials{{Issuer: issuerOne, ID: "two", Secret: "s"}}},
+	} {
+		grant.Receiver = &person{w: w}
+		opts.Grant, opts.Scopes = &grant, []string{fmt.Sprint("scope-", i)}
+		w.mustCall(w.transport(opts))
+	}
+	var got []string
+	for _, asked := range w.asked {
+		got = append(got, query(t, asked, "client_id")+" "+query(t, asked, "scope"))
+	}
+	check.Same(t, "sign-ins", got, []string{"client-1-of-as.test scope-0", "one scope-1", "two scope-2"})
+	robot := service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "robot", Secret: "s"}}})
+	robot.Store = opts.Store
+	w.mustCall(w.transport(robot))
+	if grants := w.grants(); len(grants) != 4 || grants[3] != "client_credentials" {
+		t.Errorf("got %q, want a token of the service's own", grants)
 	}
 }
 

@@ -48,8 +48,12 @@ func (f *workloadFlow) choose(issuers []string, current string) (string, error) 
 	return "", untrustedError("the server names the authorization servers %q, Workload.Issuers are %q", safeURLs(issuers), safeURLs(f.Issuers))
 }
 
+func (f *workloadFlow) configuredClient(s *site) *Credentials {
+	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}
+}
+
 func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
-	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}, nil
+	return f.configuredClient(s), nil
 }
 
 // acquire never presents a refused assertion again: until the platform has another one, it fails
