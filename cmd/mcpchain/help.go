@@ -6,7 +6,6 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
@@ -46,7 +45,7 @@ func help(args []string, out, errs io.Writer) int {
 		switch {
 		case c == nil:
 			return unknown(args[0], errs)
-		case c.Name == "serve" && slices.ContainsFunc(args[1:], isOfService):
+		case c.Name == "serve" && selectService(args[1:]):
 			c = service.Command()
 		}
 		c.Help(out)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat"
@@ -96,25 +97,32 @@ func unknown(name string, errs io.Writer) int {
 	return cli.StatusUsage
 }
 
-// serve serves the page, or the service if -api or -temporal is among the flags.
+// serve serves the page, or the service if the flags select it.
 func serve() *cli.Command {
 	c := web.Command()
-	c.Bool("api", false, "") // for completion: the page itself does not have it
 	page := c.Main
 	c.Main = func(args []string) int {
-		if slices.ContainsFunc(args, isOfService) {
-			return service.Main(slices.DeleteFunc(slices.Clone(args), isAPI))
+		if selectService(args) {
+			return service.Main(args)
 		}
 		return page(args)
 	}
 	return c
 }
 
-// isAPI reports whether a flag is -api, which the service itself does not have.
-func isAPI(arg string) bool { return arg == "-api" || arg == "--api" }
-
-// isOfService reports whether a flag is one of the service alone.
-func isOfService(arg string) bool {
-	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	return strings.HasPrefix(arg, "-") && (name == "api" || name == "temporal")
+// selectService reports whether the flags of serve select the service: the last -api does, or -temporal, a flag of the service
+// alone.
+func selectService(args []string) (selected bool) {
+	for _, arg := range args {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch {
+		case !strings.HasPrefix(arg, "-"):
+		case name == "temporal":
+			return true
+		case name == "api":
+			on, _ := strconv.ParseBool(value) // the page reports an error
+			selected = on || !hasValue
+		}
+	}
+	return selected
 }

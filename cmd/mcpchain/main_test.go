@@ -38,7 +38,8 @@ func mcpchain(t *testing.T, stdin string, args ...string) (status int, stdout, s
 // TestCommands runs each command: its help is on standard output, and a wrong flag is told in one form.
 func TestCommands(t *testing.T) {
 	for args, begin := range map[string]string{
-		"chat": "chat:", "inspect": "inspect:", "serve": "serve:", "serve -api": "serve -api:", "serve -temporal localhost:1": "serve -api:", "runs list": "runs:", "demo": "demo:", "demo model": "demo:",
+		"chat": "chat:", "inspect": "inspect:", "serve": "serve:", "serve -api": "serve -api:", "serve -temporal localhost:1": "serve -api:",
+		"serve -api=true": "serve -api:", "serve -api=false": "serve:", "serve --api -api=0": "serve:", "runs list": "runs:", "demo": "demo:", "demo model": "demo:",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +80,7 @@ func TestProgram(t *testing.T) {
 		"flags of a command":   {"complete inspect mcp.json -pro", "", 0, "-profile\n-prompt\n", ""},
 		"the service":          {"complete serve -ap", "", 0, "-api\n", ""},
 		"flags of the service": {"complete serve -api -sear", "", 0, "-search-attributes\n", ""},
+		"page or service":      {"serve -api=maybe", "", 2, "", `mcpchain: invalid boolean value "maybe" for -api: want true or false; mcpchain serve -help`},
 		"commands of runs":     {"complete runs pr", "", 0, "prune\n", ""},
 		"files":                {"complete inspect m", "", 0, "", ""},
 	} {

@@ -112,6 +112,7 @@ func declare() (*cli.Command, *options) {
 	o := new(options)
 	c := cli.New("serve -api", "serve agents to many users over HTTP")
 	c.Synopsis, c.About = []string{"serve -api [flags]"}, about
+	c.Bool("api", false, "") // selects the command
 	o.model = c.ModelFlags(os.Getenv)
 	c.ConfigFlag(&o.config, "demo servers")
 	c.TimeoutFlags(&o.timeouts)

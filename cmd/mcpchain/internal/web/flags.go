@@ -81,6 +81,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{}
 	c := cli.New("serve", "serve a web page for several people, or with -api an HTTP service")
 	c.Synopsis, c.About = []string{"serve [flags]", "serve -api [flags]"}, about
+	c.Bool("api", false, "") // selects the command
 	o.model = c.ModelFlags(getenv)
 	c.ConfigFlag(&o.config, "demo servers")
 	c.TimeoutFlags(&o.timeouts)
