@@ -2,6 +2,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -92,11 +93,11 @@ func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) 
 	return &DB{db, runs}, nil
 }
 
-// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an
-// existing one, or a name that ends with a slash. The caller closes the store.
+// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an existing one that is empty or a
+// store, or a name that ends with a slash. The caller closes the store.
 func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
 	if isFolder(place) {
-		if err := makeFolder(filepath.Dir(filepath.Clean(place))); err != nil {
+		if err := cmp.Or(makeFolder(filepath.Dir(filepath.Clean(place))), checkFolder(place)); err != nil {
 			return nil, nil, err
 		}
 		store, err := filestore.Open(place, nil)
@@ -191,6 +192,21 @@ func isFileStore(folder string) bool {
 		}
 	}
 	return true
+}
+
+// checkFolder returns an error if a folder has content that is not that of a store of runs.
+func checkFolder(folder string) error {
+	if isFileStore(folder) {
+		return nil
+	}
+	entries, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err == nil && len(entries) > 0:
+		err = fmt.Errorf("%s is neither empty nor a store of runs", folder)
+	}
+	return storeError(err)
 }
 
 // checkFile returns an error if a file has content that is not that of a SQLite database.

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,25 @@ func TestIsPostgres(t *testing.T) {
 		if IsPostgres(place) != want {
 			t.Errorf("%s: got %v, want %v", place, !want, want)
 		}
+	}
+}
+
+// A folder with other files in it does not become a store. An empty one does, and is opened again.
+func TestFolderOfOtherFiles(t *testing.T) {
+	home, empty := t.TempDir(), t.TempDir()
+	check.Must(t, os.WriteFile(filepath.Join(home, "letter.txt"), nil, 0o600))
+	_, _, err := OpenStore(t.Context(), home)
+	check.Text(t, err, "-store: "+home+" is neither empty nor a store of runs")
+	if _, ok := errors.AsType[*cli.FileError](err); !ok {
+		t.Errorf("got %T, want that the folder is wrong", err)
+	}
+	if inside, err := os.ReadDir(home); err != nil || len(inside) != 1 {
+		t.Errorf("got %v, %v, want the letter alone", inside, err)
+	}
+	for range 2 {
+		_, closer, err := OpenStore(t.Context(), empty)
+		check.Must(t, err)
+		check.NoError(t, closer())
 	}
 }
 
