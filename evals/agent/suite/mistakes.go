@@ -72,8 +72,7 @@ func checkSchema(data, object []byte) error {
 		err := s.Validate(object)
 		wrong, ok := errors.AsType[*schema.Violation](err)
 		if ok && wrong.Unknown != "" {
-			key := strings.NewReplacer("~", "~0", "/", "~1").Replace(wrong.Unknown)
-			wrong.Path, wrong.Message = wrong.Path+"/"+key, fmt.Sprintf("unknown key%s; known keys: %s", spelling.Hint(wrong.Unknown, wrong.Known), strings.Join(wrong.Known, ", "))
+			wrong.Path, wrong.Message = wrong.Path+"/"+pointerToken(wrong.Unknown), fmt.Sprintf("unknown key%s; known keys: %s", spelling.Hint(wrong.Unknown, wrong.Known), strings.Join(wrong.Known, ", "))
 		}
 		if ok {
 			return &lineError{lineAt(data, wrong.Path), wrong.Error()}
@@ -84,6 +83,9 @@ func checkSchema(data, object []byte) error {
 	}
 	return nil
 }
+
+// pointerToken returns a key as a part of a JSON pointer.
+func pointerToken(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
 // lineAt returns the line of the value at a JSON pointer, or of the value around it, if the value is
 // behind an alias. It is 1 for the whole document, and for text that is not YAML.

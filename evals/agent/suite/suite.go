@@ -178,39 +178,40 @@ func (s *Suite) Task(id string) *Task {
 // Check returns an error for an invalid suite.
 func (s *Suite) Check() error {
 	if s.Name == "" || len(s.Tasks) == 0 {
-		return errors.New("a suite has a name and at least one task")
+		return &placeError{"", errors.New("a suite has a name and at least one task")}
 	}
 	if _, err := json.Marshal(s); err != nil {
 		return err
 	}
-	for label, server := range s.Servers {
-		if server == nil || server.ways() != 1 {
-			return fmt.Errorf("server %q: want one of inprocess, command and url", label)
+	for _, label := range slices.Sorted(maps.Keys(s.Servers)) {
+		if server := s.Servers[label]; server == nil || server.ways() != 1 {
+			return &placeError{"/servers/" + pointerToken(label), fmt.Errorf("server %q: want one of inprocess, command and url", label)}
 		}
 	}
 	seen := map[string]bool{}
 	for i, t := range s.Tasks {
+		place := fmt.Sprintf("/tasks/%d", i)
 		switch {
 		case t.ID == "":
-			return &taskError{i, fmt.Errorf("tasks[%d] has no id", i)}
+			return &placeError{place, fmt.Errorf("tasks[%d] has no id", i)}
 		case seen[t.ID]:
-			return &taskError{i, fmt.Errorf("task %q: the id is used twice; each task has one of its own", t.ID)}
+			return &placeError{place, fmt.Errorf("task %q: the id is used twice; each task has one of its own", t.ID)}
 		}
 		seen[t.ID] = true
 		if err := s.checkTask(t); err != nil {
-			return &taskError{i, fmt.Errorf("task %q: %w", t.ID, err)}
+			return &placeError{place, fmt.Errorf("task %q: %w", t.ID, err)}
 		}
 	}
 	return nil
 }
 
-// taskError is the error of the task with this index.
-type taskError struct {
-	index int
+// placeError is the error of the value at a JSON pointer.
+type placeError struct {
+	pointer string
 	error
 }
 
-func (e *taskError) Unwrap() error { return e.error }
+func (e *placeError) Unwrap() error { return e.error }
 
 func (s *Server) ways() (n int) {
 	for _, has := range []bool{s.InProcess != "", len(s.Command) > 0, s.URL != "", s.Dial != nil} {

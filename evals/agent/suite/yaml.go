@@ -17,13 +17,15 @@ import (
 // MaxSize bounds the YAML of a suite.
 const MaxSize = 4 << 20
 
-// Parse parses a suite from YAML or JSON. An unknown key, or a value of a wrong kind, is an
-// error that names its line.
+// Parse parses a suite from YAML or JSON. Its errors name the line of the mistake.
 func Parse(data []byte) (*Suite, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("a suite has at most %d bytes", MaxSize)
 	}
 	object, err := yaml.YAMLToJSON(data)
+	if wrong, ok := errors.AsType[yaml.Error](err); ok && wrong.GetToken() != nil { // its own text has several lines
+		return nil, &lineError{wrong.GetToken().Position.Line, wrong.GetMessage()}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +37,8 @@ func Parse(data []byte) (*Suite, error) {
 		return nil, err
 	}
 	err = s.Check()
-	if wrong, ok := errors.AsType[*taskError](err); ok {
-		err = &lineError{lineAt(data, fmt.Sprintf("/tasks/%d", wrong.index)), wrong.Error()}
+	if wrong, ok := errors.AsType[*placeError](err); ok {
+		err = &lineError{lineAt(data, wrong.pointer), wrong.Error()}
 	}
 	if err != nil {
 		return nil, err
