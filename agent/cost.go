@@ -41,12 +41,13 @@ func (r *recipe) checkPrices(limits map[string]int64) error {
 	return nil
 }
 
-// cost returns the cost of a reply, nil if its price is unknown.
-func (a account) cost(model string, used run.Spent) map[string]int64 {
+// cost returns the cost of a reply, nil if its price is unknown. asked has the names of the model that was
+// asked.
+func (a account) cost(replied string, asked []string, used run.Spent) map[string]int64 {
 	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	}
-	amount, ok := cost.OfReply(a.engine.agent.opts.Model.Prices, model, a.engine.agent.info.Names(), tokens)
+	amount, ok := cost.OfReply(a.engine.agent.opts.Model.Prices, replied, asked, tokens)
 	if !ok {
 		return nil
 	}

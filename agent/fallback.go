@@ -137,3 +137,15 @@ func (f *fallback) memory(scratch *any) *fallbackMemory {
 func (f *fallback) displayName(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
 }
+
+// askedNames returns the names of the model that was asked for the last reply. Of several models it is the
+// one that the scratch of their conversation remembers.
+func askedNames(m Model, scratch any) []string {
+	f, ok := m.(*fallback)
+	if !ok {
+		info := m.Info()
+		return info.Names()
+	}
+	known := f.memory(&scratch)
+	return askedNames(f.models[known.at], known.scratches[known.at])
+}

@@ -360,7 +360,7 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: clampUsage(got.Usage)}
 	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
-	r.usage.Cost = d.account.cost(m.Model, r.usage)
+	r.usage.Cost = d.account.cost(m.Model, askedNames(d.engine.agent.model, d.scratch), r.usage)
 	r.calls = callParts(m.Parts)
 	return r
 }

@@ -209,7 +209,8 @@ func TestFallbackInfo(t *testing.T) {
 	}
 }
 
-// A reply costs what its own model costs, also if the host gives it a dated name, and whatever the order of the models.
+// A reply costs what its own model costs, also if the host gives it a dated name or another one, and whatever the order
+// of the models.
 func TestFallbackCost(t *testing.T) {
 	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "m", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "m-small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
@@ -217,12 +218,15 @@ func TestFallbackCost(t *testing.T) {
 	down := play(func(context.Context, prompt) (*model.Response, error) {
 		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
 	}).called("m")
-	dated := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-		reply, err := counted(says("hello"))(ctx, p)
-		reply.Message.Model = "m-small-2026-10-01"
-		return reply, err
-	}).called("m-small")
-	for _, models := range [][]agent.Model{{down, dated}, {dated, down}} {
+	small := func(replies string) agent.Model {
+		return play(func(ctx context.Context, p prompt) (*model.Response, error) {
+			reply, err := counted(says("hello"))(ctx, p)
+			reply.Message.Model = replies
+			return reply, err
+		}).called("m-small")
+	}
+	dated, deployed := small("m-small-2026-10-01"), small("vendor-9b")
+	for _, models := range [][]agent.Model{{down, dated}, {dated, down}, {down, deployed}, {down, agent.Fallback(down, deployed)}} {
 		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
 		if got.Spent.Cost["USD"] != 200 {
 			t.Errorf("got the cost %v, want that of the small model", got.Spent.Cost)
