@@ -52,7 +52,7 @@ type Server struct {
 	Allow, Deny []string
 
 	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify
-	// the tool. A tool for which it panics is left out, see [ServerStatus].Skipped. Default: all are
+	// the tool. A tool for which it panics is left out, see [ServerStatus.Skipped]. Default: all are
 	// offered. [ReadOnly] is a filter.
 	Filter func(*mcp.Tool) bool
 

@@ -37,7 +37,7 @@ type Discover struct {
 	By Discovery
 
 	// Always reports which tools the model has without a search. Default: functions with
-	// [adapter.FuncOptions].Listed, such as those of a skillset. The tool of a structured
+	// [adapter.FuncOptions.Listed], such as those of a skillset. The tool of a structured
 	// output is always there.
 	Always func(*adapter.Tool) bool
 

@@ -16,7 +16,7 @@ import (
 // without models, and if one is nil.
 //
 // A run of this process stays with the model that has answered, until that fails. Each message
-// names its model ([run.Message].Model), and a [Warning] reports each change. Tools and formats
+// names its model ([run.Message.Model]), and a [Warning] reports each change. Tools and formats
 // are written for the first model, and what one model does not support is sent to none.
 // Reasoning goes back only to models of the same host. With Limits.Cost each model needs a
 // price, and a call reserves what the dearest may cost.

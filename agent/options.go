@@ -54,7 +54,7 @@ type Options struct {
 
 	// ParallelWrites lets all calls of a turn run concurrently. Default: calls to one server
 	// that may change something are made one after the other, in order, each after the previous
-	// one has a result or waits for a person. [adapter.FuncOptions].Server is the server of a
+	// one has a result or waits for a person. [adapter.FuncOptions.Server] is the server of a
 	// function. Calls to other servers, of read-only tools ([adapter.Tool.ReadOnly]) and of
 	// sub-agents are concurrent with them, up to Limits.Parallel.
 	ParallelWrites bool
@@ -91,7 +91,7 @@ type Options struct {
 // Person approves the calls of a run and replies to its questions.
 type Person struct {
 	// Approve decides on calls, instead of the Approve functions of the toolset. It does not
-	// see calls that [adapter.Policy].Trust or a remembered decision allows. It is called for
+	// see calls that [adapter.Policy.Trust] or a remembered decision allows. It is called for
 	// one call of a user at a time, in order; allowed calls run meanwhile. If it returns
 	// [ErrAsk], a person is asked: [AskPerson] does that for each call. Any other error fails
 	// the run. Default: the functions of the toolset; if it has none, every call is allowed.
@@ -130,7 +130,7 @@ type Durable struct {
 	// with the run, and the model gets a tool read_result to read it by bytes, lines, pattern
 	// or JSON pointer. The model gets at least 1 KiB, which names that tool. Default: a 20th of
 	// the model's window, between 1,000 and 8,000, or 4,000 if the window is unknown. Negative:
-	// results are not stored, and only [adapter.Policy].MaxResult applies.
+	// results are not stored, and only [adapter.Policy.MaxResult] applies.
 	ResultTokens int
 
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
@@ -158,7 +158,7 @@ type ModelSettings struct {
 	// retried again. Default 2; negative: none.
 	Retries int
 
-	// Prices are the prices of models, see [run.Spent].Cost. Limits.Cost needs them and the
+	// Prices are the prices of models, see [run.Spent.Cost]. Limits.Cost needs them and the
 	// name of the model: New then refuses a model without a price ([price.ErrUnpriced]). Date
 	// is required. Default: unknown.
 	Prices *price.Table

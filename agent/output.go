@@ -41,7 +41,7 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 //
 // If the run waits for a person the error matches [ErrWaiting], and [ResumeAs] continues it.
 // The schema is stored with the run, so that [Recover] and [Agent.Resume] bring it to the same
-// end: the output is then [Result].Output, checked against the schema only.
+// end: the output is then [Result.Output], checked against the schema only.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // event it has, of any type, and gets what it missed, without gaps or repetitions.
 //
 // Order, Meta and fields are as in the live events, except for what is not recorded: durations,
-// [ToolEnd].Result, and [ModelEnd].Streamed, which is false as no [TextDelta] precedes it.
-// [ModelStart].Model is the model of this agent. [ModelStart], [ModelEnd], [ToolStart],
+// [ToolEnd.Result], and [ModelEnd.Streamed], which is false as no [TextDelta] precedes it.
+// [ModelStart.Model] is the model of this agent. [ModelStart], [ModelEnd], [ToolStart],
 // [ToolEnd], [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and [Output] are replayed,
 // including those of sub-agents; other events have no record. If older records were pruned
 // ([record.Prune]), a [Warning] comes first. The events of a failed run end without an error:

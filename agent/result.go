@@ -68,7 +68,7 @@ func newResult(s *ledger.State) *Result {
 	}
 }
 
-// The errors of a run that has ended without an output. [Result].Failure has the reason.
+// The errors of a run that has ended without an output. [Result.Failure] has the reason.
 var (
 	ErrFailed    = errors.New("the run has failed")
 	ErrCancelled = errors.New("the run was cancelled")

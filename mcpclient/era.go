@@ -70,7 +70,7 @@ const (
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
 
-// envelope is the approximate size of a request without its method and params, in bytes.
+// envelope is the approximate size of a request excluding its method and params, in bytes.
 const envelope = 80
 
 // appendMeta appends the entries of _meta that a caller set, each followed by a comma.

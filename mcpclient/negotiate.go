@@ -77,7 +77,7 @@ func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 	if err == nil || !disprovesLegacy(err) {
 		return err
 	}
-	n.log.Debug("not the legacy server that is remembered, asking again", "because", err)
+	n.log.Debug("not the legacy server that is remembered, asking again", "error", err)
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
 	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().endErr() != nil { // or initialize ended the connection
 		n.transport = recipe
@@ -118,7 +118,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.log.Debug("no modern server, falling back to initialize", "because", probeErr)
+	n.log.Debug("no modern server, falling back to initialize", "error", probeErr)
 	silent := errors.Is(probeErr, errSilent)
 	redial = redial || n.link.Load().endErr() != nil // some servers die of a request before initialize
 	if redial {

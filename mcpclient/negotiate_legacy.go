@@ -79,7 +79,7 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	if older == nil {
 		return err
 	}
-	n.log.Debug("the server refused initialize, falling back to another transport", "to", "HTTP+SSE", "because", err)
+	n.log.Debug("the server refused initialize, falling back to another transport", "to", "HTTP+SSE", "error", err)
 	_ = n.link.Load().end()
 	n.transport = older
 	olderErr := n.dial(ctx, n.transport)
@@ -107,7 +107,7 @@ func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
 // initializeAgain sends initialize on a new connection, after the old one ended with the error
 // before.
 func (n *negotiator) initializeAgain(ctx context.Context, revision string, before error) error {
-	n.log.Debug("the server ended on initialize, asking once more", "because", before)
+	n.log.Debug("the server ended on initialize, asking once more", "error", before)
 	if err := n.replace(ctx, before); err != nil {
 		return err
 	}

@@ -160,14 +160,14 @@ func (s *restarts) fail(reason, last error) error {
 }
 
 // report reports to Notify, or to the log, that an attempt follows after a wait or has succeeded.
-func (s *restarts) report(wait time.Duration, because error) {
+func (s *restarts) report(wait time.Duration, err error) {
 	attempt := s.attempts
 	switch {
 	case s.Notify != nil:
-		s.queue(func() { s.Notify(attempt, because) })
-	case because == nil:
+		s.queue(func() { s.Notify(attempt, err) })
+	case err == nil:
 		s.log.Info("the connection is up again", "attempt", attempt)
 	default:
-		s.log.Warn("the connection ended: making another", "attempt", attempt, "after", wait, "because", because)
+		s.log.Warn("the connection ended: making another", "attempt", attempt, "after", wait, "error", err)
 	}
 }

@@ -84,7 +84,7 @@ func (p *retries) schedule(ctx context.Context, r *request, f *backoff.Failure) 
 		return f.Err
 	}
 	f.Wait = wait
-	p.log.Debug("sending the request again", "method", r.method, "after", wait, "because", f.Err)
+	p.log.Debug("sending the request again", "method", r.method, "after", wait, "error", f.Err)
 	return nil
 }
 

@@ -144,7 +144,7 @@ func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 			d.link.fail(r.call, err)
 		}
 	case errors.Is(err, wire.ErrSessionOver):
-		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(method), "because", err)
+		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(method), "error", err)
 	default:
 		d.warnings.logFailure(ctx, "answer to the server lost", "method", d.texts.cut(method), "error", err)
 	}

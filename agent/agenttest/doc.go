@@ -1,4 +1,4 @@
-// Package agenttest tests agents without a language model and without a server program: a [Model]
+// Package agenttest tests agents without a language model or a server program: a [Model]
 // plays a script and remembers its prompts, and a [Server] is an MCP server of Go functions in the
 // same process.
 //

@@ -324,7 +324,7 @@ func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	return out, nil
 }
 
-// Keys in [run.Part].Provider of data that the API wants back.
+// Keys in [run.Part.Provider] of data that the API wants back.
 const (
 	signatureKey = "signature" // of a thought, a string
 	redactedKey  = "redacted"  // the data of a thought that the host does not show, a string

@@ -14,7 +14,7 @@
 // and should read the state of the run again. This event also comes when the process stops working
 // on the run, because the run has ended, has failed or waits.
 //
-// The latest 256 KiB of each run stay in memory, and at most [Options].TotalBytes of all. The program
+// The latest 256 KiB of each run stay in memory, and at most [Options.TotalBytes] of all. The program
 // examples/page shows a run on a page, and docs/service.md describes the streams of a service.
 package feed
 

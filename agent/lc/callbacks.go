@@ -28,7 +28,7 @@ import (
 //	an error    HandleLLMError, if a call of the model was under way
 //
 // A call that does not run has only a HandleToolEnd or HandleToolError. Events of sub-agents
-// are reported in the same way, without HandleStreamingFunc and HandleAgentFinish. The
+// are reported in the same way, without HandleStreamingFunc or HandleAgentFinish. The
 // handler's methods are called one after the other, each before its event is yielded.
 func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {

@@ -84,7 +84,7 @@ func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 	return parts
 }
 
-// hostKey is the key of hostData in [run.Part].Provider.
+// hostKey is the key of hostData in [run.Part.Provider].
 const hostKey = "host"
 
 // hostData is data that a host wants back with a part of a message.

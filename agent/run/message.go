@@ -76,7 +76,7 @@ func Text(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Type: PartText, Text: text}}}
 }
 
-// Text returns the message's text, without reasoning and results.
+// Text returns the message's text, without reasoning or results.
 func (m Message) Text() string {
 	if len(m.Parts) == 1 && m.Parts[0].Type == PartText {
 		return m.Parts[0].Text

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// The search attributes of [ClientOptions].SearchAttributes.
+// The search attributes of [ClientOptions.SearchAttributes].
 const (
 	tenantAttribute = "McpchainTenant"
 	agentAttribute  = "McpchainAgent"

@@ -1,4 +1,4 @@
-// Client uses one MCP server without a model and without a framework. It lists the tools of the server or calls one, and
+// Client uses one MCP server without a model or a framework. It lists the tools of the server or calls one, and
 // shows you the server's questions: you fill in its forms, and you answer instead of a model.
 //
 //	go run ./examples/client npx -y @modelcontextprotocol/server-everything

@@ -130,7 +130,7 @@ func (p *Profile) checkPart(part *Part) error {
 	case image == nil:
 		return nil
 	case image.Data == nil && image.URL == "":
-		return errors.New("an image without data and without a URL")
+		return errors.New("image has neither data nor a URL")
 	case p.Images == noImages:
 		return fmt.Errorf("host %s takes no images", p.Name)
 	case p.Images == imageData && image.Data == nil && webURL.MatchString(image.URL):

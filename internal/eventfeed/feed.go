@@ -327,7 +327,7 @@ func (f *Feed) dropLocked(s *stream, n int) {
 	f.forgetLocked(s)
 }
 
-// forgetLocked drops a stream without events and readers.
+// forgetLocked drops a stream without events or readers.
 func (f *Feed) forgetLocked(s *stream) {
 	if s.readers == 0 && len(s.events) == 0 && f.streams[s.key] == s {
 		delete(f.streams, s.key)

@@ -57,7 +57,7 @@ func (e *encoder) release() {
 	}
 }
 
-// OneLine checks raw and returns it without line breaks and invalid UTF-8. It returns raw itself if
+// OneLine checks raw and returns it without line breaks or invalid UTF-8. It returns raw itself if
 // it has none.
 func OneLine(raw json.RawMessage) (json.RawMessage, error) {
 	if err := Check(raw); err != nil {

@@ -51,7 +51,7 @@ func (m *Message) IntID() (id int64, quoted, ok bool) {
 	return int64(n), quoted, err == nil && n > 0
 }
 
-// integer returns a positive JSON number without its fraction and exponent, or "" if its value is
+// integer returns a positive JSON number without its fraction or exponent, or "" if its value is
 // not an integer or has too many digits for an id.
 func integer(number string) string {
 	const digits = 20 // more than an int64 has

@@ -297,11 +297,11 @@ func Open(s *State) []*run.Question {
 	return questions
 }
 
-// MaxQuestions bounds [run.Head].OpenQuestions in bytes, because each change of a run writes its
+// MaxQuestions bounds [run.Head.OpenQuestions] in bytes, because each change of a run writes its
 // head.
 const MaxQuestions = 2 << 10
 
-// encodeQuestions returns [run.Head].OpenQuestions: nothing if they are too long, or cannot be encoded.
+// encodeQuestions returns [run.Head.OpenQuestions]: nothing if they are too long, or cannot be encoded.
 func encodeQuestions(open []*run.Question) json.RawMessage {
 	size := 0
 	for _, q := range open {

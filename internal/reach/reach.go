@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ThisMachine reports whether a name or an address, without brackets and port, means this machine.
+// ThisMachine reports whether a name or an address, without brackets or port, means this machine.
 // It looks no name up.
 func ThisMachine(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))

@@ -17,7 +17,7 @@ const (
 	draft4
 )
 
-// dialects are the supported values of $schema, without scheme and empty fragment.
+// dialects are the supported values of $schema, without scheme or empty fragment.
 var dialects = []string{
 	draft202012: "json-schema.org/draft/2020-12/schema",
 	draft201909: "json-schema.org/draft/2019-09/schema",

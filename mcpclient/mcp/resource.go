@@ -68,7 +68,7 @@ func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
 type ReadResourceResult struct {
 	Contents []ResourceContents `json:"contents"`
 	Meta     json.RawMessage    `json:"_meta,omitempty"`
-	TTL      time.Duration      `json:"-"` // as [Page].TTL
+	TTL      time.Duration      `json:"-"` // as [Page.TTL]
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].

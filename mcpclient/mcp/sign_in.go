@@ -13,7 +13,7 @@ type SignInError struct {
 	URL string // a page of the host, where the person signs in
 }
 
-// Error shows the URL without its user info and query.
+// Error shows the URL without its user info or query.
 func (e *SignInError) Error() string {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" {

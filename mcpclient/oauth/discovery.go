@@ -169,7 +169,7 @@ func canonical(server *url.URL) string {
 	return u.String()
 }
 
-// probe makes a request without a token and returns the server's demand. needed is false unless the
+// probe sends a request without a token, and returns the server's demand. needed is false unless the
 // server answers 401.
 func (t *Transport) probe(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -15,7 +15,7 @@ import (
 // response also has a JSON-RPC error, the error is an *mcp.RPCError, too.
 type HTTPError struct {
 	Method     string // of the HTTP request
-	URL        string // without user info and query
+	URL        string // without user info or query
 	Status     int
 	Body       string        // the first KiB
 	RetryAfter time.Duration // as sent by the server, at most 24 h; 0 if not sent

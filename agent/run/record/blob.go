@@ -55,7 +55,7 @@ func BlobsOf(store Store) BlobStore {
 	return s
 }
 
-// CheckBlob checks the arguments of [BlobStore].PutBlob, for implementations. ofRun and
+// CheckBlob checks the arguments of [BlobStore.PutBlob], for implementations. ofRun and
 // ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the
 // run.
 func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {

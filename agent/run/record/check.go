@@ -17,7 +17,7 @@ import (
 // for milliseconds, a store that deletes a run waits until the next epoch is higher.
 func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 
-// CheckCreate checks the arguments of [Store].Create, for implementations. The error names the
+// CheckCreate checks the arguments of [Store.Create], for implementations. The error names the
 // run.
 func CheckCreate(head run.Head, records []run.Record) error {
 	if err := head.Key.Check(); err != nil {
@@ -33,7 +33,7 @@ func CheckCreate(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// CheckAppend checks the arguments of [Store].Append to a run with that head, for
+// CheckAppend checks the arguments of [Store.Append] to a run with that head, for
 // implementations. The error names the run, and matches [ErrConflict] if the lease is not the
 // latest or the records do not follow the last one.
 func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Record) error {
@@ -97,7 +97,7 @@ func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Repl
 	return fresh, nil
 }
 
-// Compare orders heads as [Store].List does for the query, for implementations.
+// Compare orders heads as [Store.List] does for the query, for implementations.
 func (q Query) Compare(a, b run.Head) int {
 	order := b.Updated.Compare(a.Updated)
 	if !q.DueAt.IsZero() {

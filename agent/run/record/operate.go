@@ -13,7 +13,7 @@ import (
 )
 
 // DeleteEnded deletes the runs of a query that have ended, for example those whose last change
-// is long ago ([Query].Before), and returns how many. It can be interrupted and repeated.
+// is long ago ([Query.Before]), and returns how many. It can be interrupted and repeated.
 // Query.Limit bounds the number of deleted runs. Runs that cannot be read stay.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {

@@ -22,9 +22,9 @@ type Pruner interface {
 var errNoPruner = errors.New("the store is not a record.Pruner, and keeps all records")
 
 // Prune removes the records before the last snapshot of each run of a query, for example of
-// runs whose last change is long ago ([Query].Before), and returns how many runs it looked at.
+// runs whose last change is long ago ([Query.Before]), and returns how many runs it looked at.
 // Pruned runs continue and can be exported as before; only their early history is gone:
-// [Store].Load returns the records from the snapshot on. Runs that are held, have no snapshot
+// [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot
 // or cannot be read stay as they are. Versions of this module without Prune cannot read a
 // pruned run of a filestore.Store: stop them first.
 func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
@@ -71,7 +71,7 @@ type CurrentLoader interface {
 
 // LoadCurrent loads what is needed to continue a run or, with agent.ResultOf, to get its
 // result: if the store is a [CurrentLoader], only the records from the last snapshot on. The
-// errors are those of [Store].Load.
+// errors are those of [Store.Load].
 func LoadCurrent(ctx context.Context, store Store, key run.Key) (*Log, error) {
 	if s, ok := store.(CurrentLoader); ok {
 		return s.LoadCurrent(ctx, key)

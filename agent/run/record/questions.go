@@ -22,7 +22,7 @@ type OpenQuestion struct {
 	Agent    string        `json:"agent,omitzero"`
 	Question *run.Question `json:"ask"`
 
-	// Run is the head of the run. The next page of a list begins after it: set [Query].After.
+	// Run is the head of the run. The next page of a list begins after it: set [Query.After].
 	Run run.Head `json:"-"`
 
 	// Err says why the questions of the run cannot be read: it is damaged, or of a later
@@ -33,7 +33,7 @@ type OpenQuestion struct {
 // OpenQuestions returns the unanswered questions of many runs, for example for a page that
 // shows what waits for a person. Of the query, Tenant, AllTenants and Agents select runs. Limit
 // bounds the questions, default 1,000; the questions of one run stay together, so there may be
-// a few more. After is [OpenQuestion].Run of the last question of the previous page. Other
+// a few more. After is [OpenQuestion.Run] of the last question of the previous page. Other
 // fields are ignored.
 //
 // Runs that changed last come first. Across pages no question comes twice. A run that changes
@@ -140,7 +140,7 @@ type stream struct {
 	last bool // there is no further page
 }
 
-// entry is a pair of [Store].List.
+// entry is a pair of [Store.List].
 type entry struct {
 	head run.Head
 	err  error

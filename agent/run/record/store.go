@@ -57,7 +57,7 @@ type Store interface {
 	// Release ends a lease, if there is one.
 	Release(ctx context.Context, lease Lease) error
 
-	// List returns runs in order of their last change, newest first. With [Query].DueAt the run
+	// List returns runs in order of their last change, newest first. With [Query.DueAt] the run
 	// that has been due for the longest time comes first, see [run.Head.DueSince]. Runs with
 	// equal times are ordered by tenant and id.
 	//
@@ -93,7 +93,7 @@ var (
 // HeldError is the [ErrHeld] error of the stores of this module. The holder renews its lease
 // while it works on the run, and releases it afterwards.
 type HeldError struct {
-	Holder string    // as [Holder].Name; "" if the store does not know it
+	Holder string    // as [Holder.Name]; "" if the store does not know it
 	Until  time.Time // by the store's clock, unless the lease is renewed
 }
 
@@ -110,7 +110,7 @@ func (e *HeldError) Error() string {
 // Unwrap returns [ErrHeld].
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// DamagedError is yielded by [Store].List for a run that cannot be read.
+// DamagedError is yielded by [Store.List] for a run that cannot be read.
 type DamagedError struct {
 	Key run.Key // ID is empty if the key cannot be read either
 	Err error

@@ -31,7 +31,7 @@ func WithUser(ctx context.Context, user string) context.Context {
 	return context.WithValue(ctx, userKey{}, user)
 }
 
-// User returns the user of a call, "" outside of runs. It is for [adapter.Options].User and the
+// User returns the user of a call, "" outside of runs. It is for [adapter.Options.User] and the
 // headers of requests to servers.
 func User(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)

@@ -81,7 +81,7 @@ func (s *Service) windowLocked(key windowKey) *window {
 	return w
 }
 
-// dropLocked removes a window without views and streams.
+// dropLocked removes a window without views or streams.
 func (s *Service) dropLocked(w *window) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
