@@ -168,7 +168,12 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	}
 	d, err := a.decide(ctx, a.newQuestion(ctx, t, arguments), func() (approval.Decision, error) {
 		return t.askHost(ctx, ask, &approval.Request{
-			Server: t.policy.label, Name: t.name, Call: call, View: ViewFrom(ctx), Definition: t.def, Arguments: slices.Clone(arguments),
+			Server:     t.policy.label,
+			Name:       t.name,
+			Call:       call,
+			View:       ViewFrom(ctx),
+			Definition: t.def,
+			Arguments:  slices.Clone(arguments),
 		})
 	})
 	if err != nil {

@@ -21,7 +21,13 @@ type connector struct {
 
 // newServer returns a server of this toolset. The recipe must not change afterwards.
 func (c *connector) newServer(recipe *Server, p *policy) *server {
-	s := &server{label: recipe.Name, recipe: recipe, policy: p, pins: recipe.Pins, changing: make(chan struct{}, 1)}
+	s := &server{
+		label:    recipe.Name,
+		recipe:   recipe,
+		policy:   p,
+		pins:     recipe.Pins,
+		changing: make(chan struct{}, 1),
+	}
 	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.notifyHost)
 	s.life, s.end = context.WithCancel(c.roster.life)
 	return s

@@ -128,7 +128,14 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 
 // withDecision returns the call with the arguments of a decision.
 func (p *Prepared) withDecision(arguments json.RawMessage, edited bool) *Prepared {
-	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}
+	return &Prepared{
+		call:      p.call,
+		tool:      p.tool,
+		arguments: arguments,
+		approved:  true,
+		edited:    edited,
+		key:       p.key,
+	}
 }
 
 // Decide is Approve with a decision that was made elsewhere, possibly later and in another
@@ -206,7 +213,13 @@ func (p *Prepared) Resume(ctx context.Context, id string, round *mcp.InputRequir
 }
 
 func (p *Prepared) newPendingCall() *pendingCall {
-	s := &pendingCall{tool: p.tool, call: p.call, checkedArgs: p.arguments, edited: p.edited, key: p.key}
+	s := &pendingCall{
+		tool:        p.tool,
+		call:        p.call,
+		checkedArgs: p.arguments,
+		edited:      p.edited,
+		key:         p.key,
+	}
 	if p.approved {
 		s.approvedArgs = p.arguments
 	}

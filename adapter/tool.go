@@ -67,7 +67,16 @@ func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema
 	if err != nil {
 		p.log.Warn("what a tool says of views cannot be read", "server", p.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
 	}
-	tool := &Tool{policy: p, client: client, def: def, input: input, keyArgument: keyArgument, task: mayBeTask(client, def), views: about, fingerprint: Fingerprint(def)}
+	tool := &Tool{
+		policy:      p,
+		client:      client,
+		def:         def,
+		input:       input,
+		keyArgument: keyArgument,
+		task:        mayBeTask(client, def),
+		views:       about,
+		fingerprint: Fingerprint(def),
+	}
 	if keyArgument != "" {
 		without := *def
 		without.InputSchema = shown

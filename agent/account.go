@@ -269,7 +269,8 @@ func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
 		return ErrUncounted
 	}
 	r.estimated = true
-	r.usage.Input, r.usage.Output = d.inputTokens(c), min(int64(r.size())/tokenBytes+1, output)
+	r.usage.Input = d.inputTokens(c)
+	r.usage.Output = min(int64(r.size())/tokenBytes+1, output)
 	r.usage.Total = r.usage.Input + r.usage.Output
 	if !d.warned {
 		d.warned = true

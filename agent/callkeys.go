@@ -30,14 +30,16 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 		}
 	})
 	text := appendPrefixed(nil, subject...)
-	prefix, all := len(text), make([]byte, 0, len(asked)*callKeySize)
+	prefix := len(text)
+	all := make([]byte, 0, len(asked)*callKeySize)
 	for i := range asked {
 		text = appendPrefixed(text[:prefix], asked[i].Name, asked[i].Arguments)
 		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(replies)), uint64(i))
 		sum := sha256.Sum256(text)
 		all = hex.AppendEncode(all, sum[:callKeySize/2])
 	}
-	keys, rest := make([]string, len(asked)), string(all)
+	keys := make([]string, len(asked))
+	rest := string(all)
 	for i := range keys {
 		keys[i], rest = rest[:callKeySize], rest[callKeySize:]
 	}

@@ -45,7 +45,11 @@ func (r *recipe) checkPrices(limits map[string]int64) error {
 // asked.
 func (a account) cost(replied string, asked []string, used run.Spent) map[string]int64 {
 	tokens := cost.Tokens{
-		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
+		Input:      used.Input,
+		Cached:     used.Cached,
+		CacheWrite: used.CacheWrite,
+		Output:     used.Output,
+		Reasoning:  used.Reasoning,
 	}
 	amount, ok := cost.OfReply(a.engine.agent.opts.Model.Prices, replied, asked, tokens)
 	if !ok {
@@ -98,8 +102,13 @@ func completionUsage(took cost.Charge) (spent run.Spent, asked bool) {
 	t := took.Tokens
 	total := t.Input + t.Output
 	spent = run.Spent{
-		Input: t.Input, Output: t.Output, Total: total, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning,
-		Sampling: run.Sampling{Requests: 1, Tokens: total},
+		Input:      t.Input,
+		Output:     t.Output,
+		Total:      total,
+		Cached:     t.Cached,
+		CacheWrite: t.CacheWrite,
+		Reasoning:  t.Reasoning,
+		Sampling:   run.Sampling{Requests: 1, Tokens: total},
 	}
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}

@@ -289,20 +289,29 @@ func (d *dialog) tools() []model.Tool {
 			shown = append(shown, all[i])
 		}
 	}
-	o.at, o.shown = d.offering(), append(shown, last...)
+	o.at = d.offering()
+	o.shown = append(shown, last...)
 	return slices.Clip(o.shown)
 }
 
 // newCalls returns the calls of the turn for the calls of a reply.
 func (d *dialog) newCalls(asked []run.Part) []ledger.Call {
-	calls, keys := make([]ledger.Call, len(asked)), d.rec.callKeys(asked)
+	calls := make([]ledger.Call, len(asked))
+	keys := d.rec.callKeys(asked)
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		tool, name, arguments := d.resolveName(p.Name, p.Arguments)
-		*c = ledger.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: ledger.CallProposed}
+		*c = ledger.Call{
+			ID:    p.ID,
+			Key:   keys[i],
+			Name:  name,
+			Asked: arguments,
+			At:    ledger.CallProposed,
+		}
 		if tool != nil {
 			c.Server, c.Tool = tool.Server(), tool.Definition().Name
-			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
+			c.Def = tool.Fingerprint()
+			c.Wrapped = tool.Wrapped()
 		}
 	}
 	return calls

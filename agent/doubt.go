@@ -26,7 +26,14 @@ func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	if t.agent.opts.Durable.AskInDoubt {
 		return nil, t.questions.add(&run.Question{
-			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
+			Kind:      run.QuestionDoubt,
+			Call:      c.ID,
+			Server:    c.Server,
+			Tool:      c.Name,
+			Arguments: c.Args,
+			Tries:     c.Tries,
+			Sent:      c.Sent,
+			Survives:  true,
 		})
 	}
 	return nil, t.sender.recordOutcome(j, doubtResult(j, unknownOutcome), 0)

@@ -43,7 +43,8 @@ func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *en
 
 // endError returns why the run has ended in this process, nil if it has not.
 func (e *engine) endError() error {
-	err, cause := e.ctx.Err(), context.Cause(e.ctx)
+	err := e.ctx.Err()
+	cause := context.Cause(e.ctx)
 	if errors.Is(cause, err) {
 		return cause
 	}

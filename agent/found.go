@@ -94,7 +94,8 @@ func listHits(hits []hit) string {
 func describeHits(c *adapter.Catalog, hits []hit) string {
 	var b strings.Builder
 	b.WriteString("Call these by " + callTool + ":")
-	all, catalog := definitions(c), c.Tools()
+	all := definitions(c)
+	catalog := c.Tools()
 	for _, h := range hits {
 		line, err := definitionLine(h.name, h.tool.Server(), &all[slices.Index(catalog, h.tool)])
 		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {

@@ -39,7 +39,8 @@ func quoteInstructions(c *adapter.Catalog, accept func(string) bool) string {
 	var b strings.Builder
 	known := map[string]bool{}
 	for _, tool := range c.Tools() {
-		label, client := tool.Server(), tool.Client() // nil for a function or an idle server
+		label := tool.Server()
+		client := tool.Client() // nil for a function or an idle server
 		if client == nil || known[label] {
 			continue
 		}

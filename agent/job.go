@@ -60,7 +60,14 @@ func (t *tools) job(c *ledger.Call) *job {
 	}
 	j = &job{
 		asked: llms.ToolCall{ID: c.ID, Type: "function"}, named: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		about: Call{Turn: t.rec.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
+		about: Call{
+			Turn:      t.rec.state.Turn,
+			ID:        c.ID,
+			Name:      c.Name,
+			Arguments: c.Asked,
+			Server:    c.Server,
+			Tool:      c.Tool,
+		},
 	}
 	j.asked.FunctionCall = &j.named
 	j.call, j.err = t.prepare(c, j.asked)
@@ -75,7 +82,14 @@ func (t *tools) job(c *ledger.Call) *job {
 // replay.
 func aboutCall(s *ledger.State, id string) Call {
 	c := s.Call(id)
-	about := Call{Turn: s.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool}
+	about := Call{
+		Turn:      s.Turn,
+		ID:        c.ID,
+		Name:      c.Name,
+		Arguments: c.Asked,
+		Server:    c.Server,
+		Tool:      c.Tool,
+	}
 	if c.Args != nil && string(c.Args) != c.Asked {
 		about.Arguments = string(c.Args)
 	}
@@ -173,7 +187,13 @@ func (s *sender) options(c *ledger.Call, j *job) callOptions {
 
 // part returns a result as a part of the history. That of a search names the tools that it has added.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
-	p := run.Part{Type: run.PartResult, ID: j.about.ID, Name: t.calledName(j), Text: r.Text, IsError: r.IsError}
+	p := run.Part{
+		Type:    run.PartResult,
+		ID:      j.about.ID,
+		Name:    t.calledName(j),
+		Text:    r.Text,
+		IsError: r.IsError,
+	}
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}

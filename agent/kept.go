@@ -175,7 +175,12 @@ func (k *results) shorten(j *job, r *adapter.Result) (*adapter.Result, *longResu
 	l := &longResult{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
 	l.kept = run.Kept{
-		Handle: resultHandle(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
+		Handle: resultHandle(call.Key),
+		Tool:   j.about.Name,
+		Kind:   kind,
+		Shape:  shape,
+		Size:   len(text),
+		Digest: ledger.DigestOf(l.data),
 	}
 	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
 	short := *r

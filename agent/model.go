@@ -317,7 +317,13 @@ func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) 
 	}
 	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
 	change := &ledger.Responded{
-		Message: r.message, Calls: d.newCalls(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
+		Message:   r.message,
+		Calls:     d.newCalls(r.calls),
+		Finish:    r.finish,
+		Endpoint:  r.asked,
+		Usage:     r.usage,
+		Repair:    r.repair,
+		Estimated: r.estimated,
 	}
 	if d.engine.anyLimit(limitsSpending) {
 		change.Size = d.callSize(c)
@@ -357,7 +363,13 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.info.Name), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History)
-	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: clampUsage(got.Usage)}
+	r := &reply{
+		message: m,
+		id:      excerpt.CutAt(got.ID, maxWord),
+		text:    m.Text(),
+		finish:  excerpt.CutAt(got.Finish, maxWord),
+		usage:   clampUsage(got.Usage),
+	}
 	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
 	r.usage.Cost = d.account.cost(m.Model, askedNames(d.engine.agent.model, d.scratch), r.usage)

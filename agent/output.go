@@ -194,7 +194,8 @@ func (r *recipe) withOutput(answer *adapter.FuncTool) *recipe {
 	if with.format != nil {
 		with.output = strict.Tools()[0]
 	} else {
-		with.tools, with.output = adapter.Merge(r.tools, answer), answer.Tool()
+		with.tools = adapter.Merge(r.tools, answer)
+		with.output = answer.Tool()
 	}
 	return &with
 }

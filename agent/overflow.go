@@ -39,7 +39,8 @@ func (d *dialog) refit(o *overflowError) error {
 	if told, ok := errors.AsType[*model.Error](o.error); ok {
 		window, prompt = told.Window, told.Prompt
 	}
-	history, sent := compact.Estimate(d.rec.state.History), max(o.size/bytesPerToken, 1)
+	history := compact.Estimate(d.rec.state.History)
+	sent := max(o.size/bytesPerToken, 1)
 	fits := history // a compactor leaves less than the window
 	if window > 0 {
 		d.engine.agent.window.Store(window)

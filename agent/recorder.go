@@ -23,7 +23,13 @@ type recorder struct {
 
 // child returns the recorder of the named sub-agent that works on a call.
 func (r *recorder) child(call, name string) *recorder {
-	child := &recorder{writer: r.writer, endError: r.endError, parent: r, call: call, path: append(slices.Clip(r.path), name)}
+	child := &recorder{
+		writer:   r.writer,
+		endError: r.endError,
+		parent:   r,
+		call:     call,
+		path:     append(slices.Clip(r.path), name),
+	}
 	child.adopt()
 	return child
 }
@@ -76,7 +82,13 @@ func (r *recorder) lift(c ledger.Change, now time.Time) ledger.Entry {
 // with.
 func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	for i, event := range events {
-		*event.meta() = Meta{Run: r.writer.root.ID, Seq: r.writer.root.Seq + 1, More: len(events) - 1 - i, Time: now, Path: r.path}
+		*event.meta() = Meta{
+			Run:  r.writer.root.ID,
+			Seq:  r.writer.root.Seq + 1,
+			More: len(events) - 1 - i,
+			Time: now,
+			Path: r.path,
+		}
 	}
 	return events
 }

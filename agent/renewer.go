@@ -36,8 +36,12 @@ type renewal struct {
 func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	batch, _ := store.(record.BatchRenewer)
 	return &renewer{
-		store: store, batch: batch, ttl: ttl, renewNow: make(chan struct{}, 1), checkNow: make(chan struct{}, 1),
-		holds: map[*hold]context.CancelCauseFunc{},
+		store:    store,
+		batch:    batch,
+		ttl:      ttl,
+		renewNow: make(chan struct{}, 1),
+		checkNow: make(chan struct{}, 1),
+		holds:    map[*hold]context.CancelCauseFunc{},
 	}
 }
 

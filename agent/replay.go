@@ -70,7 +70,13 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		at, c := place{agent: a.recipe, state: s}.resolve(r.Change)
 		events := p.events(at, c, next)
 		for i, e := range events {
-			*e.meta() = Meta{Run: s.ID, Seq: r.Seq, More: len(events) - 1 - i, Time: r.At, Path: at.path}
+			*e.meta() = Meta{
+				Run:  s.ID,
+				Seq:  r.Seq,
+				More: len(events) - 1 - i,
+				Time: r.At,
+				Path: at.path,
+			}
 			if after.Before(e.Position()) && !yield(e) {
 				return nil
 			}
@@ -152,7 +158,13 @@ func takesOver(c ledger.Change) bool {
 
 // modelEnd returns the event of a reply.
 func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
-	r := &reply{message: c.Message, text: c.Message.Text(), calls: callParts(c.Message.Parts), finish: c.Finish, usage: c.Usage}
+	r := &reply{
+		message: c.Message,
+		text:    c.Message.Text(),
+		calls:   callParts(c.Message.Parts),
+		finish:  c.Finish,
+		usage:   c.Usage,
+	}
 	return r.event(turn, false, 0)
 }
 

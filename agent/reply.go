@@ -142,8 +142,15 @@ func (r *reply) noAnswerError(stop StopReason) error {
 // event returns the event of the reply. It shares the calls.
 func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 	return &ModelEnd{
-		Turn: turn, Model: r.message.Model, Text: r.text, Reasoning: r.reasoning(), ToolCalls: r.calls,
-		StopReason: r.finish, Usage: r.usage, Streamed: streamed, Duration: d,
+		Turn:       turn,
+		Model:      r.message.Model,
+		Text:       r.text,
+		Reasoning:  r.reasoning(),
+		ToolCalls:  r.calls,
+		StopReason: r.finish,
+		Usage:      r.usage,
+		Streamed:   streamed,
+		Duration:   d,
 	}
 }
 

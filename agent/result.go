@@ -63,8 +63,15 @@ func newResult(s *ledger.State) *Result {
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
-		Status: s.Status, Output: s.Output, Questions: ledger.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
-		StopReason: StopReason(s.Stop), FinishReason: s.Finish, Failure: s.Error, State: &State{s},
+		Status:       s.Status,
+		Output:       s.Output,
+		Questions:    ledger.Open(s),
+		Messages:     slices.Clip(messages),
+		Spent:        s.Spent,
+		StopReason:   StopReason(s.Stop),
+		FinishReason: s.Finish,
+		Failure:      s.Error,
+		State:        &State{s},
 	}
 }
 

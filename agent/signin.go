@@ -26,7 +26,14 @@ func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.Sign
 
 // askSignIn asks a person to sign in. Then the call is made again.
 func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
-	return s.questions.add(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
+	return s.questions.add(&run.Question{
+		Kind:     run.QuestionSignIn,
+		Call:     c.ID,
+		Server:   c.Server,
+		Tool:     c.Name,
+		URL:      needed.URL,
+		Survives: true,
+	})
 }
 
 // resumeAfterSignIn acts on a person's reply about a sign-in: it makes the call again, or ends it.

@@ -39,7 +39,8 @@ type turn struct {
 // newTurn returns the turn of the calls in the state of a run. Its scope has to be cancelled. Outcomes
 // wait for each other only in a run that is stored.
 func newTurn(e *engine) *turn {
-	n, wait := len(e.rec.state.Calls), time.Duration(0)
+	n := len(e.rec.state.Calls)
+	var wait time.Duration
 	if e.rec.writer.hold != nil {
 		wait = linger
 	}
@@ -48,16 +49,40 @@ func newTurn(e *engine) *turn {
 		sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
-	t.person = &person{questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
+	t.person = &person{
+		questions: e.questions,
+		rec:       e.rec,
+		agent:     e.agent,
+		scope:     t.scope,
+		prompts:   map[string]context.CancelFunc{},
+	}
 	t.servers = &servers{
-		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
+		rec:     e.rec,
+		agent:   e.agent,
+		scope:   t.scope,
+		sched:   t.sched,
+		person:  t.person,
+		visits:  &e.visits,
 		reviews: map[question]*inquiry.ReviewLaterError{},
 	}
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
-	t.tools = &tools{rec: e.rec, agent: e.agent, results: kept, offered: e.offered, jobs: make(map[string]*job, n)}
+	t.tools = &tools{
+		rec:     e.rec,
+		agent:   e.agent,
+		results: kept,
+		offered: e.offered,
+		jobs:    make(map[string]*job, n),
+	}
 	t.sender = &sender{
-		engine: e, rec: e.rec, questions: e.questions, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
-		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
+		engine:    e,
+		rec:       e.rec,
+		questions: e.questions,
+		agent:     e.agent,
+		scope:     t.scope,
+		tools:     t.tools,
+		servers:   t.servers,
+		results:   kept,
+		finding:   &finding{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())
@@ -87,7 +112,8 @@ func workOn(e *engine) error {
 	if len(ledger.Open(e.rec.state)) > 0 {
 		return e.questions.suspend()
 	}
-	output, stop := e.callOutput(), e.rec.stopAnswer()
+	output := e.callOutput()
+	stop := e.rec.stopAnswer()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
 		return e.failAt(StopReason(e.rec.state.Final), e.noOutputError(e.rec.state.Output))
 	}

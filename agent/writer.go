@@ -46,7 +46,15 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) error) *writer {
-	l := &writer{ctx: ctx, hold: h, out: out, root: s, done: s.Seq, durable: s.Status, callEnded: make(chan struct{})}
+	l := &writer{
+		ctx:       ctx,
+		hold:      h,
+		out:       out,
+		root:      s,
+		done:      s.Seq,
+		durable:   s.Status,
+		callEnded: make(chan struct{}),
+	}
 	l.wrote.L = &l.mu
 	return l
 }

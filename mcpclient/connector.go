@@ -73,7 +73,8 @@ func (c *connector) newSessions() *sessions {
 func (c *connector) beginSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	before, start := c.era.Load(), time.Now()
+	before := c.era.Load()
+	start := time.Now()
 	server, err := c.negotiator.handshake(ctx, before.era)
 	switch {
 	case err == nil:

@@ -68,7 +68,8 @@ func (c *EraCache) keep(t Transport, revision string) {
 	if c == nil {
 		return
 	}
-	key, now := eraKey(t), time.Now()
+	key := eraKey(t)
+	now := time.Now()
 	if key == "" {
 		return
 	}

@@ -91,7 +91,8 @@ func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 // renegotiate finds the era of a server that is in use, and remembers it. After an error nothing
 // has changed.
 func (n *negotiator) renegotiate(ctx context.Context) error {
-	era, server := n.era.Load(), n.server.Load()
+	era := n.era.Load()
+	server := n.server.Load()
 	var err error
 	if era.has(listenStreams) {
 		err = n.identify(ctx)

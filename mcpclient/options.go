@@ -114,7 +114,8 @@ func (o *Options) withDefaults() Options {
 	}
 	out.Handlers = maps.Clone(out.Handlers)
 	out.Restart = out.Restart.withDefaults()
-	out.Limits, out.Timeouts = out.Limits.withDefaults(), out.Timeouts.withDefaults()
+	out.Limits = out.Limits.withDefaults()
+	out.Timeouts = out.Timeouts.withDefaults()
 	if out.Logger == nil {
 		out.Logger = silent
 	}

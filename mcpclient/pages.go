@@ -31,7 +31,13 @@ type pageReader struct {
 // list iterates over all pages of a list method, which have their items under key.
 func list[T any](ctx context.Context, c *pageReader, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		w := pageWalk[T]{pageReader: c, method: method, yield: yield, page: 1, seen: map[[sha256.Size]byte]bool{}}
+		w := pageWalk[T]{
+			pageReader: c,
+			method:     method,
+			yield:      yield,
+			page:       1,
+			seen:       map[[sha256.Size]byte]bool{},
+		}
 		for {
 			p, err := onePage[T](ctx, c, method, key, w.cursor, &w.session, opts)
 			switch {

@@ -125,7 +125,13 @@ func (c *Client) Task(id, tool string) *Task {
 }
 
 func (s *taskStarter) newTask(id, tool string, call int64) *Task {
-	return &Task{taskParts: s.taskParts, id: id, tool: tool, callID: call, answered: map[[sha256.Size]byte]bool{}}
+	return &Task{
+		taskParts: s.taskParts,
+		id:        id,
+		tool:      tool,
+		callID:    call,
+		answered:  map[[sha256.Size]byte]bool{},
+	}
 }
 
 // Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for this client,

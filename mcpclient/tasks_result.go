@@ -95,7 +95,13 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	}
 	answers, err := t.gather(ctx, input, t.info())
 	if errors.Is(err, mcp.ErrAnswerLater) {
-		return &mcp.InputRequired{Method: taskInput, Params: t.request(taskInput).params, Requests: input, Answers: answers, Rounds: rounds}
+		return &mcp.InputRequired{
+			Method:   taskInput,
+			Params:   t.request(taskInput).params,
+			Requests: input,
+			Answers:  answers,
+			Rounds:   rounds,
+		}
 	}
 	if err != nil {
 		return err

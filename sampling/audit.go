@@ -110,8 +110,14 @@ type run struct {
 func newRun(w *who, params *mcp.CreateMessageParams) *run {
 	r := &run{who: w}
 	r.record = record{
-		Time: time.Now(), Server: w.label, SelfName: excerpt.Cut(w.origin.Server.Info.Name),
-		Revision: w.origin.Server.Revision, ID: excerpt.Cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: outcomeFailed,
+		Time:     time.Now(),
+		Server:   w.label,
+		SelfName: excerpt.Cut(w.origin.Server.Info.Name),
+		Revision: w.origin.Server.Revision,
+		ID:       excerpt.Cut(string(w.origin.ID)),
+		Depth:    w.depth,
+		Call:     w.call,
+		Outcome:  outcomeFailed,
 	}
 	if call := w.origin.Call; call != nil {
 		r.record.Method, r.record.Tool = call.Method, excerpt.Cut(call.Name)
@@ -152,7 +158,11 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 		a.Outcome = outcomeCancelled
 	}
 	s.options.Audit(context.WithoutCancel(ctx), &Record{
-		Server: a.Server, Outcome: a.Outcome, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, all: a,
+		Server:       a.Server,
+		Outcome:      a.Outcome,
+		InputTokens:  a.InputTokens,
+		OutputTokens: a.OutputTokens,
+		all:          a,
 	})
 }
 

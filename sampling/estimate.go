@@ -36,9 +36,15 @@ func (u usage) plus(v usage) usage {
 // charge returns the usage for a [cost.Account].
 func (u usage) charge(model string) cost.Charge {
 	return cost.Charge{
-		Model:  model,
-		Tokens: cost.Tokens{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning},
-		Cost:   u.Cost, Estimated: u.Estimated,
+		Model: model,
+		Tokens: cost.Tokens{
+			Input:      u.Input,
+			Cached:     u.Cached,
+			CacheWrite: u.CacheWrite,
+			Output:     u.Output,
+			Reasoning:  u.Reasoning,
+		},
+		Cost: u.Cost, Estimated: u.Estimated,
 	}
 }
 

@@ -60,7 +60,14 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	}
 	o.Limits = o.Limits.withDefaults()
 	o.Models, o.Servers, o.Metadata = slices.Clone(o.Models), maps.Clone(o.Servers), slices.Clone(o.Metadata)
-	s := &Sampler{chat: client, model: model, models: o.Models, options: o, governor: newGovernor(o.Limits), log: o.Logger}
+	s := &Sampler{
+		chat:     client,
+		model:    model,
+		models:   o.Models,
+		options:  o,
+		governor: newGovernor(o.Limits),
+		log:      o.Logger,
+	}
 	if len(s.models) == 0 {
 		s.models = []Model{{ID: model, Tools: true, Images: true, Audio: true}}
 	}

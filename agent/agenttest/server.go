@@ -249,7 +249,8 @@ func (v *serving) ask(ctx context.Context, method string, params, into any) erro
 	}
 	v.mu.Lock()
 	v.asked++
-	id, answer := fmt.Sprintf(`"q%d"`, v.asked), make(chan message, 1)
+	id := fmt.Sprintf(`"q%d"`, v.asked)
+	answer := make(chan message, 1)
 	v.waiting[id] = answer
 	v.mu.Unlock()
 	v.send(ctx, message{Version: "2.0", ID: json.RawMessage(id), Method: method, Params: encoded})

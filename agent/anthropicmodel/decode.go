@@ -276,7 +276,8 @@ func (a *answer) parts() ([]run.Part, error) {
 				continue
 			}
 		case "thinking":
-			p.Text, p.Provider = b.text.String(), textMember(signatureKey, b.signature.String())
+			p.Text = b.text.String()
+			p.Provider = textMember(signatureKey, b.signature.String())
 		case "redacted_thinking":
 			p.Provider = textMember(redactedKey, b.signature.String())
 		case "tool_use":

@@ -148,7 +148,13 @@ func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 		case !jsonrpc.IsObject(schema) || !json.Valid(schema):
 			return nil, fmt.Errorf("tool %q: the schema is not a JSON object", t.Name)
 		}
-		out = append(out, wireTool{Name: t.Name, Description: t.Description, Schema: schema, Strict: t.Strict, Deferred: found[t.Name]})
+		out = append(out, wireTool{
+			Name:        t.Name,
+			Description: t.Description,
+			Schema:      schema,
+			Strict:      t.Strict,
+			Deferred:    found[t.Name],
+		})
 	}
 	return out, nil
 }

@@ -177,10 +177,15 @@ func (m *Model) setAddress(key string) error {
 func (m *Model) Info() model.Info {
 	r := findRule(m.name)
 	return model.Info{
-		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: profile.Anthropic, Window: r.window,
-		MaxTokens: r.maxTokens(0, m.options.MaxTokens, m.options.Effort),
-		Formats:   func(bool) bool { return r.enforcesFormat },
-		Media:     isAccepted, ToolsFirst: true,
+		Provider:   "anthropic",
+		Name:       m.name,
+		Endpoint:   "messages",
+		Profile:    profile.Anthropic,
+		Window:     r.window,
+		MaxTokens:  r.maxTokens(0, m.options.MaxTokens, m.options.Effort),
+		Formats:    func(bool) bool { return r.enforcesFormat },
+		Media:      isAccepted,
+		ToolsFirst: true,
 	}
 }
 

@@ -14,7 +14,8 @@ const (
 // tokensOf estimates the tokens of a message. Reasoning counts only if it is sent back to the
 // host.
 func tokensOf(m *run.Message) int64 {
-	tokens, bytes := int64(messageTokens), m.ReturnedSize()
+	tokens := int64(messageTokens)
+	bytes := m.ReturnedSize()
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		tokens += mediaTokens(p)

@@ -74,7 +74,12 @@ func New(o *Options) *Feed {
 		o = &Options{}
 	}
 	return &Feed{eventfeed.New(&eventfeed.Options{
-		Replay: o.Replay, Head: o.Head, Poll: o.Poll, TotalBytes: o.TotalBytes, Readers: o.Readers, Fail: o.Fail,
+		Replay:     o.Replay,
+		Head:       o.Head,
+		Poll:       o.Poll,
+		TotalBytes: o.TotalBytes,
+		Readers:    o.Readers,
+		Fail:       o.Fail,
 	})}
 }
 

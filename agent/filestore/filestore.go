@@ -126,7 +126,13 @@ type directory struct {
 func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, osFS{}, networkOf) }
 
 func open(dir string, opts *Options, files fileSystem, networkOf func(string) string) (Store, error) {
-	s := &directory{dir: filepath.Clean(dir), opts: opts.withDefaults(), files: files, now: time.Now, tenants: map[string]counted{}}
+	s := &directory{
+		dir:     filepath.Clean(dir),
+		opts:    opts.withDefaults(),
+		files:   files,
+		now:     time.Now,
+		tenants: map[string]counted{},
+	}
 	s.marking.turn = make(chan struct{}, 1)
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)

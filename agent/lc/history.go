@@ -99,7 +99,11 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 	}
 	s := new(ledger.State)
 	records, err := s.Add(now(), &ledger.Begun{
-		V: ledger.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: ledger.AgentName{Name: h.agent}, Messages: first,
+		V:        ledger.Version,
+		ID:       h.key.ID,
+		Tenant:   h.key.Tenant,
+		Agent:    ledger.AgentName{Name: h.agent},
+		Messages: first,
 	}, &ledger.Ended{Status: run.StatusFinished})
 	if err != nil {
 		return err

@@ -177,7 +177,8 @@ func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageCont
 // callOptions returns the options of a call. The settings of the request override the others. send gets pieces
 // of the reply; nil: no streaming.
 func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
-	tools, choice := w.rules.Tools(toolsOf(r.Tools)), choiceOf(r)
+	tools := w.rules.Tools(toolsOf(r.Tools))
+	choice := choiceOf(r)
 	if choice == "none" && w.rules.NoToolsAtEnd {
 		tools = nil
 	}

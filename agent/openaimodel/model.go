@@ -119,8 +119,13 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: hostfail.Retrying(o.Retrying, failure),
-		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
+		Host:        o.Host,
+		API:         o.API,
+		Extra:       o.Extra,
+		Retries:     o.Retries,
+		Retrying:    hostfail.Retrying(o.Retrying, failure),
+		Timeout:     o.Timeout,
+		IdleTimeout: o.IdleTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)

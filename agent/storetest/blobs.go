@@ -108,7 +108,8 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	full, beside, other := run.Key{Tenant: "full", ID: "a"}, run.Key{Tenant: "full", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
 	tr.put(tr.blobs(), tr.create(begin(full, ledgertest.Note("first")), held), "a", []byte("small"))
 	tr.store = grow(full, record.MaxTenantBlobs-1<<10)
-	b, data := tr.blobs(), make([]byte, 2<<10)
+	b := tr.blobs()
+	data := make([]byte, 2<<10)
 	lease := tr.create(begin(beside, ledgertest.Note("first")), held)
 	tr.wantError("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
 	tr.wantBlobs(b, beside)

@@ -56,7 +56,8 @@ func createRefused(t *trial) {
 func load(t *trial) {
 	t.wantNone(one)
 	d := begin(one, opened("a", "b")...)
-	head, records := d.Head(), slices.Clone(d.Records)
+	head := d.Head()
+	records := slices.Clone(d.Records)
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, records)
 	t.ok(err)
 	t.reply(d, run.Reply{Question: "a", Action: run.ActionCancel})

@@ -13,8 +13,13 @@ import (
 
 func yes(question string) run.Reply {
 	return run.Reply{
-		Question: question, Action: run.ActionAccept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
-		Unknown: jsontext.Value(`{"mood":["good"]}`),
+		Question: question,
+		Action:   run.ActionAccept,
+		Reason:   "<so>",
+		Content:  []byte(`{"city":"Łódź","n":1.0}`),
+		By:       "alice",
+		At:       start,
+		Unknown:  jsontext.Value(`{"mood":["good"]}`),
 	}
 }
 

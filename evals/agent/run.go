@@ -140,7 +140,13 @@ func (o *Options) check(suites []*suite.Suite) error {
 
 // done reports whether a trial has a line and is not to be run again. If it is, its line is forgotten.
 func (o *Options) done(t *trial.Trial) bool {
-	key := results.Key{SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Trial: t.N, Config: t.Model.Hash(), Program: t.Program}
+	key := results.Key{
+		SuiteHash: t.Suite.Hash(),
+		Task:      t.Task.ID,
+		Trial:     t.N,
+		Config:    t.Model.Hash(),
+		Program:   t.Program,
+	}
 	if o.Again {
 		o.Results.Forget(key)
 	}
@@ -174,7 +180,15 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 			n = max(o.Trials, 1)
 		}
 		for i := range n {
-			all = append(all, &trial.Trial{Suite: s, Task: t, N: i, Dir: o.Dir, Keep: o.Keep, Patience: o.Patience, Prices: o.Prices})
+			all = append(all, &trial.Trial{
+				Suite:    s,
+				Task:     t,
+				N:        i,
+				Dir:      o.Dir,
+				Keep:     o.Keep,
+				Patience: o.Patience,
+				Prices:   o.Prices,
+			})
 		}
 	}
 	return all

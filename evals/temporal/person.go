@@ -74,7 +74,8 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 // reply replies to a question, and to every third one twice at once and then differently: equal
 // replies are accepted, and the different one must be refused.
 func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) error {
-	yes, no := q.Allow(), q.Deny("too late")
+	yes := q.Allow()
+	no := q.Deny("too late")
 	if q.Kind == run.QuestionForm {
 		var err error
 		if yes, err = q.Accept(map[string]any{"note": "fine"}); err != nil {

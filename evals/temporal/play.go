@@ -42,7 +42,8 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	defer tools.Close()
 	o.Tools = tools.URL
 	server := temporaltest.NewServer()
-	o.Address, o.Namespace = server.GetFrontendHostPort(), server.GetDefaultNamespace()
+	o.Address = server.GetFrontendHostPort()
+	o.Namespace = server.GetDefaultNamespace()
 	service, err := client.Dial(client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: quiet()})
 	if err != nil {
 		return false, false, err

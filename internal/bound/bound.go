@@ -36,7 +36,8 @@ func (e *Expired) Unwrap() error { return context.DeadlineExceeded }
 // Ended returns the error of a context that has ended: it names the cause, and matches the error of
 // the context.
 func Ended(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
+	err := ctx.Err()
+	cause := context.Cause(ctx)
 	if errors.Is(cause, err) {
 		return cause
 	}

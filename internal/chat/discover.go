@@ -31,7 +31,13 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	defer cancel()
 	base, query := SplitQuery(cfg.BaseURL)
 	cfg.BaseURL = base
-	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(base, "/"), query: query, config: &cfg}
+	d := &discovery{
+		ctx:    ctx,
+		next:   withinOrigin(cfg.HTTPClient),
+		base:   strings.TrimRight(base, "/"),
+		query:  query,
+		config: &cfg,
+	}
 	if detected, err := detect(&cfg); err == nil && detected == "ollama" {
 		return "ollama", d.ollama(model)
 	}

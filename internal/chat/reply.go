@@ -142,8 +142,16 @@ func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
 	size := a.size()
 	a.cutAt(d.stops)
 	r := &Reply{
-		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning, Details: a.details,
-		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.plausible(d.textBytes, size), Size: size,
+		ID:        a.id,
+		Model:     a.model,
+		Text:      a.text,
+		Refusal:   a.refusal,
+		Reasoning: a.reasoning,
+		Details:   a.details,
+		Finish:    finishWord(a.finish),
+		Note:      d.note,
+		Usage:     a.usage.plausible(d.textBytes, size),
+		Size:      size,
 	}
 	if r.Model == "" {
 		r.Model = d.model

@@ -273,7 +273,9 @@ func (s *chatStream) finish() (*answer, error) {
 		return nil, err
 	}
 	s.answer.text, s.answer.stopped, s.answer.bytesAfterStop = s.text.sent.String(), s.text.stopped, s.text.bytesAfterStop
-	s.answer.reasoning, s.answer.refusal = s.reasoning.String(), wellFormed(s.refusal.String())
-	s.answer.details, s.answer.calls = s.details.list(), s.calls.list()
+	s.answer.reasoning = s.reasoning.String()
+	s.answer.refusal = wellFormed(s.refusal.String())
+	s.answer.details = s.details.list()
+	s.answer.calls = s.calls.list()
 	return &s.answer, nil
 }

@@ -163,7 +163,8 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	data, err := agent.MarshalEvent(e)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, at := f.streamLocked(key), e.Position()
+	s := f.streamLocked(key)
+	at := e.Position()
 	fresh := f.restartIfFirstLocked(s, at)
 	p := positionedEvent{Event{Data: data}, at}
 	if hasRecord(e) && (fresh || s.last.Before(at)) {

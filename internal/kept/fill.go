@@ -132,7 +132,8 @@ func (f *filler) resolve(r *reference) (shown, sent []byte, err error) {
 		return nil, nil, fmt.Errorf("the results in the arguments have more than %d MiB", maxFilled>>20)
 	}
 	sum := sha256.Sum256(data)
-	described.Size, described.SHA256 = len(data), hex.EncodeToString(sum[:])
+	described.Size = len(data)
+	described.SHA256 = hex.EncodeToString(sum[:])
 	if r.SHA256 != "" && r.SHA256 != described.SHA256 {
 		return nil, nil, fmt.Errorf("the result %q is not the one that the arguments name: its sha256 is %s", r.Handle, described.SHA256)
 	}

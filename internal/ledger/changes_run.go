@@ -34,8 +34,18 @@ func (c *Begun) apply(s *State, at time.Time) error {
 		return err
 	}
 	*s = State{
-		V: c.V, ID: c.ID, Tenant: c.Tenant, Agent: c.Agent, Created: at, Status: run.StatusRunning, Phase: PhaseModel, Turn: 1,
-		History: slices.Clip(c.Messages), Limits: c.Limits, Vars: c.Vars, Schema: c.Schema,
+		V:       c.V,
+		ID:      c.ID,
+		Tenant:  c.Tenant,
+		Agent:   c.Agent,
+		Created: at,
+		Status:  run.StatusRunning,
+		Phase:   PhaseModel,
+		Turn:    1,
+		History: slices.Clip(c.Messages),
+		Limits:  c.Limits,
+		Vars:    c.Vars,
+		Schema:  c.Schema,
 	}
 	return nil
 }

@@ -79,7 +79,14 @@ func (c *Responded) apply(s *State, _ time.Time) error {
 	s.History = append(s.History, c.Message)
 	s.Last = LastCall{}
 	if u := c.Usage; u.Input > 0 || u.Output > 0 {
-		s.Last = LastCall{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, Estimated: c.Estimated, Size: c.Size, Messages: len(s.History)}
+		s.Last = LastCall{
+			Input:     u.Input,
+			Output:    u.Output,
+			Reasoning: u.Reasoning,
+			Estimated: c.Estimated,
+			Size:      c.Size,
+			Messages:  len(s.History),
+		}
 	}
 	s.Output = c.Message.Text()
 	s.Calls = make([]*Call, len(c.Calls))

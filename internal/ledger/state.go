@@ -218,7 +218,13 @@ func (s *State) leftovers(at time.Time) run.Message {
 		if c.Tries > 0 {
 			text = "The run ended before the call had a result. It " + doubttext.MayHaveRun + "."
 		}
-		m.Parts[i] = run.Part{Type: run.PartResult, ID: c.ID, Name: s.CalledAs(c.ID, c.Name), Text: text, IsError: true}
+		m.Parts[i] = run.Part{
+			Type:    run.PartResult,
+			ID:      c.ID,
+			Name:    s.CalledAs(c.ID, c.Name),
+			Text:    text,
+			IsError: true,
+		}
 		if c.Result != nil {
 			m.Parts[i] = *c.Result
 		}
@@ -274,8 +280,15 @@ func (s *State) check(ids map[string]bool) error {
 // HeadOf returns the head of a state.
 func HeadOf(s *State) run.Head {
 	h := run.Head{
-		Key: run.Key{Tenant: s.Tenant, ID: s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
-		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
+		Key:       run.Key{Tenant: s.Tenant, ID: s.ID},
+		Agent:     s.Agent.Name,
+		Status:    s.Status,
+		Wake:      s.Wake,
+		Seq:       s.Seq,
+		Snapshot:  s.Snapshot,
+		Created:   s.Created,
+		Updated:   s.Updated,
+		Takeovers: s.Takeovers,
 	}
 	open := Open(s)
 	for _, q := range open {

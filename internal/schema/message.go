@@ -97,7 +97,13 @@ func (p location) unknownProperty(d detail) *Violation {
 		known = slices.Sorted(maps.Keys(*p.schema.Properties))
 		message += "; known are " + clip(`"`+strings.Join(known, `", "`)+`"`, maxListed)
 	}
-	return &Violation{Path: p.path, Keyword: d.keyword, Message: message, Unknown: d.key, Known: known}
+	return &Violation{
+		Path:    p.path,
+		Keyword: d.keyword,
+		Message: message,
+		Unknown: d.key,
+		Known:   known,
+	}
 }
 
 // alternatives tells why no branch of anyOf or oneOf fits, or that several branches of oneOf fit.

@@ -58,7 +58,13 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{root: root, compiled: compiled, ignored: doc.ignored, sizes: doc.sizes, plain: newPlain(root)}, nil
+	return &Schema{
+		root:     root,
+		compiled: compiled,
+		ignored:  doc.ignored,
+		sizes:    doc.sizes,
+		plain:    newPlain(root),
+	}, nil
 }
 
 // compile compiles a document that walk has prepared.

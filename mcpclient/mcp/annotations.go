@@ -29,7 +29,8 @@ func (a *Annotations) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err
 	}
-	a.Audience, a.Priority = audienceOf(read.Audience), floatOf(read.Priority)
+	a.Audience = audienceOf(read.Audience)
+	a.Priority = floatOf(read.Priority)
 	return nil
 }
 

@@ -135,13 +135,25 @@ func (c *TextContent) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (c *ImageContent) MarshalJSON() ([]byte, error) {
 	data := base64.StdEncoding.EncodeToString(c.Data)
-	return jsonrpc.Marshal(contentWire{Type: "image", Data: &data, MIMEType: c.MIMEType, Annotations: c.Annotations, Meta: c.Meta})
+	return jsonrpc.Marshal(contentWire{
+		Type:        "image",
+		Data:        &data,
+		MIMEType:    c.MIMEType,
+		Annotations: c.Annotations,
+		Meta:        c.Meta,
+	})
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c *AudioContent) MarshalJSON() ([]byte, error) {
 	data := base64.StdEncoding.EncodeToString(c.Data)
-	return jsonrpc.Marshal(contentWire{Type: "audio", Data: &data, MIMEType: c.MIMEType, Annotations: c.Annotations, Meta: c.Meta})
+	return jsonrpc.Marshal(contentWire{
+		Type:        "audio",
+		Data:        &data,
+		MIMEType:    c.MIMEType,
+		Annotations: c.Annotations,
+		Meta:        c.Meta,
+	})
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -163,7 +175,13 @@ func (c *ToolUseContent) MarshalJSON() ([]byte, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	return jsonrpc.Marshal(contentWire{Type: "tool_use", ID: c.ID, Name: c.Name, Input: input, Meta: c.Meta})
+	return jsonrpc.Marshal(contentWire{
+		Type:  "tool_use",
+		ID:    c.ID,
+		Name:  c.Name,
+		Input: input,
+		Meta:  c.Meta,
+	})
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -55,7 +55,13 @@ type taskWire struct {
 
 // MarshalJSON writes the state in the design of the extension.
 func (s TaskState) MarshalJSON() ([]byte, error) {
-	wire := taskWire{ID: s.ID, Status: s.Status, Message: s.Message, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+	wire := taskWire{
+		ID:        s.ID,
+		Status:    s.Status,
+		Message:   s.Message,
+		CreatedAt: s.CreatedAt,
+		UpdatedAt: s.UpdatedAt,
+	}
 	if s.TTL != nil {
 		wire.TTLMs = new(float64(*s.TTL) / float64(time.Millisecond))
 	}
@@ -80,7 +86,13 @@ func (s *TaskState) UnmarshalJSON(data []byte) error {
 	if wire.ID == "" {
 		return errors.New("a task without an id")
 	}
-	*s = TaskState{ID: wire.ID, Status: wire.Status, Message: wire.Message, CreatedAt: wire.CreatedAt, UpdatedAt: wire.UpdatedAt}
+	*s = TaskState{
+		ID:        wire.ID,
+		Status:    wire.Status,
+		Message:   wire.Message,
+		CreatedAt: wire.CreatedAt,
+		UpdatedAt: wire.UpdatedAt,
+	}
 	if ttl := cmp.Or(wire.TTLMs, wire.TTL); ttl != nil {
 		s.TTL = new(milliseconds(*ttl))
 	}

@@ -89,8 +89,13 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 		"subject_token": {subject}, "subject_token_type": {tokenTypeID},
 	}
 	got, err := t.requestToken(ctx, &tokenRequest{
-		doing: doing, client: &f.provider.Client, form: form, scopes: scopes, secretKeys: []string{"subject_token"}, configured: true,
-		meta: &issuerMetadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
+		doing:      doing,
+		client:     &f.provider.Client,
+		form:       form,
+		scopes:     scopes,
+		secretKeys: []string{"subject_token"},
+		configured: true,
+		meta:       &issuerMetadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
 	})
 	if err != nil {
 		return "", err

@@ -65,7 +65,13 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 
 // writeExport writes the lines of a run.
 func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
-	first := exported{Version: 1, Head: log.Head, Records: len(log.Records), Answers: log.Replies, Blobs: len(blobs)}
+	first := exported{
+		Version: 1,
+		Head:    log.Head,
+		Records: len(log.Records),
+		Answers: log.Replies,
+		Blobs:   len(blobs),
+	}
 	first.Head.Epoch, first.Head.Held, first.Head.Replies = 0, time.Time{}, 0
 	if len(blobs) > 0 {
 		first.Version = maxExport

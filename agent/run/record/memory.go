@@ -246,7 +246,8 @@ func (k *kept) reply(replies []run.Reply) error {
 // current returns the head with the number of replies to open questions.
 func (k *kept) current() run.Head {
 	h := k.head
-	h.Questions, h.Replies = slices.Clone(h.Questions), len(k.pending())
+	h.Questions = slices.Clone(h.Questions)
+	h.Replies = len(k.pending())
 	return h
 }
 

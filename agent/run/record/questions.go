@@ -46,7 +46,13 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 			limit = defaultQuestions
 		}
 		l := &questionList{
-			store: store, query: Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: limit},
+			store: store, query: Query{
+				Tenant:     q.Tenant,
+				AllTenants: q.AllTenants,
+				Agents:     q.Agents,
+				After:      q.After,
+				Limit:      limit,
+			},
 			left: limit, seen: map[run.Key]bool{}, yield: yield,
 		}
 		if l.list(ctx, run.StatusRunning, run.StatusWaiting) && q.After == nil {

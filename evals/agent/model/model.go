@@ -68,7 +68,13 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 		if err != nil {
 			return s, err
 		}
-		l := &tape.Label{Model: s.Endpoint.Name, BaseURL: s.Endpoint.BaseURL, Info: tape.InfoOf(m.Info()), Date: time.Now().UTC(), Suites: map[string]string{}}
+		l := &tape.Label{
+			Model:   s.Endpoint.Name,
+			BaseURL: s.Endpoint.BaseURL,
+			Info:    tape.InfoOf(m.Info()),
+			Date:    time.Now().UTC(),
+			Suites:  map[string]string{},
+		}
 		for _, of := range suites {
 			l.Suites[of.Name] = of.Hash()
 		}

@@ -68,7 +68,8 @@ func rows(all []*Summary) []string {
 func (s *Summary) cells() []string {
 	rate, interval, tokens, cost := none, none, none, none
 	if s.Counts() {
-		rate, interval = percent(s.Rate), fmt.Sprintf("%.0f–%.0f%%", 100*s.Interval.Low, 100*s.Interval.High)
+		rate = percent(s.Rate)
+		interval = fmt.Sprintf("%.0f–%.0f%%", 100*s.Interval.Low, 100*s.Interval.High)
 	}
 	if s.Reported {
 		tokens = fmt.Sprint(s.Tokens)

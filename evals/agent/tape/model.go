@@ -25,7 +25,14 @@ type Info struct {
 
 // InfoOf returns that part of a description.
 func InfoOf(i llm.Info) Info {
-	return Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens}
+	return Info{
+		Provider:  i.Provider,
+		Name:      i.Name,
+		Endpoint:  i.Endpoint,
+		Profile:   i.Profile,
+		Window:    i.Window,
+		MaxTokens: i.MaxTokens,
+	}
 }
 
 // tapedModel is a model that is recorded or played.
@@ -47,7 +54,15 @@ func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &tapedModel{
 // Info implements [agent.Model].
 func (m *tapedModel) Info() llm.Info {
 	i := m.info
-	return llm.Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens, Whole: true}
+	return llm.Info{
+		Provider:  i.Provider,
+		Name:      i.Name,
+		Endpoint:  i.Endpoint,
+		Profile:   i.Profile,
+		Window:    i.Window,
+		MaxTokens: i.MaxTokens,
+		Whole:     true,
+	}
 }
 
 // Generate implements [agent.Model].

@@ -40,7 +40,13 @@ func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recordingConn{Conn: conn, tape: r.tape, server: r.server, n: r.tape.connect(r.server), pings: map[string]bool{}}, nil
+	return &recordingConn{
+		Conn:   conn,
+		tape:   r.tape,
+		server: r.server,
+		n:      r.tape.connect(r.server),
+		pings:  map[string]bool{},
+	}, nil
 }
 
 // recordingConn is a connection whose messages are recorded, except for pings, which depend on time.

@@ -58,7 +58,13 @@ func Recorder(task, file string, filter *Filter) *Tape {
 
 // Player returns a tape that plays a file.
 func Player(task, file string, filter *Filter) (*Tape, error) {
-	t := &Tape{task: task, file: file, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
+	t := &Tape{
+		task:        task,
+		file:        file,
+		filter:      filter,
+		taken:       map[int]bool{},
+		connections: map[string]int{},
+	}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)

@@ -194,8 +194,14 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 // for the line to say.
 func (d *driver) options() *adapter.Options {
 	o := &adapter.Options{
-		Client:          &mcpclient.Options{},
-		Policy:          adapter.Policy{MaxResult: d.Task.Limits.Result, ConnectTimeout: -1, IdleTimeout: -1, CallTimeout: -1, Start: adapter.StartAvailable},
+		Client: &mcpclient.Options{},
+		Policy: adapter.Policy{
+			MaxResult:      d.Task.Limits.Result,
+			ConnectTimeout: -1,
+			IdleTimeout:    -1,
+			CallTimeout:    -1,
+			Start:          adapter.StartAvailable,
+		},
 		RefreshInterval: time.Millisecond,
 	}
 	if ms := d.Task.Limits.Millis; ms > 0 {

@@ -29,7 +29,13 @@ func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 	}
 	for _, m := range e.State.History {
 		for _, p := range m.Parts {
-			entry := results.Entry{Who: string(m.Role), Kind: string(p.Type), Name: p.Name, Text: p.Text, Error: p.IsError}
+			entry := results.Entry{
+				Who:   string(m.Role),
+				Kind:  string(p.Type),
+				Name:  p.Name,
+				Text:  p.Text,
+				Error: p.IsError,
+			}
 			if p.Type == run.PartCall {
 				entry.Text = p.Arguments
 			}
@@ -40,7 +46,13 @@ func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 		add(results.Entry{Who: "run", Kind: "error", Text: e.State.Error, Error: true})
 	}
 	for _, l := range e.Ledger {
-		add(results.Entry{Who: l.Server, Kind: "reached", Name: l.Tool, Text: string(l.Arguments), Error: l.Failed})
+		add(results.Entry{
+			Who:   l.Server,
+			Kind:  "reached",
+			Name:  l.Tool,
+			Text:  string(l.Arguments),
+			Error: l.Failed,
+		})
 	}
 	return all
 }

@@ -58,8 +58,16 @@ func harness(format string, args ...any) error { return &harnessError{fmt.Errorf
 func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	began := time.Now()
 	l = &results.Line{
-		Suite: t.Suite.Name, SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Tags: t.Task.Tags, Trial: t.N,
-		Mode: t.Model.Mode, Model: t.Model.String(), Config: t.Model.Hash(), Program: t.Program, Date: began.UTC(),
+		Suite:     t.Suite.Name,
+		SuiteHash: t.Suite.Hash(),
+		Task:      t.Task.ID,
+		Tags:      t.Task.Tags,
+		Trial:     t.N,
+		Mode:      t.Model.Mode,
+		Model:     t.Model.String(),
+		Config:    t.Model.Hash(),
+		Program:   t.Program,
+		Date:      began.UTC(),
 	}
 	defer func() {
 		if v := recover(); v != nil {

@@ -162,7 +162,13 @@ func (f *faultyServer) act(ctx context.Context, t tool, r *sdk.CallToolRequest) 
 func (f *faultyServer) note(t tool, r *sdk.CallToolRequest, ran, failed bool) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
-	f.w.ledger = append(f.w.ledger, Entry{Server: f.label, Tool: t.name, Arguments: r.Params.Arguments, Effect: ran && t.writes, Failed: failed})
+	f.w.ledger = append(f.w.ledger, Entry{
+		Server:    f.label,
+		Tool:      t.name,
+		Arguments: r.Params.Arguments,
+		Effect:    ran && t.writes,
+		Failed:    failed,
+	})
 }
 
 // textResult returns a result of one text.

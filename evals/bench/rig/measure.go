@@ -141,7 +141,8 @@ type Meter struct {
 // Start begins to measure.
 func (m *Meter) Start() {
 	runtime.ReadMemStats(&m.memory)
-	m.cpu, m.began = CPUTime(), time.Now()
+	m.cpu = CPUTime()
+	m.began = time.Now()
 }
 
 // Stop sets the totals since Start.

@@ -72,7 +72,8 @@ func (v *Verdicts) targets(targets []Target, c *Cell) {
 		if len(values) == 0 {
 			continue
 		}
-		m, got := Median(values), t.Show(Median(values))
+		m := Median(values)
+		got := t.Show(Median(values))
 		if len(values) > 1 {
 			got += " ±" + Percent(Spread(values))
 		}

@@ -37,7 +37,13 @@ type World struct {
 // New returns a world whose calls take up to twice the duration slow. The tool "form" asks for
 // a note first.
 func New(slow time.Duration, tools ...string) *World {
-	return &World{tools: tools, slow: slow, effects: map[string]int{}, results: map[string]string{}, tasks: map[string]string{}}
+	return &World{
+		tools:   tools,
+		slow:    slow,
+		effects: map[string]int{},
+		results: map[string]string{},
+		tasks:   map[string]string{},
+	}
 }
 
 // request holds the parts of a client's request that matter here.

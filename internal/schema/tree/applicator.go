@@ -142,7 +142,8 @@ func Map(s map[string]any, replace func(Place, any) any) map[string]any {
 		}
 		items, _ := held.([]any)
 		named, _ := held.(map[string]any)
-		items, named = slices.Clone(items), maps.Clone(named)
+		items = slices.Clone(items)
+		named = maps.Clone(named)
 		for place, sub := range a.In(s) {
 			sub = replace(place, sub)
 			switch {

@@ -81,7 +81,8 @@ func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, don
 
 // fillIn sends the form of a page, with everything allowed, and returns the answer.
 func (p *Provider) fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page []byte) (*http.Response, error) {
-	action, prompt := formAction.FindSubmatch(page), formPrompt.FindSubmatch(page)
+	action := formAction.FindSubmatch(page)
+	prompt := formPrompt.FindSubmatch(page)
 	if action == nil || prompt == nil {
 		return nil, fmt.Errorf("HTTP status %d, a page without a form:\n%s", resp.StatusCode, page)
 	}

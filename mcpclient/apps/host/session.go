@@ -68,8 +68,22 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 		handlers: &handlers{server: server, opts: o, view: v, out: out},
 		serving:  map[string]context.CancelFunc{}, busy: map[string]bool{},
 	}
-	notifications := &notifications{opts: o, log: log, view: v, calls: calls, requests: requests, ready: s.ready}
-	in := &inbox{conn: conn, limits: o.Limits, log: log, teardown: s.teardown, requests: requests, notifications: notifications}
+	notifications := &notifications{
+		opts:     o,
+		log:      log,
+		view:     v,
+		calls:    calls,
+		requests: requests,
+		ready:    s.ready,
+	}
+	in := &inbox{
+		conn:          conn,
+		limits:        o.Limits,
+		log:           log,
+		teardown:      s.teardown,
+		requests:      requests,
+		notifications: notifications,
+	}
 
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
 	late := time.AfterFunc(o.Limits.Initialize, s.checkReady)

@@ -70,7 +70,13 @@ func New(o *Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)
 	}
-	s := &Sandbox{scheme: scheme, host: host, local: o.Local, permissions: o.Permissions, key: bytes.Clone(o.Key)}
+	s := &Sandbox{
+		scheme:      scheme,
+		host:        host,
+		local:       o.Local,
+		permissions: o.Permissions,
+		key:         bytes.Clone(o.Key),
+	}
 	if below, own := strings.CutPrefix(host, "*."); own {
 		s.below = below
 	}

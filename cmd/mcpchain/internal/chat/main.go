@@ -98,9 +98,20 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	}
 	folder, _ := os.Getwd() // "" if it is unknown
 	session, err := talk.Open(ctx, talk.Config{
-		Screen: ui, Interrupts: interrupts, Person: who, Failures: failures, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
-		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
-		Folder: folder, Media: mediaFolder(ui),
+		Screen:         ui,
+		Interrupts:     interrupts,
+		Person:         who,
+		Failures:       failures,
+		Trace:          trace,
+		Model:          model,
+		Models:         o.model.File,
+		Servers:        servers,
+		NoInstructions: o.noInstructions,
+		Prices:         o.model.Prices,
+		Store:          store,
+		Continue:       o.resume,
+		Folder:         folder,
+		Media:          mediaFolder(ui),
 	})
 	if err != nil {
 		return err

@@ -97,7 +97,13 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for i := range file.Servers {
 		s := &file.Servers[i]
-		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeouts.Connect}
+		about := &serverReport{
+			Name:      s.Name,
+			Disabled:  s.Disabled,
+			Transport: describe(s.Transport),
+			entry:     s,
+			timeout:   o.timeouts.Connect,
+		}
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
 		if s.Err != nil { // even of a disabled one

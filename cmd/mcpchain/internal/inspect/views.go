@@ -60,7 +60,8 @@ func (v *viewReport) load(ctx context.Context, t *adapter.Tool) {
 		v.Error = err.Error()
 		return
 	}
-	v.Bytes, v.Fingerprint = len(view.HTML), view.Fingerprint()
+	v.Bytes = len(view.HTML)
+	v.Fingerprint = view.Fingerprint()
 	v.CSP, v.Permissions, v.Refused = view.Meta.CSP, view.Meta.Permissions, view.Meta.Refused
 	for _, source := range v.sources() {
 		if apps.Private(source) {

@@ -161,8 +161,15 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 		return err
 	}
 	hosting.WriteJSON(w, http.StatusOK, view{
-		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Output, Stop: state.Stop,
-		Error: state.Error, Asks: asks, Messages: state.History, Spent: state.Spent,
+		Run:      state.ID,
+		Status:   state.Status,
+		Position: agent.Position{Seq: state.Seq}.String(),
+		Answer:   state.Output,
+		Stop:     state.Stop,
+		Error:    state.Error,
+		Asks:     asks,
+		Messages: state.History,
+		Spent:    state.Spent,
 	})
 	return nil
 }
@@ -200,7 +207,13 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 	var answers []run.Reply
 	for _, a := range body {
 		answers = append(answers, run.Reply{
-			Question: a.Ask, Action: a.Action, Reason: a.Reason, Arguments: a.Arguments, Content: a.Content, Scope: a.Scope, By: c.name,
+			Question:  a.Ask,
+			Action:    a.Action,
+			Reason:    a.Reason,
+			Arguments: a.Arguments,
+			Content:   a.Content,
+			Scope:     a.Scope,
+			By:        c.name,
 		})
 	}
 	if err := s.engine.answer(r.Context(), c.key(r), answers); err != nil {

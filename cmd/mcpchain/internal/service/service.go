@@ -119,12 +119,24 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	s.closing, s.silence = context.WithCancel(context.Background())
 	s.ends = append(s.ends, s.silence)
 	s.feed = eventfeed.New(&eventfeed.Options{
-		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.connections, TotalBytes: o.memory, Fail: s.fail,
+		Replay:     s.agent.Replay,
+		Head:       s.head,
+		Poll:       poll,
+		Readers:    o.connections,
+		TotalBytes: o.memory,
+		Fail:       s.fail,
 	})
 	if o.temporal == "" { // this process drives runs, together with others that share the database
 		s.engine = &local{
-			agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, grace: o.grace, logger: s.logger,
-			wake: make(chan struct{}, 1), working: map[run.Key]*visit{},
+			agent:    s.agent,
+			store:    s.store,
+			feed:     s.feed,
+			parallel: o.parallel,
+			share:    o.running,
+			grace:    o.grace,
+			logger:   s.logger,
+			wake:     make(chan struct{}, 1),
+			working:  map[run.Key]*visit{},
 		}
 		return nil
 	}
@@ -163,7 +175,12 @@ func (s *service) work(ctx context.Context) error {
 // another process; calls that have not ended after -grace are interrupted, and then in doubt.
 func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
 	server := &hosting.Server{
-		Handler: s.routes(), Connections: connections, Proxies: s.proxies, HeaderBytes: 16 << 10, Logger: s.logger, LogLevel: slog.LevelDebug,
+		Handler:     s.routes(),
+		Connections: connections,
+		Proxies:     s.proxies,
+		HeaderBytes: 16 << 10,
+		Logger:      s.logger,
+		LogLevel:    slog.LevelDebug,
 	}
 	both, ctx := errgroup.WithContext(ctx)
 	defer context.AfterFunc(ctx, s.silence)()

@@ -126,15 +126,21 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 // converse returns the service of conversations. From now on, windows are told of changes.
 func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
 	opts := talk.Options{
-		Model: p.model.LLM, Store: p.db.Runs, Tools: []adapter.Source{p.servers.tools}, Personal: p.personal, Rules: p.decisions, Prices: p.prices,
-		System: "You help the user with the tools that you have. Answer in Markdown.",
-		Limits: run.Limits{Tokens: int64(o.tokens)},
-		Shared: func() any { return p.servers.shown(p.model.Name, o.config) },
-		Room:   func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db.DB, user, begins) },
-		Logger: o.logger,
+		Model:    p.model.LLM,
+		Store:    p.db.Runs,
+		Tools:    []adapter.Source{p.servers.tools},
+		Personal: p.personal,
+		Rules:    p.decisions,
+		Prices:   p.prices,
+		System:   "You help the user with the tools that you have. Answer in Markdown.",
+		Limits:   run.Limits{Tokens: int64(o.tokens)},
+		Shared:   func() any { return p.servers.shown(p.model.Name, o.config) },
+		Room:     func(ctx context.Context, user string, begins bool) error { return o.room(ctx, p.db.DB, user, begins) },
+		Logger:   o.logger,
 	}
 	if a.frames != nil {
-		opts.View, opts.ViewTools = viewOf(p.servers.tools), p.servers.tools.ViewTools()
+		opts.View = viewOf(p.servers.tools)
+		opts.ViewTools = p.servers.tools.ViewTools()
 	}
 	service, err := talk.New(opts)
 	if err != nil {
@@ -148,10 +154,18 @@ func (a *app) converse(o *options, p *parts) (*talk.Service, error) {
 // site returns the handler of the page.
 func (a *app) site(o *options, address net.Addr, p *parts, service *talk.Service) http.Handler {
 	opts := site.Options{
-		Talk: service, SignIn: p.users, Rules: p.decisions, Access: p.personal,
-		Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.Proxies,
-		Health: func(ctx context.Context) error { return hosting.CheckStore(ctx, p.db.Runs) },
-		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
+		Talk:          service,
+		SignIn:        p.users,
+		Rules:         p.decisions,
+		Access:        p.personal,
+		Hosts:         o.allowedHosts(address),
+		Secure:        o.isSecure(),
+		Canonical:     o.canonical(address),
+		AddressHeader: o.addressHeader,
+		Proxies:       o.Proxies,
+		Health:        func(ctx context.Context) error { return hosting.CheckStore(ctx, p.db.Runs) },
+		Limits:        site.Limits{PerMinute: o.rate},
+		Logger:        o.logger,
 	}
 	if a.frames != nil {
 		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: p.servers.tools, Sandbox: a.frames.box, Logger: o.logger})

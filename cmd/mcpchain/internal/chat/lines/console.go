@@ -51,7 +51,13 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 	if o.Width == nil {
 		o.Width = func() int { return 0 }
 	}
-	return &Console{Options: o, out: &output{Writer: out}, err: err, in: in, paint: screen.NewPaint(err)}
+	return &Console{
+		Options: o,
+		out:     &output{Writer: out},
+		err:     err,
+		in:      in,
+		paint:   screen.NewPaint(err),
+	}
 }
 
 // Attended implements [screen.Screen].

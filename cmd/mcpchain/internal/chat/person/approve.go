@@ -65,7 +65,13 @@ func (p *Person) approvalQuestion(a *approval.Request) *screen.Choice {
 		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
 		text += "\n  The server says of it:\n" + describe(a.Definition)
 	}
-	return &screen.Choice{Heading: heading, Text: text, Changes: screen.DiffLines(changes), Question: "Allow it?", Answers: approvals}
+	return &screen.Choice{
+		Heading:  heading,
+		Text:     text,
+		Changes:  screen.DiffLines(changes),
+		Question: "Allow it?",
+		Answers:  approvals,
+	}
 }
 
 // describe returns the server's description of a tool as indented lines.

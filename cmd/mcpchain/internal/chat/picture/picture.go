@@ -125,7 +125,14 @@ func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (seque
 	switch p {
 	case Kitty:
 		err = kitty.EncodeGraphics(&b, picture, &kitty.Options{
-			Action: kitty.TransmitAndPut, Transmission: kitty.Direct, Format: kitty.PNG, Quiet: 2, Columns: columns, Rows: rows, DoNotMoveCursor: true, Chunk: true,
+			Action:          kitty.TransmitAndPut,
+			Transmission:    kitty.Direct,
+			Format:          kitty.PNG,
+			Quiet:           2,
+			Columns:         columns,
+			Rows:            rows,
+			DoNotMoveCursor: true,
+			Chunk:           true,
 		})
 		return b.String(), rows, err
 	case ITerm2:

@@ -108,7 +108,11 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 			continue
 		}
 		form.Fields = append(form.Fields, &forms.Field{
-			Name: a.Name, Title: a.Name, Description: a.Description, Kind: forms.KindString, Required: a.Required,
+			Name:        a.Name,
+			Title:       a.Name,
+			Description: a.Description,
+			Kind:        forms.KindString,
+			Required:    a.Required,
 		})
 	}
 	switch {

@@ -70,7 +70,13 @@ func (r *results) list() []result {
 
 // resultOf returns the result of a call as the server sent it, or else as the model got it.
 func resultOf(e *agent.ToolEnd) result {
-	r := result{server: e.Server, tool: screen.CallName(&e.Call), arguments: e.Arguments, text: e.Result.Text, failed: e.Result.IsError}
+	r := result{
+		server:    e.Server,
+		tool:      screen.CallName(&e.Call),
+		arguments: e.Arguments,
+		text:      e.Result.Text,
+		failed:    e.Result.IsError,
+	}
 	raw := e.Result.Raw
 	if raw == nil {
 		return r

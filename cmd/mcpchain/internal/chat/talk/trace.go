@@ -97,7 +97,14 @@ func (t *Trace) event(turn int, e agent.Event) {
 		t.append(agent.MarshalEvent(e))
 	}
 	if e, ok := e.(*agent.ToolEnd); ok && e.Result.Err != nil {
-		t.write(traceLine{Type: "error", Turn: turn, Server: e.Server, Tool: e.Tool, ID: e.ID, Error: e.Result.Err.Error()})
+		t.write(traceLine{
+			Type:   "error",
+			Turn:   turn,
+			Server: e.Server,
+			Tool:   e.Tool,
+			ID:     e.ID,
+			Error:  e.Result.Err.Error(),
+		})
 	}
 }
 

@@ -46,7 +46,13 @@ func (s *Session) viewCalls(c *views.Call) {
 
 // viewCalled shows and traces the outcome of a view's call.
 func (s *Session) viewCalled(c *views.Call) {
-	r := traceLine{Type: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: screen.Milliseconds(c.Took)}
+	r := traceLine{
+		Type:     "view_call",
+		Server:   c.Server,
+		Tool:     c.Tool,
+		Error:    errorText(c.Err),
+		Duration: screen.Milliseconds(c.Took),
+	}
 	if len(c.Arguments) > 0 {
 		r.Arguments = screen.Arguments(string(c.Arguments))
 	}

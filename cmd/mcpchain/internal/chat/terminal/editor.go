@@ -59,7 +59,13 @@ func newEditor(t *Terminal, file string) editor {
 		}
 		return t.paint.Text(screen.Faint, "  "+busyPrompt) + " "
 	})
-	return editor{area: area, paint: t.paint, history: openHistory(file), menu: menu{terminal: t}, ready: ready}
+	return editor{
+		area:    area,
+		paint:   t.paint,
+		history: openHistory(file),
+		menu:    menu{terminal: t},
+		ready:   ready,
+	}
 }
 
 func (e *editor) init() tea.Cmd { return e.area.Focus() }

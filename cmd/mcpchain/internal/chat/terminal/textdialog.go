@@ -87,7 +87,13 @@ func newSecretDialog(paint screen.Paint, prompt string) *textDialog {
 	line.EchoMode, line.Prompt, line.CharLimit = textinput.EchoPassword, "› ", maxSecret
 	line.SetVirtualCursor(false)
 	return &textDialog{
-		paint: paint, draft: &screen.Draft{Prompt: prompt}, hint: "it is not shown, and not kept", input: &line, frame: 4, secret: true, completion: newCompletion(),
+		paint:      paint,
+		draft:      &screen.Draft{Prompt: prompt},
+		hint:       "it is not shown, and not kept",
+		input:      &line,
+		frame:      4,
+		secret:     true,
+		completion: newCompletion(),
 		forward: func(msg tea.Msg) (cmd tea.Cmd) {
 			line, cmd = line.Update(msg)
 			return cmd

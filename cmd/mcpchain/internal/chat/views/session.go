@@ -137,7 +137,13 @@ func (n *session) options(page *request, tool *adapter.Tool, frame *sandbox.Fram
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
 		OpenLink: n.openLink, Message: n.message, OnModelContext: n.view.told.Set,
 		OnSize: n.resized, OnCloseRequest: n.closes,
-		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: callTime, Send: sendTime, Teardown: closeTime},
+		Limits: host.Limits{
+			Incoming: maxIncoming,
+			Outgoing: maxOutgoing,
+			Request:  callTime,
+			Send:     sendTime,
+			Teardown: closeTime,
+		},
 	}
 }
 

@@ -119,7 +119,14 @@ func (s *Service) Offer(tool *adapter.Tool, arguments json.RawMessage, result *m
 			return "", fmt.Errorf("offer a view: %w", err)
 		}
 	}
-	v := &view{token: rand.Text(), server: tool.Server(), tool: tool, arguments: arguments, result: result, size: len(raw) + len(arguments)}
+	v := &view{
+		token:     rand.Text(),
+		server:    tool.Server(),
+		tool:      tool,
+		arguments: arguments,
+		result:    result,
+		size:      len(raw) + len(arguments),
+	}
 	s.views[v.token], s.order = v, append(s.order, v)
 	s.forgetLocked()
 	return s.site.origin + "/" + v.token + "/", nil

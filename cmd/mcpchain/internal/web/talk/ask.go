@@ -85,8 +85,14 @@ type sampled struct {
 // askOf returns the view of a question. What cannot be shown in full can only be refused: Wrong says why.
 func askOf(q *run.Question) ask {
 	a := ask{
-		ID: q.ID, Kind: string(q.Kind), Call: q.Call, Server: hosttext.Line(q.Server, 100), Tool: hosttext.Line(q.Tool, 200),
-		Expires: q.Expires, Tries: q.Tries, Sent: q.Sent,
+		ID:      q.ID,
+		Kind:    string(q.Kind),
+		Call:    q.Call,
+		Server:  hosttext.Line(q.Server, 100),
+		Tool:    hosttext.Line(q.Tool, 200),
+		Expires: q.Expires,
+		Tries:   q.Tries,
+		Sent:    q.Sent,
 	}
 	for _, name := range q.Path {
 		a.Path = append(a.Path, hosttext.Line(name, 100))

@@ -36,5 +36,11 @@ func linkOf(address string) (_ *link, wrong string) {
 	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
 		before, rest, end = before+rest[:at+1], rest[at+1:], end-at-1
 	}
-	return &link{Before: before, Host: rest[:end], After: rest[end:], Href: u.String(), Warnings: read.Warnings}, ""
+	return &link{
+		Before:   before,
+		Host:     rest[:end],
+		After:    rest[end:],
+		Href:     u.String(),
+		Warnings: read.Warnings,
+	}, ""
 }

@@ -53,7 +53,11 @@ func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (
 
 func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	return Summary{
-		ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status), Asks: len(head.Questions) - head.Replies, Updated: head.Updated,
+		ID:      head.Key.ID,
+		Title:   s.title(ctx, head.Key),
+		Status:  string(head.Status),
+		Asks:    len(head.Questions) - head.Replies,
+		Updated: head.Updated,
 	}
 }
 

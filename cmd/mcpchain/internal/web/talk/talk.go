@@ -116,8 +116,13 @@ func New(o Options) (*Service, error) {
 	}
 	s.feed = eventfeed.New(&eventfeed.Options{Items: s.items, RunBytes: maxRecent})
 	s.opts = agent.Options{
-		Name: agentName, System: o.System, Tools: o.Tools, Model: agent.ModelSettings{Prices: o.Prices}, Limits: o.Limits,
-		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, AskInDoubt: true}, Person: agent.Person{Approve: agent.AskPerson, Reply: s.replyAtWindow},
+		Name:    agentName,
+		System:  o.System,
+		Tools:   o.Tools,
+		Model:   agent.ModelSettings{Prices: o.Prices},
+		Limits:  o.Limits,
+		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, AskInDoubt: true},
+		Person:  agent.Person{Approve: agent.AskPerson, Reply: s.replyAtWindow},
 	}
 	var err error
 	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {

@@ -151,7 +151,13 @@ func replyOf(text, reasoning, model string) reply {
 
 // callOf returns the view of a call, without the URI of its view.
 func callOf(c agent.Call) call {
-	return call{ID: c.ID, Turn: c.Turn, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
+	return call{
+		ID:        c.ID,
+		Turn:      c.Turn,
+		Server:    hosttext.Line(c.Server, 100),
+		Name:      hosttext.Line(c.Name, 200),
+		Arguments: shownJSON(c.Arguments, maxArguments),
+	}
 }
 
 // kept says where a result is stored: in a record, or in a message of it. Records do not change, unlike the model's history.

@@ -28,7 +28,13 @@ func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event
 		call: callOf(agent.Call{ID: c.Tool, Server: c.Server, Name: c.Tool, Arguments: string(c.Arguments)}),
 		Text: shownText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
 	}
-	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: event.Server, Kind: "result", Event: event})
+	return momentary("viewed", viewed{
+		Turn:   c.Turn,
+		Call:   c.Call,
+		Server: event.Server,
+		Kind:   "result",
+		Event:  event,
+	})
 }
 
 // viewedIn returns what a window lacks of the calls that views of its conversation make. A window without one lacks nothing.

@@ -50,7 +50,13 @@ type part struct {
 
 // windowUseOf converts a WindowUse for people.
 func windowUseOf(u *agent.WindowUse) *windowUse {
-	out := &windowUse{Size: u.Size, Input: u.Input, Cached: u.Cached, Estimated: u.Estimated, Parts: []part{{"instructions", u.Instructions}}}
+	out := &windowUse{
+		Size:      u.Size,
+		Input:     u.Input,
+		Cached:    u.Cached,
+		Estimated: u.Estimated,
+		Parts:     []part{{"instructions", u.Instructions}},
+	}
 	for _, s := range u.Servers {
 		out.Parts = append(out.Parts, part{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
 	}
@@ -232,8 +238,13 @@ func (w *window) readLive() (out []Event) {
 		w.generation, w.blocks = t.generation, 0
 	}
 	now := momentary("now", live{
-		Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress,
-		Taken: slices.Sorted(maps.Keys(t.given)), Spent: spent{t.spent.Input, t.spent.Output, t.spent.Cost},
+		Working:  t.working,
+		From:     w.blocks,
+		Blocks:   t.draft.Blocks[w.blocks:],
+		Open:     t.draft.Open(),
+		Progress: t.progress,
+		Taken:    slices.Sorted(maps.Keys(t.given)),
+		Spent:    spent{t.spent.Input, t.spent.Output, t.spent.Cost},
 	})
 	w.blocks = len(t.draft.Blocks)
 	if string(now.Data) != w.live {

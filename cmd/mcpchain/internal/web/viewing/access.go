@@ -101,7 +101,8 @@ type question struct {
 // ask asks the user, and waits for the answer. The error is apps.ErrDenied if it is no, or there is no window to ask in. If the
 // context ends first, the window takes the question back.
 func (v *view) ask(ctx context.Context, kind, text, href string) error {
-	id, answer := host.CallID(ctx), make(chan bool, 1)
+	id := host.CallID(ctx)
+	answer := make(chan bool, 1)
 	v.mu.Lock()
 	v.asked[id] = answer
 	v.mu.Unlock()

@@ -142,7 +142,13 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	}
 	v := &view{
 		id: rand.Text(), asked: map[string]chan bool{},
-		call: talk.ViewCall{Conversation: r.Conversation, Turn: r.Turn, Call: r.Call, URI: document.URI, Server: shown.Server},
+		call: talk.ViewCall{
+			Conversation: r.Conversation,
+			Turn:         r.Turn,
+			Call:         r.Call,
+			URI:          document.URI,
+			Server:       shown.Server,
+		},
 	}
 	if err := s.begin(ctx, user, r, v, frame, tool, shown); err != nil {
 		return nil, err
@@ -200,7 +206,13 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
 		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
-		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: beginTime, Teardown: closeTime},
+		Limits: host.Limits{
+			Incoming:   maxIncoming,
+			Outgoing:   maxOutgoing,
+			Request:    requestTime,
+			Initialize: beginTime,
+			Teardown:   closeTime,
+		},
 		Logger: s.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
 	}
 }
