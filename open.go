@@ -26,7 +26,7 @@ type Options struct {
 
 	// Toolset configures the connections and the tools. Its Policy.Start is ignored: it is always
 	// [adapter.StartAvailable], so one server that cannot be reached does not stop the others.
-	// Default: that of [adapter.Options], but Lists is the folder mcpchain/tools of the user's
+	// Default: as [adapter.Options], but Lists is the folder mcpchain/tools of the user's
 	// configuration.
 	Toolset *adapter.Options
 
@@ -173,8 +173,8 @@ func (h *Host) Close() error {
 	return err
 }
 
-// FromEnv returns the model that the environment names: if OPENAI_MODEL is set, that of
-// [openaimodel.FromEnv], else if ANTHROPIC_MODEL is set, that of [anthropicmodel.FromEnv].
+// FromEnv returns the model that the environment names: if OPENAI_MODEL is set, the model of
+// [openaimodel.FromEnv], else if ANTHROPIC_MODEL is set, the model of [anthropicmodel.FromEnv].
 // Otherwise it returns an error.
 func FromEnv() (agent.Model, error) {
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Trust says how far a server's own description of its tools is believed when calls are approved.
+// Trust specifies how far a server's own description of its tools is believed when calls are approved.
 type Trust int
 
 const (

@@ -51,7 +51,7 @@ func serverOrigin(s *Server) string {
 // maxAddress bounds the result of serverAddress, in bytes.
 const maxAddress = 1024
 
-// serverAddress says where a server is: the program and its directory, or the URL. It leaves out
+// serverAddress returns where a server is: the program and its directory, or the URL. It leaves out
 // arguments, user info and query, which may be secret.
 func serverAddress(s *Server) string {
 	address := ""

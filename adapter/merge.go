@@ -34,7 +34,7 @@ type merging struct {
 var _, _ Source = (*Toolset)(nil), (*union)(nil)
 
 // Merge combines sources. Its catalogs have the tools of all, in the order of the sources.
-// Approvals, interceptors and bounds of each tool stay those of its source. Names that are
+// Approvals, interceptors and bounds of each tool come from its source. Names that are
 // equal, regardless of case, get distinguishing suffixes. Nil sources are ignored.
 func Merge(sources ...Source) Source {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })

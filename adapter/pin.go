@@ -82,7 +82,7 @@ func fingerprints(tools []*Tool) map[string]string {
 }
 
 // applyPins removes the tools that differ from their pins, and notes them as skipped. It returns the
-// pins for the next listing: the given ones, or with [Policy.Pin] those of the first listing, or nil.
+// pins for the next listing: the given ones, or with [Policy.Pin] the pins of the first listing, or nil.
 func (l *listing) applyPins(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.policy.Pin {

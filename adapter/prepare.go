@@ -197,7 +197,7 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 
 // Resume waits for a call that has become a task, here or in another process. id is from the
 // state that [mcpclient.WithTaskStarted] reported. Nothing is sent again and no approval is
-// asked for; the result is that of the task. If the context ends with the cause
+// asked for; the result is the task's. If the context ends with the cause
 // [mcpclient.ErrDetach], the task continues for a later Resume; otherwise it is cancelled.
 //
 // For a task that needed input, round is the last [Result.InputRequired], and answers are as

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// RequestSource says where a server's request comes from.
+// RequestSource describes where a server's request comes from.
 type RequestSource struct {
 	Server string        // [Server.Name]
 	Tool   *Tool         // the tool that caused the request, nil if unknown
@@ -39,7 +39,7 @@ type (
 	callKey   struct{} // *llms.ToolCall, in a call
 )
 
-// callContext is the context of a call. Its values replace those of an outer call.
+// callContext is the context of a call. Its values replace an outer call's.
 type callContext struct {
 	context.Context
 	pending *pendingCall

@@ -2,7 +2,7 @@ package adapter
 
 import "fmt"
 
-// staleness says why a tool is not the one that a model was offered.
+// staleness describes why a tool is not the one that a model was offered.
 type staleness int
 
 const (

@@ -120,7 +120,7 @@ func (t *Toolset) Pins() map[string]map[string]string {
 }
 
 // Forget deletes the remembered decisions about a server, or about all servers if server is "".
-// With [Options.User] it deletes those of the context's user; an unknown user is an error.
+// With [Options.User] it deletes the decisions of the context's user; an unknown user is an error.
 // Other errors come from [Options.Decisions].
 func (t *Toolset) Forget(ctx context.Context, server string) error {
 	return t.calls.approvals.forget(ctx, server)

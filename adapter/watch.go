@@ -132,7 +132,7 @@ type following struct {
 	pause <-chan time.Time // ends the interval after reportDue, nil if there is none
 }
 
-// due says which lists have changed.
+// due records which lists have changed.
 type due struct{ tools, prompts, resources bool }
 
 // handleAttendant subscribes, unless it is subscribed, for a caller who then lists the tools.

@@ -70,7 +70,7 @@ func (a account) newLimitError(allowed allowance, input int64) error {
 // account computes what a run may still use, together with the runs that it works for.
 type account struct {
 	engine *engine
-	rec    *recorder // of the engine
+	rec    *recorder // the engine's
 }
 
 func (e *engine) account() account { return account{e, e.rec} }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Next says what a run waits for after a step.
+// Next describes what a run waits for after a step.
 type Next struct {
 	Status    run.Status
 	Questions []*run.Question // open questions if the run waits, including those of sub-agents

@@ -187,6 +187,6 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 // Bounds of a server's questions and the state that it sends with them, in bytes. The run
 // stores both.
 const (
-	maxRound  = 4 << 20  // of one round
+	maxRound  = 4 << 20  // bytes of one round
 	maxRounds = 64 << 20 // since the last input, of all servers and sub-agents
 )

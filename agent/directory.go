@@ -14,7 +14,7 @@ import (
 // Bounds of the overview, in bytes.
 const (
 	maxDirectory = 4 << 10
-	maxAboutEach = 120 // of a server's description of itself
+	maxAboutEach = 120 // bytes of a server's description of itself
 	maxGroups    = 8   // per server
 )
 

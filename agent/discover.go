@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Discover says when a model searches for its tools, and how it gets what it finds. The zero
+// Discover specifies when a model searches for its tools, and how it gets what it finds. The zero
 // value is valid.
 //
 // A model that searches has a tool search_tools, and an overview of the servers in its
@@ -42,13 +42,13 @@ type Discover struct {
 	Always func(*adapter.Tool) bool
 
 	// Rank orders tools by how well they match a query, the best first, for example with
-	// embeddings. Its order is merged with that of the index by the reciprocal ranks of the
+	// embeddings. Its order is merged with the index's order by the reciprocal ranks of the
 	// first 100 of each; tools that it was not given are ignored. After an error or a panic
 	// only the index counts, with a [Warning]. It may be called concurrently. Default: none.
 	Rank func(ctx context.Context, query string, tools []*adapter.Tool) ([]*adapter.Tool, error)
 }
 
-// Discovery says how a model gets the tools that it finds.
+// Discovery specifies how a model gets the tools that it finds.
 type Discovery string
 
 // The ways in which a model gets what it finds.

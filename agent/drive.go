@@ -13,8 +13,8 @@ type session struct {
 	agent  *Agent
 	output *output // the structured output that the caller wants; nil: what the run says
 
-	warnings     []*Warning // of earlier work
-	window       *WindowUse // of the last model call
+	warnings     []*Warning // from earlier work
+	window       *WindowUse // in the last model call
 	storedStatus run.Status // status of the run in its store, if the last changes could not be stored
 
 	// load returns the run: a new one, or one of the store. It is called once each time the

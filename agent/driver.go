@@ -10,7 +10,7 @@ import (
 // driver advances a run: by calls of the model, and by the tool calls that it asks for.
 type driver struct {
 	engine      *engine
-	rec         *recorder // of the engine
+	rec         *recorder // the engine's
 	account     account
 	dialog      dialog
 	lostCharged bool // the reservations of earlier processes are charged

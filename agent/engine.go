@@ -17,7 +17,7 @@ type engine struct {
 	rec       *recorder
 	questions *openQuestions
 	workers   *workers
-	parent    *engine             // of the run that a sub-agent works for, nil at the root
+	parent    *engine             // drives the run that a sub-agent works for; nil at the root
 	drive     func(*engine) error // advances the run of a sub-agent
 
 	catalog *adapter.Catalog // the tools that the model was offered, nil if another process offered them

@@ -46,10 +46,10 @@ type Event interface {
 	meta() *Meta
 }
 
-// Meta says where and when an event happened.
+// Meta records where and when an event happened.
 type Meta struct {
 	Run  string    `json:"run"`
-	Seq  uint64    `json:"seq"`            // of the event's record; without one, of the previous event's record
+	Seq  uint64    `json:"seq"`            // the number of the event's record, or else of the previous event's
 	More int       `json:"more,omitempty"` // number of events of that record that follow
 	Time time.Time `json:"time"`
 	Path []string  `json:"path,omitempty"` // the sub-agents in which it happened, outermost first
@@ -143,7 +143,7 @@ func eventError(e Event) error {
 type Call struct {
 	Turn      int    `json:"turn"`             // starts at 1
 	ID        string `json:"id"`               // as in the model's message
-	Name      string `json:"name"`             // of the tool, as the model knows it
+	Name      string `json:"name"`             // the tool's name, as the model knows it
 	Arguments string `json:"arguments"`        // as sent, or as the model wrote them if the call does not run
 	Server    string `json:"server,omitempty"` // the host's label, empty when no tool has that name
 	Tool      string `json:"tool,omitempty"`   // the server's own name of the tool, empty when no tool has that name

@@ -81,7 +81,7 @@ func isCallOf(c *ledger.Call, t *adapter.Tool) bool {
 	return c.Server == t.Server() && c.Tool == t.Definition().Name && c.Def == t.Fingerprint()
 }
 
-// isSameName reports whether a model's name is that of a tool, regardless of case and surrounding
+// isSameName reports whether a model's name is a tool's, regardless of case and surrounding
 // spaces.
 func isSameName(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
 

@@ -22,7 +22,7 @@ type gate struct {
 	alone   time.Time // when suspect started; zero: there is none
 }
 
-// wait says how long to ignore a run that could not be driven.
+// wait records how long to ignore a run that could not be driven.
 type wait struct {
 	until time.Time
 	last  time.Duration

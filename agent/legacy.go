@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// LegacyQuestions says how to treat questions that a legacy server (up to revision 2025-11-25)
+// LegacyQuestions specifies how to treat questions that a legacy server (up to revision 2025-11-25)
 // asks during a call, if its client has no Elicitation handler. Such a question ends with its
 // call, and so with the process.
 //

@@ -77,7 +77,7 @@ func (a account) limit() StopReason {
 }
 
 // limitAbove returns the limit that a run above the sub-agent has reached, or [StopOutput]. Here only
-// Limits.Calls is checked: turns and failures of a run do not include those of sub-agents.
+// Limits.Calls is checked: turns and failures of a run do not include its sub-agents'.
 func (a account) limitAbove() StopReason {
 	for above := a.engine.parent; above != nil; above = above.parent {
 		over := false

@@ -159,7 +159,7 @@ func (l *loaded) loadWith(ctx context.Context, a *Agent, key run.Key, replies []
 // addReplies checks replies against their questions, adds them to the run, and returns those that
 // have to be made durable with the next records. That includes replies that the store has already,
 // because the process that gave them may have died before they were durable. If a question is
-// closed, all replies go to the store, which compares them with those of closed questions.
+// closed, all replies go to the store, which compares them with the replies to closed questions.
 func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []run.Reply) (unkept []run.Reply, err error) {
 	open, err := ledger.CheckOpen(l.state, replies)
 	switch {

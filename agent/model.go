@@ -37,7 +37,7 @@ func finalReason(stop StopReason) string {
 type tally struct {
 	window   window // what fills it
 	ids      callIDs
-	estimate estimate // of the history
+	estimate estimate // estimates the history
 }
 
 // forgetHistory resets the counts, for a history that has become shorter.
@@ -49,7 +49,7 @@ func (t *tally) forgetHistory() {
 // dialog is the conversation of a run with its model.
 type dialog struct {
 	engine  *engine
-	rec     *recorder // of the engine
+	rec     *recorder // the engine's
 	account account
 
 	scratch       any // see model.Request.Scratch

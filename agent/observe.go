@@ -54,7 +54,7 @@ type Invocation struct {
 
 	// At the end: the state of the run.
 	Status run.Status
-	Output *run.Message // of a finished run
+	Output *run.Message // the output of a finished run
 	Finish string       // the provider's reason for the end of the last message
 }
 
@@ -62,13 +62,13 @@ type Invocation struct {
 type Inference struct {
 	Turn     int
 	Model    string // the requested model; may be empty
-	Provider string // of the model, by the names of OpenTelemetry's conventions; "unknown" if it names none
+	Provider string // the model's, by the names of OpenTelemetry's conventions; "unknown" if it names none
 	Request  *model.Request
 
 	// At the end: the reply as the AfterModel hooks leave it, nil if there is none or a hook
 	// failed.
 	Response   *run.Message
-	ID         string // of the reply, empty if the provider sends none
+	ID         string // the reply's ID, empty if the provider sends none
 	Finish     string // the provider's reason for the end of the reply
 	Usage      run.Spent
 	FirstChunk time.Duration // from the call to the first text, 0 if there is none
@@ -77,7 +77,7 @@ type Inference struct {
 // Execution is a tool call that is sent, or that a sub-agent works on.
 type Execution struct {
 	Call
-	Description string // of the tool
+	Description string // the tool's description
 
 	// At the end: the result as in the history, nil if there is none yet.
 	Result *run.Part

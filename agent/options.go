@@ -118,7 +118,7 @@ type Person struct {
 	QuestionTTL time.Duration
 }
 
-// Durable says where runs are stored, and what happens to a run whose process has died.
+// Durable specifies where runs are stored, and what happens to a run whose process has died.
 type Durable struct {
 	// Store stores runs. With a store, each step of a run is durable before the next, and any
 	// process with the store can continue the run by [Agent.Resume] or [Recover]. Default nil:
@@ -144,9 +144,9 @@ type Durable struct {
 // ModelSettings are settings of model calls, and the model's price. A field that is 0, empty or
 // nil leaves the choice to the model.
 type ModelSettings struct {
-	MaxTokens   int      // of a reply, including its reasoning
+	MaxTokens   int      // the bound of a reply, including its reasoning
 	Temperature *float64 // some models accept none
-	Effort      string   // of reasoning: "none", "minimal", "low", "medium", "high", …
+	Effort      string   // how much to reason: "none", "minimal", "low", "medium", "high", …
 
 	// Whole asks for complete replies, so that nobody sees any of one before the AfterModel
 	// hooks, see [Hook]. Default: the text comes as [TextDelta] if the model streams.
@@ -164,7 +164,7 @@ type ModelSettings struct {
 	Prices *price.Table
 }
 
-// StopReason says why a run ended with an output.
+// StopReason is the reason why a run ended with an output.
 type StopReason string
 
 const (

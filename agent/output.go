@@ -130,7 +130,7 @@ func as[T any](result *Result, err error) (T, *Result, error) {
 type output struct {
 	goType reflect.Type
 	schema json.RawMessage
-	check  func(json.RawMessage) error // of a value against the schema and the type
+	check  func(json.RawMessage) error // checks a value against the schema and the type
 }
 
 // outputFor describes an output of type T. It is an error if no model can write the type.

@@ -13,7 +13,7 @@ import (
 // overflowError is the error of a call that is too long for the model's window.
 type overflowError struct {
 	error
-	size int64 // of the call in bytes
+	size int64 // the size of the call in bytes
 }
 
 func (e *overflowError) Unwrap() error { return e.error }
@@ -78,7 +78,7 @@ const largerWindow = "-c of llama-server, --max-model-len of vLLM, OLLAMA_CONTEX
 type truncation struct {
 	messages    int   // length of the history that is in text
 	text        int64 // bytes
-	input, size int64 // of the longest call: tokens, and bytes of text
+	input, size int64 // the longest call: tokens, and bytes of text
 	tools       int
 	reported    bool
 }

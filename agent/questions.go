@@ -17,7 +17,7 @@ import (
 type openQuestions struct {
 	rec    *recorder
 	agent  *recipe
-	parent *openQuestions // of the run that a sub-agent works for, nil at the root
+	parent *openQuestions // the questions of the run that a sub-agent works for; nil at the root
 }
 
 // child returns the questions of the sub-agent that works on a call.

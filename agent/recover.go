@@ -107,7 +107,7 @@ type recovery struct {
 	agents map[string]*Agent
 	opts   RecoverOptions
 	gate   *gate
-	room   chan struct{} // of Options.Parallel
+	room   chan struct{} // holds a value for each run at work, see Options.Parallel
 	runs   sync.WaitGroup
 
 	damaged map[string]bool // unreadable runs that were logged; of the goroutine of Recover

@@ -12,7 +12,7 @@ import (
 // of run.
 type scheduler struct {
 	workers *workers
-	limit   int           // of concurrent tool calls
+	limit   int           // bounds concurrent tool calls
 	linger  time.Duration // how long the end of a tool call waits for others to share a commit
 
 	reports      chan report

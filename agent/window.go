@@ -7,14 +7,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// WindowUse says what fills the model's window in one call, in tokens. The parts are estimates
+// WindowUse describes what fills the model's window in one call, in tokens. The parts are estimates
 // ([model.Tokens]). If the model has counted its input, they are scaled to that sum.
 type WindowUse struct {
-	Size         int64         `json:"size,omitempty"`      // of the window, 0 if unknown
+	Size         int64         `json:"size,omitempty"`      // the window's size, 0 if unknown
 	Instructions int64         `json:"instructions"`        // the system prompt, with the overview of tools and servers' instructions
 	Servers      []ServerTools `json:"servers,omitempty"`   // definitions of tools
 	History      int64         `json:"history"`             // without the results of tools
-	Results      int64         `json:"results"`             // of tools
+	Results      int64         `json:"results"`             // results of tools
 	Input        int64         `json:"input"`               // the sum
 	Cached       int64         `json:"cached,omitempty"`    // part of Input: read from a cache, as counted by the model
 	Estimated    bool          `json:"estimated,omitempty"` // Input is an estimate
@@ -29,10 +29,10 @@ type ServerTools struct {
 
 // window caches what was counted for earlier calls. A history that only grows is counted once.
 type window struct {
-	messages         int // of the history, that were counted
+	messages         int // how many messages of the history were counted
 	history, results int64
 
-	at      offering // of the following fields
+	at      offering // what the following fields belong to
 	tools   int      // number of tools in the request
 	servers []ServerTools
 	about   int64 // what the host adds if there are tools

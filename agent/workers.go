@@ -20,7 +20,7 @@ type workers struct {
 
 	mu     sync.Mutex // guards the following fields
 	queue  []chore
-	taken  int  // of queue
+	taken  int  // how many values of queue are taken
 	coming bool // a goroutine is about to take from the queue
 }
 

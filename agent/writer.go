@@ -12,7 +12,7 @@ import (
 // writer holds the state of a run with its sub-agents, the records that are not yet durable, and
 // the events that wait for them. An event is emitted when its record is durable.
 type writer struct {
-	ctx     context.Context   // of the run
+	ctx     context.Context   // the run's context
 	hold    *hold             // nil: nothing is stored
 	observe AppendObserver    // nil: nothing is measured
 	out     func(Event) error // nil: events are not wanted
@@ -31,7 +31,7 @@ type writer struct {
 	refused bool      // the store has failed
 	unsized uint64    // no snapshot is made before this record: the last one would have been too large
 
-	durable run.Status // of the run in the store
+	durable run.Status // the run's status in the store
 
 	polling bool        // someone asks the store for replies
 	polled  time.Time   // when it was last asked

@@ -107,7 +107,7 @@ func (l *Link) checkHost(host string) {
 	}
 }
 
-// labelWarning says why a label of a host may look like another name. It does not
+// labelWarning returns why a label of a host may look like another name. It does not
 // decode punycode, because browsers differ in showing it.
 func labelWarning(label string) string {
 	switch scripts := scriptNames(label); {

@@ -56,7 +56,7 @@ func (p *peer) addAdvice(r *request, o *callOptions, err error) error {
 	return err
 }
 
-// taskAdvice says how to call a tool as a task, or why it cannot be a task, also for the tool
+// taskAdvice tells how to call a tool as a task, or why it cannot be a task, also for the tool
 // of WithTask.
 func (p *peer) taskAdvice(r *request, given *mcp.Tool) string {
 	tool := given

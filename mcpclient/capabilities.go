@@ -66,7 +66,7 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// offers returns the client's capabilities: those of the installed handlers with the additions of
+// offers returns the client's capabilities: the installed handlers' with the additions of
 // Options.Protocol.Capabilities, or with ExactCapabilities only the latter. The error says where
 // they and the handlers disagree.
 func (o *Options) offers() (offers, error) {

@@ -43,7 +43,7 @@ var silent = slog.New(slog.DiscardHandler)
 // it points to is shared and must not be modified.
 func (c *Client) Server() mcp.Server { return c.serverInfo() }
 
-// Transport returns the transport in use: that of Connect, or one with HTTP.SSE set to which an
+// Transport returns the transport in use: the one of Connect, or one with HTTP.SSE set to which an
 // [HTTP] fell back.
 func (c *Client) Transport() Transport {
 	if l := c.link.Load(); l != nil {

@@ -26,7 +26,7 @@ const unreadTime = 500 * time.Millisecond
 // blocks a goroutine of the client, Close waits for it up to Timeouts.Close, even if that hook
 // calls Close.
 //
-// Close may be called more than once. Its error is that of the transport, for example that a
+// Close may be called more than once. Its error comes from the transport, for example that a
 // process could not be stopped.
 func (c *Client) Close() error {
 	if err := c.life.CloseAndWait(c.connector.goodbye, c.connector.disconnect); err != nil {

@@ -16,7 +16,7 @@ import (
 // Continue continues a call that needed input. T is the result of the call. answers has an
 // answer for each key of round.Requests that is not in round.Answers: an [*mcp.ElicitResult], a
 // [*mcp.CreateMessageResult], or any value that marshals to the result. The answer to a form is
-// completed and checked like that of an [mcp.ElicitationHandler].
+// completed and checked like the answer of an [mcp.ElicitationHandler].
 //
 // Further questions go to the handlers or, with [WithManualInput], are returned as another
 // [*mcp.InputRequired]. Continue a round only once: nothing else prevents the server from
@@ -106,7 +106,7 @@ func newContinuation(r *mcp.InputRequired, method string, answers map[string]any
 	return next, append(meta, opts...), nil
 }
 
-// encodeAnswers returns the answers to all questions of a round, given ones and those of handlers.
+// encodeAnswers returns the answers to all questions of a round, both given answers and answers of handlers.
 func encodeAnswers(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
 	for key := range answers {
 		if _, ok := r.Requests[key]; !ok {

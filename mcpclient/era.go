@@ -23,7 +23,7 @@ type era interface {
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	sizeHint(r *request) int
 
-	// header returns the HTTP header of a request or notification, or with nil that of other
+	// header returns the HTTP header of a request or notification, or with nil the header of other
 	// exchanges. It is shared: do not modify it.
 	header(r *request) http.Header
 

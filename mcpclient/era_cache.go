@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	eraLife     = 24 * time.Hour // of an entry
+	eraLife     = 24 * time.Hour // how long an entry is valid
 	maxEras     = 1024           // entries; beyond them the oldest are removed
 	eraKeyChars = 32             // hexadecimal digits
 )

@@ -16,7 +16,7 @@ import (
 // directions within a session.
 type legacyEra struct {
 	revision string      // the requested revision, later the negotiated one
-	version  http.Header // of requests after the handshake, or nil
+	version  http.Header // the header of requests after the handshake, or nil
 }
 
 // settledLegacy has the era for each negotiated revision.

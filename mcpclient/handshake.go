@@ -90,7 +90,7 @@ func (l *link) handshakeError(err error) error {
 	return addURLHint(err)
 }
 
-// addURLHint adds to an error that the URL may be that of a web site or of another API, if the
+// addURLHint adds to an error that the URL may lead to a web site or another API, if the
 // response suggests that.
 func addURLHint(err error) error {
 	status, refused := errors.AsType[*transport.HTTPError](err)

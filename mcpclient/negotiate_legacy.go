@@ -134,7 +134,7 @@ func (n *negotiator) replace(ctx context.Context, before error) error {
 	}
 }
 
-// secondError returns the error of a second attempt. It includes that of the first, unless the
+// secondError returns the error of a second attempt. It includes the error of the first, unless the
 // server ended both.
 func secondError(err, before error) error {
 	if err == nil || errors.Is(err, ErrClosed) && errors.Is(before, ErrClosed) {

@@ -170,7 +170,7 @@ func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsM
 type Limits struct {
 	// Retries bounds how often a request is sent again: after a temporary HTTP status (408, 429,
 	// 5xx except 501), after its connection failed before the response began, or after the response
-	// broke off and could not be resumed. The waits grow from 0.25 s to 30 s, or are those of
+	// broke off and could not be resumed. The waits grow from 0.25 s to 30 s, or come from
 	// Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that clients do
 	// not return together. If net/http finds an idle connection closed it uses another by itself.
 	//

@@ -160,7 +160,7 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 }
 
 // onePage requests the page at cursor, which belongs to the session, or the first page for nil.
-// It updates the session to that of the page. NextCursor is nil on the last page: "clients MUST
+// It updates the session to the page's. NextCursor is nil on the last page: "clients MUST
 // NOT treat an empty cursor as the end of results". If the server no longer knows a cursor,
 // cached pages are useless, too.
 func onePage[T any](ctx context.Context, c *pageReader, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {

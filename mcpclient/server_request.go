@@ -74,7 +74,7 @@ func mayCauseQuestions(r *request) bool {
 	return true
 }
 
-// holdIdleTimers stops the idle timer of a call while its server waits for the client, and those of
+// holdIdleTimers stops the idle timer of a call while its server waits for the client, and the timers of
 // all calls if it is unknown which one asks.
 func (d *dispatcher) holdIdleTimers(call *jsonrpc.Call) (resume func()) {
 	calls := []*jsonrpc.Call{call}

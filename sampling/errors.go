@@ -20,7 +20,7 @@ const (
 	kindDepth  = "depth"  // maxDepth
 )
 
-// refusedError says that a limit, the policy or the reviewer refused a request. It wraps
+// refusedError reports that a limit, the policy or the reviewer refused a request. It wraps
 // [mcp.ErrRejected], so legacy servers get code -1, with the kind as data.reason.
 type refusedError struct {
 	kind   string
@@ -85,7 +85,7 @@ func (s *Sampler) unansweredError(reason, message string, err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encodeJSON(failureData{Reason: reason})}
 }
 
-// failureData says in an error for the server why there is no answer.
+// failureData tells in an error for the server why there is no answer.
 type failureData struct {
 	Reason    string `json:"reason"`
 	Status    int    `json:"status,omitempty"`

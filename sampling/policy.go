@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Mode says how a request is decided. The zero value leaves it to the reviewer; without
+// Mode specifies how a request is decided. The zero value leaves it to the reviewer; without
 // a reviewer it is allowed. The limits apply in every mode.
 type Mode int
 

@@ -45,7 +45,7 @@ type Decision struct {
 	Remember Scope
 }
 
-// Scope says for which calls a decision holds.
+// Scope specifies for which calls a decision holds.
 type Scope int
 
 const (

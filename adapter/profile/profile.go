@@ -44,7 +44,7 @@ func All() []Profile {
 	return []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI, LlamaCpp}
 }
 
-// Effect says what a change does to the set of arguments that the schema allows.
+// Effect describes what a change does to the set of arguments that the schema allows.
 type Effect string
 
 const (

@@ -14,9 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Bounds of a reply, in addition to that of its bytes.
+// Bounds of a reply, in addition to the bound of its bytes.
 const (
-	maxElements = 10_000 // of one array
+	maxElements = 10_000 // in one array
 	maxBlocks   = 1_024
 	maxCalls    = 256
 	maxName     = 256     // bytes of a name of a tool or a model, and of other short strings
@@ -202,7 +202,7 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 		Text      string          `json:"text"`
 		Thinking  string          `json:"thinking"`
 		Signature string          `json:"signature"`
-		Data      string          `json:"data"` // of redacted_thinking
+		Data      string          `json:"data"` // redacted_thinking only
 		Input     json.RawMessage `json:"input"`
 	}
 	if err := decode(raw, &begun); err != nil {
@@ -311,7 +311,7 @@ func (b *replyBlock) whole() json.RawMessage {
 		return b.raw
 	}
 	members["input"] = input
-	raw, _ := jsonrpc.Marshal(members) // of valid JSON
+	raw, _ := jsonrpc.Marshal(members) // the members are valid JSON
 	return raw
 }
 
@@ -321,7 +321,7 @@ func textMember(key, text string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{key: raw}
 }
 
-// finish translates the reason for the end of a reply to that of package model.
+// finish translates the reason for the end of a reply to a word of package model.
 func finish(stop string) string {
 	switch stop {
 	case "end_turn", "stop_sequence":

@@ -193,7 +193,7 @@ func calledTools(history []run.Message) (out []model.Tool) {
 	return out
 }
 
-// choice says which tools the model may call or must call, nil for the API's default: as it likes.
+// choice returns which tools the model may call or must call, nil for the API's default: as it likes.
 // tools reports whether any are defined.
 func choice(r *model.Request, tools bool) json.RawMessage {
 	switch {
@@ -332,7 +332,7 @@ func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 
 // Keys in [run.Part.Provider] of data that the API wants back.
 const (
-	signatureKey = "signature" // of a thought, a string
+	signatureKey = "signature" // a thought's signature, a string
 	redactedKey  = "redacted"  // the data of a thought that the host does not show, a string
 	blockKey     = "block"     // a block of another type, as it came
 )

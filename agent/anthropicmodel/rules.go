@@ -6,9 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// rule says what a family of Claude models accepts.
+// rule describes what a family of Claude models accepts.
 type rule struct {
-	prefix           string // of the model's name
+	prefix           string // the beginning of the model's name
 	window           int64  // tokens
 	reply            int    // longest reply in tokens
 	thinking         thinking
@@ -18,7 +18,7 @@ type rule struct {
 	toolsFirst       bool   // accepts definitions of tools only before all messages
 }
 
-// thinking says when a model thinks.
+// thinking specifies when a model thinks.
 type thinking int
 
 const (

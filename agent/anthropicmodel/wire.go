@@ -27,15 +27,15 @@ type (
 		Text      string          `json:"text,omitempty"`
 		Thinking  *string         `json:"thinking,omitempty"` // may be empty
 		Signature string          `json:"signature,omitempty"`
-		Data      string          `json:"data,omitempty"` // of redacted_thinking
+		Data      string          `json:"data,omitempty"` // redacted_thinking only
 		ID        string          `json:"id,omitempty"`
 		Name      string          `json:"name,omitempty"`
 		Input     json.RawMessage `json:"input,omitempty"`
 		CallID    string          `json:"tool_use_id,omitempty"`
-		Content   []block         `json:"content,omitempty"` // of tool_result
+		Content   []block         `json:"content,omitempty"` // tool_result only
 		IsError   bool            `json:"is_error,omitempty"`
 		Source    *source         `json:"source,omitempty"`
-		ToolName  string          `json:"tool_name,omitempty"` // of tool_reference
+		ToolName  string          `json:"tool_name,omitempty"` // tool_reference only
 		Cache     *cacheMark      `json:"cache_control,omitempty"`
 
 		raw json.RawMessage // the whole block instead of the members above

@@ -16,7 +16,7 @@ type unit struct {
 	tokens   int64 // an estimate
 }
 
-// plan says how to shorten a history.
+// plan describes how to shorten a history.
 type plan struct {
 	Options
 	messages      []run.Message

@@ -21,7 +21,7 @@ const cancelDir = "wishes"
 type cancelRequest struct {
 	Key     run.Key   `json:"key"`
 	Seq     uint64    `json:"seq"`
-	Created time.Time `json:"created"` // of the run, because a later one may have its key
+	Created time.Time `json:"created"` // when the run was created: a later run may have the same key
 }
 
 // RequestCancel implements [record.Store].

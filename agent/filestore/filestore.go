@@ -20,7 +20,7 @@
 // # What a crash loses
 //
 // The end of a process loses nothing for which a method has returned nil, whatever [Sync] is.
-// Sync says what a power cut or a crash of the operating system loses. Leases are not synced:
+// Sync decides what a power cut or a crash of the operating system loses. Leases are not synced:
 // after a power cut, no process is left to hold a run.
 //
 // # Who can read the files
@@ -47,7 +47,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Sync says when a store waits until data is on the disk.
+// Sync specifies when a store waits until data is on the disk.
 type Sync int
 
 // These say which calls of Append sync. Create, Reply, Delete and an Append with replies always

@@ -27,7 +27,7 @@ import (
 type mark struct {
 	shelf string
 	at    int64  // nanoseconds since 1970
-	name  string // of the file of the run
+	name  string // the name of the run's file
 }
 
 // The shelves are directories of marks.

@@ -86,7 +86,7 @@ func (s *directory) belongs(t tip, name string) error {
 	return nil
 }
 
-// parse parses the content of a file from an offset on. After an error the content is that of the
+// parse parses the content of a file from an offset on. After an error it returns the content of the
 // lines before the one that cannot be read.
 func parse(data []byte, at int64) (*content, error) {
 	c := &content{replies: map[string]run.Reply{}}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// marking says when the marks were last compared with the runs.
+// marking records when the marks were last compared with the runs.
 type marking struct {
 	turn chan struct{} // has one place, held during a comparison
 	next time.Time     // when to compare again; guarded by turn
@@ -55,7 +55,7 @@ func (s *directory) remark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wrong := maps.Clone(have) // also those of runs that are gone
+	wrong := maps.Clone(have) // also the marks of runs that are gone
 	for _, name := range names {
 		right, err := s.remarkRun(ctx, name, have[name])
 		if err != nil {

@@ -21,8 +21,8 @@ type tip struct {
 // scan visits the lines of data, which begins with a line at an offset of its file, without their
 // line breaks. It ignores what a crash has left at the end. The error names the line, counted
 // from the beginning of data. It matches [record.ErrCorrupt] if a line is damaged in another way,
-// and is otherwise that of visit or of the last head. After an error the tip is that of the lines
-// before it, as far as they have one: they say whose run it is.
+// and is otherwise an error of visit or of the last head. After an error the tip comes from the
+// lines before it, as far as they have one: they say whose run it is.
 func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
 	t, last, err := scanLines(data, at, visit)
 	if last == nil {
@@ -102,7 +102,7 @@ const tailSize = 4 << 10 // bytes; most last lines fit
 
 // readTip reads the last line of a file, and the lines before it that may not be durable. ok is
 // false if the whole file must be read: it is empty, torn or damaged, or its last line does not
-// say where those lines begin. An error is that of the disk.
+// say where those lines begin. An error is the disk's.
 func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 	from := max(0, size-tailSize)
 	data := make([]byte, size-from)

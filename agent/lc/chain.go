@@ -34,14 +34,14 @@ func Chain(a *agent.Agent, h callbacks.Handler, opts ...agent.RunOption) chains.
 	return &chain{agent: a, handler: h, options: opts}
 }
 
-// WaitingError says that a run waits for a person. With [agent.Durable.Store],
+// WaitingError reports that a run waits for a person. With [agent.Durable.Store],
 // [agent.Agent.Resume] takes the answers.
 type WaitingError struct {
 	Run       string // its id, see [run.Key]
 	Questions []*run.Question
 }
 
-// Error says which run waits, and for how many questions.
+// Error names the run that waits, and counts its questions.
 func (e *WaitingError) Error() string {
 	return fmt.Sprintf("run %q waits for a person: it has %d open questions", e.Run, len(e.Questions))
 }

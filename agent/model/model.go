@@ -1,6 +1,6 @@
 // Package model defines the interface between an agent and a language model.
 //
-// A [Model] gets a [Request], whose messages are those of the run, and returns a [Response], whose parts are added to
+// A [Model] gets a [Request], which has the messages of the run, and returns a [Response], whose parts are added to
 // the run unchanged. So data that a provider wants back, such as reasoning with its signature, is stored with the run
 // and reaches the provider again, in any process.
 //
@@ -85,9 +85,9 @@ type Request struct {
 	ChosenTool string          // with ChoiceTool, the name of the tool to call
 	Format     json.RawMessage // a schema for the text, within the strict subset of OpenAI's structured outputs; nil: any text
 
-	MaxTokens   int // of the reply, its reasoning included
+	MaxTokens   int // the bound of the reply, including its reasoning
 	Temperature *float64
-	Effort      string   // of reasoning: "none", "minimal", "low", …
+	Effort      string   // how much to reason: "none", "minimal", "low", …
 	Stop        []string // strings that end the reply
 
 	// Stream asks for deltas as they arrive. Otherwise the only delta is the last one.
@@ -115,7 +115,7 @@ type Tool struct {
 	Strict      bool            // the host should enforce the schema, if it can
 }
 
-// Choice says whether the model must call tools.
+// Choice specifies whether the model must call tools.
 type Choice int
 
 const (

@@ -12,9 +12,9 @@ import (
 // Tokens that hosts add to a request, and the tokens of parts that are not text.
 const (
 	messageTokens = 4   // for the role and the ends of a message
-	toolTokens    = 6   // of a tool
-	claudeTool    = 12  // of a tool at Anthropic
-	claudeTools   = 346 // of Anthropic's own instructions, if there are tools
+	toolTokens    = 6   // for a tool
+	claudeTool    = 12  // for a tool at Anthropic
+	claudeTools   = 346 // for Anthropic's own instructions, if there are tools
 
 	jsonShare = 0.8 // tokens of a schema, relative to its JSON as text
 

@@ -41,7 +41,7 @@ func (e *Error) code() llms.ErrorCode {
 // noQuota is the host's code if the user's credit is used up.
 const noQuota = "insufficient_quota"
 
-// kindsByCode are the kinds of failures by OpenAI's codes and by those of package chat.
+// kindsByCode are the kinds of failures by the codes of OpenAI and of package chat.
 var kindsByCode = map[string]model.ErrorKind{
 	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, noQuota: model.ErrorAuth,
 	"server_error": model.ErrorUnavailable, "rate_limit_exceeded": model.ErrorRateLimit,
@@ -58,7 +58,7 @@ func modelError(err error) error {
 	return hostfail.Error(e.kind(), e.cause, e)
 }
 
-// failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as those of a context or
+// failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as errors of a context or
 // of a streaming function.
 func failure(err error) error {
 	e, ok := errors.AsType[*chat.Error](err)

@@ -90,10 +90,10 @@ const hostKey = "host"
 // hostData is data that a host wants back with a part of a message.
 type hostData struct {
 	Host    string          `json:"host"`              // kind of host, see [Options.Host]; no other kind gets the data
-	Extra   json.RawMessage `json:"extra,omitempty"`   // of a call, such as Gemini's thought signature
-	Details json.RawMessage `json:"details,omitempty"` // of reasoning in Chat Completions
-	Item    json.RawMessage `json:"item,omitempty"`    // of reasoning in the Responses API
-	Phase   string          `json:"phase,omitempty"`   // of a text in the Responses API
+	Extra   json.RawMessage `json:"extra,omitempty"`   // with a call, such as Gemini's thought signature
+	Details json.RawMessage `json:"details,omitempty"` // with reasoning in Chat Completions
+	Item    json.RawMessage `json:"item,omitempty"`    // with reasoning in the Responses API
+	Phase   string          `json:"phase,omitempty"`   // with a text in the Responses API
 }
 
 // setHostData stores the data in a part.

@@ -48,7 +48,7 @@ type part struct {
 type message struct {
 	Role   run.Role `json:"role"`
 	Parts  []part   `json:"parts"`
-	Finish string   `json:"finish_reason,omitempty"` // of output; required by version 1.41 of the conventions
+	Finish string   `json:"finish_reason,omitempty"` // only for output; required by version 1.41 of the conventions
 }
 
 // invocation returns the content of a span invoke_agent: what the run was told and what it answered.

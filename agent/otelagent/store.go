@@ -18,7 +18,7 @@ import (
 type counts struct {
 	status    map[run.Status]int64
 	due       int64
-	lag       time.Duration // of the run that has been due for the longest time
+	lag       time.Duration // for how long the first due run has been due
 	held      int64
 	parked    int64
 	takeovers int64 // processes that ended while they worked on runs that have not ended, since their last progress

@@ -30,7 +30,7 @@ type Head struct {
 	// progress.
 	Takeovers int `json:"takeovers,omitzero"`
 
-	Epoch uint64    `json:"epoch,omitzero"` // of the last lease
+	Epoch uint64    `json:"epoch,omitzero"` // the last lease's epoch
 	Held  time.Time `json:"held,omitzero"`  // when the lease ends; zero: nobody holds the run
 
 	// TTL is the duration for which the lease was taken or renewed, 0 if unknown. It is not

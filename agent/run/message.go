@@ -52,10 +52,10 @@ type Part struct {
 
 	MIMEType string `json:"mime_type,omitzero"`
 	Data     []byte `json:"data,omitempty"`
-	URL      string `json:"url,omitzero"` // of the data: on the web or in the host's own store
+	URL      string `json:"url,omitzero"` // where the data is: on the web or in the host's own store
 
-	ID         string          `json:"id,omitzero"`   // of the call
-	Name       string          `json:"name,omitzero"` // of the tool, as the model knows it
+	ID         string          `json:"id,omitzero"`   // the call's ID
+	Name       string          `json:"name,omitzero"` // the tool's name, as the model knows it
 	Arguments  string          `json:"arguments,omitzero"`
 	Structured json.RawMessage `json:"structured,omitzero"`
 	Meta       json.RawMessage `json:"meta,omitzero"` // _meta of the server's result

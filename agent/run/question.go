@@ -32,11 +32,11 @@ type Question struct {
 	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
 	Key        string                   `json:"key,omitzero"`         // the server's key for the request or, for a parked call, a hash of the question
-	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // of an approval or a doubt: as they are sent
-	Definition *mcp.Tool                `json:"definition,omitempty"` // of the tool, as models see it
-	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // of a form or a URL: the server's request
-	URL        string                   `json:"url,omitzero"`         // of a sign-in: where the person signs in
-	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // of a sampling request: as it goes to the model
+	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // approval or doubt: the arguments as they are sent
+	Definition *mcp.Tool                `json:"definition,omitempty"` // the tool, as models see it
+	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // form or URL: the server's request
+	URL        string                   `json:"url,omitzero"`         // sign-in: where the person signs in
+	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // sampling request: as it goes to the model
 	Model      string                   `json:"model,omitzero"`       // the model that would complete the sampling request; "" if unknown
 
 	// Tries and Sent belong to a doubt: how often the call was sent, continuations of rounds
@@ -84,8 +84,8 @@ type Reply struct {
 	Action    Action          `json:"action"`
 	Reason    string          `json:"reason,omitzero"`    // for the model; with ActionKnown the result of the call
 	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Question.Sampling
-	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
-	Scope     string          `json:"scope,omitzero"`     // of an approval: "", ScopeArguments, ScopeTool or ScopeServer
+	Content   json.RawMessage `json:"content,omitzero"`   // an accepted form's values
+	Scope     string          `json:"scope,omitzero"`     // approval: "", ScopeArguments, ScopeTool or ScopeServer
 	By        string          `json:"by,omitzero"`        // who replied
 	At        time.Time       `json:"at,omitzero"`        // when
 

@@ -44,7 +44,7 @@ type Options struct {
 }
 
 const (
-	maxSkills      = 100     // of a set
+	maxSkills      = 100     // in a set
 	maxDescription = 1 << 10 // bytes of a description in [Set.Instructions]
 )
 

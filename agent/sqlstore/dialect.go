@@ -39,7 +39,7 @@ type dialect struct {
 	computed  string             // how a computed column is stored
 	room      string             // has pages keep room for updates in place; "": they do not
 	takeLock  string             // takes the lock of the file, by the table of the version; "": rows have locks
-	isolation sql.IsolationLevel // of a transaction that writes
+	isolation sql.IsolationLevel // for transactions that write
 
 	// configure returns the settings of connections that write. The error says which setting of
 	// the database loses commits.
@@ -95,7 +95,7 @@ var dialects = map[Dialect]*dialect{
 // settings are statements for a connection that writes. Empty ones are skipped.
 type settings struct {
 	records settingsOf
-	leases  settingsOf // of a transaction that changes only leases
+	leases  settingsOf // for transactions that change only leases
 }
 
 // settingsOf are statements to run before a transaction, and after it for the next user of the
@@ -180,7 +180,7 @@ func settingsSQLite(synchronous string) string {
 	pragmas := []string{
 		"PRAGMA busy_timeout = 10000",         // first, because the others may meet the lock of another process
 		"PRAGMA synchronous = " + synchronous, // the default of the driver or the DSN may be less
-		"PRAGMA journal_size_limit = 4194304", // of the write-ahead log when it restarts after a checkpoint
+		"PRAGMA journal_size_limit = 4194304", // bounds the write-ahead log when it restarts after a checkpoint
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // there fsync leaves data in the cache of the disk
 		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // causes SQLite to compile statements again

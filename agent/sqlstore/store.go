@@ -33,7 +33,7 @@ type database struct {
 	renewals renewals
 	turns    turns
 
-	pageSize int // of List
+	pageSize int // how many runs List reads at once
 }
 
 // New returns the store in a database, and creates its tables or brings them up to date. The

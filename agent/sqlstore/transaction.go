@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxTries     = 8               // of a transaction that conflicts with others
+	maxTries     = 8               // how often to try a transaction that conflicts with others
 	rollbackTime = 5 * time.Second // to roll back a transaction that failed
 )
 

@@ -9,7 +9,7 @@ import (
 // Pages of a SQLite file that are free for later runs: above a share of all pages, each
 // deletion of a run returns some. The file becomes shorter with the next checkpoint.
 const (
-	freeShare = 8    // of the pages
+	freeShare = 8    // one in so many pages
 	fewPages  = 256  // too few to return
 	someBack  = 1024 // pages; 4 MiB at the usual page size
 )

@@ -119,7 +119,7 @@ func damagedAppend(t *trial) {
 	t.wantLog(other)
 }
 
-// damagedLeases renews and releases leases beside that of a damaged run.
+// damagedLeases renews and releases leases beside the lease of a damaged run.
 func damagedLeases(t *trial) {
 	lease := t.acquire(soundKey, expired)
 	if all, ok := t.store.(record.BatchRenewer); ok {

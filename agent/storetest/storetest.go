@@ -100,7 +100,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 type trial struct {
 	*testing.T
 	store record.Store
-	bad   record.Lease // of the damaged run, see Damage
+	bad   record.Lease // the lease of the damaged run, see Damage
 }
 
 // Durations of leases. A store measures them by the clock: with expired a lease has expired

@@ -151,7 +151,7 @@ func fairnessKey(tenant string) string {
 }
 
 // Reply replies to questions of a run, which then continues. Replies are checked against their
-// questions; the errors are those of [record.Submit]. The first reply to a question counts; an
+// questions; the errors come from [record.Submit]. The first reply to a question counts; an
 // equal one changes nothing, even after the run has ended.
 func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) error {
 	if len(replies) == 0 {

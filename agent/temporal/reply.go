@@ -95,7 +95,7 @@ func decodeRefusal(err error) error {
 	return &refusedError{app.Message(), refusals[app.Type()]}
 }
 
-// refusedError says why a reply was refused.
+// refusedError tells why a reply was refused.
 type refusedError struct {
 	text string
 	is   error

@@ -40,7 +40,7 @@ type job struct {
 	After      int         `json:"after"`               // continue as new after this many steps
 	Steps      int         `json:"steps,omitzero"`      // taken so far
 	Taken      []string    `json:"taken,omitempty"`     // the last questions with a reply
-	Begin      agent.Input `json:"begin,omitempty"`     // of a schedule: begin the run with it
+	Begin      agent.Input `json:"begin,omitempty"`     // from a schedule: begin the run with it
 }
 
 // progress is the result of a step.
@@ -116,7 +116,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 		case err != nil:
 			return outcome{}, err
 		case d.state.Status == run.StatusWaiting:
-			_ = d.wait(ctx, news) // its error is that of the context
+			_ = d.wait(ctx, news) // its error is the context's
 		case d.state.Status.Ended() && d.missedNothing(ctx, news):
 			return d.outcome()
 		}

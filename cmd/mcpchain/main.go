@@ -91,7 +91,7 @@ func isAlone(flag string) bool {
 	return slices.Contains([]string{"h", "help", "version"}, strings.TrimLeft(flag, "-"))
 }
 
-// unknown says that there is no such command.
+// unknown reports that there is no such command.
 func unknown(name string, errs io.Writer) int {
 	fmt.Fprintf(errs, "mcpchain: there is no command %q%s; mcpchain help lists them\n", hosttext.Line(name, 80), spelling.Hint(name, names()))
 	return cli.StatusUsage

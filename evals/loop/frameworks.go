@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// kind says where the tool is.
+// kind specifies where the tool is.
 type kind string
 
 const (

@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// count says how well the tools of steps were found.
+// count records how well the tools of steps were found.
 type count struct {
 	steps      int
 	within     [11]float64 // number of tools that had this rank or a better one, by rank

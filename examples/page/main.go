@@ -73,7 +73,7 @@ func serve(ctx context.Context, listener net.Listener, file string) error {
 type page struct {
 	agent   *agent.Agent
 	feed    *feed.Feed
-	work    context.Context // of the runs, which continue without a window
+	work    context.Context // for the runs, which continue without a window
 	driving sync.WaitGroup
 }
 

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// PanicError says that code of the host panicked.
+// PanicError reports that code of the host panicked.
 type PanicError struct {
 	What  string // what panicked
 	Value any

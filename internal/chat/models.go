@@ -18,7 +18,7 @@ type modelRule struct {
 	addsTools  bool // it accepts definitions of tools within a conversation, at Responses
 }
 
-// sampling says when a model accepts temperature, top_p and the penalties.
+// sampling specifies when a model accepts temperature, top_p and the penalties.
 type sampling int
 
 const (

@@ -51,7 +51,7 @@ type Profile struct {
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
 
-// formatSupport says when a host enforces the schema of a Format.
+// formatSupport specifies when a host enforces the schema of a Format.
 type formatSupport int
 
 const (
@@ -78,7 +78,7 @@ const (
 	requiredAny      requiredChoice = "any"
 )
 
-// idFormat says which ids of tool calls a host accepts.
+// idFormat specifies which ids of tool calls a host accepts.
 type idFormat int
 
 const (
@@ -96,7 +96,7 @@ const (
 	nullContent
 )
 
-// imageSupport says which images a host accepts.
+// imageSupport specifies which images a host accepts.
 type imageSupport int
 
 const (
@@ -105,7 +105,7 @@ const (
 	anyImages              // images by a URL, too; the host fetches it
 )
 
-// metadataSupport says when a host accepts metadata.
+// metadataSupport specifies when a host accepts metadata.
 type metadataSupport int
 
 const (

@@ -44,7 +44,7 @@ func newRedactor(req *http.Request) *redactor {
 		}
 	}
 	for name, values := range req.URL.Query() {
-		if name != "api-version" { // of Azure, which people have to see
+		if name != "api-version" { // Azure's version, which people have to see
 			secrets = append(secrets, values...)
 		}
 	}

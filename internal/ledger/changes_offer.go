@@ -16,7 +16,7 @@ import (
 // at most.
 const MaxOffered = 100
 
-// Discovery says how the model of a run finds the tools of its agent.
+// Discovery records how the model of a run finds the tools of its agent.
 type Discovery string
 
 // The zero value means that the model is offered all tools from the start.

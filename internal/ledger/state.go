@@ -93,7 +93,7 @@ type State struct {
 	lastChanged int // index in Calls of the call that was changed last
 }
 
-// AgentName says which agent a run belongs to.
+// AgentName records which agent a run belongs to.
 type AgentName struct {
 	Name string `json:"name,omitzero"`
 	Rev  string `json:"rev,omitzero"` // revision of its instructions

@@ -141,7 +141,7 @@ func (f *Flags) useClaude(given map[string]bool) {
 	}
 	m.Name, m.API = name, Messages
 	if !given["base-url"] {
-		m.BaseURL = "" // of OpenAI
+		m.BaseURL = "" // the default, OpenAI
 	}
 }
 

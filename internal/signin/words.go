@@ -14,7 +14,7 @@ import (
 // ErrDeclined means that the person does not want to sign in.
 var ErrDeclined = errors.New("you did not sign in")
 
-// Explain says why a server cannot be used without a sign-in, or why it or its sign-in service
+// Explain returns why a server cannot be used without a sign-in, or why it or its sign-in service
 // refused one, to a person who does not program. Other errors stay as they are.
 func Explain(err error) error {
 	text := explain(err)

@@ -13,7 +13,7 @@ import (
 
 // Tool is a tool's metadata about views: the member ui of its _meta.
 type Tool struct {
-	ResourceURI string // of the view that shows the tool's results, "" for none
+	ResourceURI string // the view that shows the tool's results, "" for none
 	ForModel    bool   // models may call it
 	ForViews    bool   // views of its server may call it
 }

@@ -164,7 +164,7 @@ type Server struct {
 	// an unsupported feature, such as a prompt for an input. It does not affect other servers.
 	Err error
 
-	place place // of the entry, see At
+	place place // where the entry is, see At
 }
 
 // fault is a mistake in a file, with its place.

@@ -18,7 +18,7 @@ type Input struct {
 	Description string
 	Default     string   // to offer as the answer
 	Password    bool     // the answer must not be shown
-	Choices     []string // of pickString: the possible answers; nil: any text
+	Choices     []string // pickString: the possible answers; nil: any text
 
 	values []string // the values of the choices in the file
 }

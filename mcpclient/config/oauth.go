@@ -7,7 +7,7 @@ import (
 
 // OAuth is what a file says about the sign-in to a server.
 type OAuth struct {
-	ClientID     string   // of a client that is registered already; "": register one
+	ClientID     string   // a client that is registered already; "": register one
 	ClientSecret string   // "": a public client
 	Scopes       []string // to request; nil: those that the server names
 	CallbackPort int      // the port of the redirect URI on this machine; 0: any

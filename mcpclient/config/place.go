@@ -13,7 +13,7 @@ type place struct {
 	Key  string // in the document, such as mcpServers.files.args[0]; "" for the document itself
 }
 
-// serverError is an error about a server of a file, such as that of a connection to it.
+// serverError is an error about a server of a file, such as an error of connecting to it.
 type serverError struct {
 	place
 

@@ -68,7 +68,7 @@ func (d *decoder) checkOnly(places map[string]int) error {
 // maxOthers bounds the servers that an error names.
 const maxOthers = 20
 
-// others says which servers there are in place of a missing one.
+// others lists which servers there are in place of a missing one.
 func (d *decoder) others(name string) string {
 	names := slices.Compact(slices.Sorted(slices.Values(d.names)))
 	if len(names) == 0 {

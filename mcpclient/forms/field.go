@@ -31,8 +31,8 @@ type Field struct {
 
 	Options []Option // for KindChoice and KindChoices
 
-	Format    string // of a string: "email", "uri", "date", "date-time", or the server's own
-	Pattern   string // of a string: a regular expression in the syntax of package regexp
+	Format    string // string: "email", "uri", "date", "date-time", or the server's own
+	Pattern   string // string: a regular expression in the syntax of package regexp
 	MinLength *int   // in characters
 	MaxLength *int
 	Minimum   *float64

@@ -15,6 +15,6 @@ type CompleteParams struct {
 // Completion is a server's proposals for the value of an argument.
 type Completion struct {
 	Values  []string // the best first, at most 100
-	Total   *int     // of all that there are; nil when the server does not say
+	Total   *int     // how many there are in all; nil if the server does not say
 	HasMore bool     // there are more than Values
 }

@@ -16,8 +16,8 @@ import (
 //
 // It is the error of a call made mcpclient.WithManualInput; find it with [errors.As].
 type InputRequired struct {
-	Method string          `json:"method"` // of the call: "tools/call", "prompts/get" or "resources/read"; "tasks/update" if a task asks
-	Params json.RawMessage `json:"params"` // of the call, without _meta; of a task its id, a secret
+	Method string          `json:"method"` // "tools/call", "prompts/get" or "resources/read"; "tasks/update" if a task asks
+	Params json.RawMessage `json:"params"` // the call's params, without _meta; for a task its id, a secret
 
 	// Requests are the server's questions, by keys of its own choice. Nil means
 	// that it only asks to be called again later.

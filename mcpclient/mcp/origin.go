@@ -17,8 +17,8 @@ type Origin struct {
 	// other requests without questions do not count.
 	Call *CallInfo
 
-	ID   json.RawMessage // of the server's request; nil in the modern era
-	Key  string          // of the question in its round; "" in the legacy era
+	ID   json.RawMessage // the id of the server's request; nil in the modern era
+	Key  string          // the question's key in its round; "" in the legacy era
 	Meta json.RawMessage // _meta of the server's request
 }
 
@@ -29,7 +29,7 @@ type CallInfo struct {
 	ID int64
 
 	Method string // "tools/call", also where the call has become a task
-	Name   string // of the tool or prompt, or the URI of the resource
+	Name   string // the name of the tool or prompt, or the URI of the resource
 }
 
 type originKey struct{}

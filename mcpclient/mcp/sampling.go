@@ -33,7 +33,7 @@ func (f SamplingFunc) CreateMessage(ctx context.Context, params *CreateMessagePa
 	return f(ctx, params)
 }
 
-// SamplingCapability says what a [SamplingHandler] takes beyond plain
+// SamplingCapability specifies what a [SamplingHandler] takes beyond plain
 // messages. A handler that implements
 //
 //	SamplingCapability() SamplingCapability

@@ -38,7 +38,7 @@ type ServerCapabilities struct {
 	Others map[string]json.RawMessage `json:"-"`
 }
 
-// TaskCapability says what a server of revision 2025-11-25 can do with tasks.
+// TaskCapability describes what a server of revision 2025-11-25 can do with tasks.
 type TaskCapability struct {
 	List     *struct{} `json:"list,omitempty"`
 	Cancel   *struct{} `json:"cancel,omitempty"`

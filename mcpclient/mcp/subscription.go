@@ -6,16 +6,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// SubscriptionFilter says what a mcpclient.Subscription is about.
+// SubscriptionFilter specifies what a mcpclient.Subscription is about.
 type SubscriptionFilter struct {
 	ToolsListChanged     bool     `json:"toolsListChanged,omitempty"`
 	PromptsListChanged   bool     `json:"promptsListChanged,omitempty"`
-	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // of resources and templates
+	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // the lists of resources and templates
 	Resources            []string `json:"resourceSubscriptions,omitempty"`
-	Tasks                []string `json:"taskIds,omitempty"` // of servers with tasks, in either design
+	Tasks                []string `json:"taskIds,omitempty"` // only for servers with tasks, in either design
 }
 
-// ChangeKind says what a [Change] is about.
+// ChangeKind is what a [Change] is about.
 type ChangeKind string
 
 // The kinds of changes.
@@ -31,11 +31,11 @@ const (
 	Stale ChangeKind = "stale"
 )
 
-// Change says that something has changed.
+// Change reports that something has changed.
 type Change struct {
 	Kind ChangeKind
-	URI  string // of ResourceUpdated: the resource subscribed to, or one that is part of it
-	Task string // of TaskUpdated
+	URI  string // ResourceUpdated: the resource subscribed to, or one that is part of it
+	Task string // TaskUpdated: the task's id
 }
 
 // maxChangeURI bounds the URI that a change keeps, and the id of a task, in bytes.

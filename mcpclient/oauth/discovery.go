@@ -102,7 +102,7 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, errors.Join(misses...))
 }
 
-// resourceMetadataAt fetches the metadata at one place, which must be that of this server and name
+// resourceMetadataAt fetches the metadata at one place, which must be about this server and name
 // an authorization server. It keeps the first maxServers of them.
 func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*resourceMetadata, error) {
 	prm := new(resourceMetadata)

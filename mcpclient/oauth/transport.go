@@ -74,7 +74,7 @@ func closeIdle(base http.RoundTripper) { (&http.Client{Transport: base}).CloseId
 // A request to another origin, or with an Authorization header, is made as it is.
 //
 // The error matches [ErrUntrusted] or [ErrNoAuthorization], is a [*ServerError] or an
-// [*mcp.SignInError], says that the transport is closed or why there is no token, or is that of
+// [*mcp.SignInError], says that the transport is closed or why there is no token, or comes from
 // Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
@@ -226,7 +226,7 @@ func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 
 // SignIn gets a token before the first request, for example for a "connect" button. It does nothing
 // if a valid token is stored, or the server demands none. It may wait for a person, and returns
-// early when ctx ends; the sign-in then continues for 30 s. The errors are those of RoundTrip.
+// early when ctx ends; the sign-in then continues for 30 s. The errors are like RoundTrip's.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.currentSession(ctx)
 	if err != nil || s != nil && !s.token.isExpired(time.Now(), s.token.lastMargin()) {

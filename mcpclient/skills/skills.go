@@ -41,7 +41,7 @@ import (
 // Bounds of one skill.
 const (
 	maxFiles = 512
-	maxBytes = 16 << 20 // of all files together
+	maxBytes = 16 << 20 // for all files together
 )
 
 // Skill is an entry of a server's list of skills: instructions for a model, with their files. It is
@@ -50,19 +50,19 @@ const (
 // Neither name nor URI is unique among servers: identify a skill by its URI and the
 // host's own name of its server. No text of a skill, not even allowed-tools, gives a permission.
 type Skill struct {
-	URI string // of its SKILL.md
+	URI string // where its SKILL.md is
 
 	// Frontmatter is the front matter of SKILL.md, as a JSON object.
 	Frontmatter json.RawMessage
-	Name        string // of the front matter
-	Description string // of the front matter
+	Name        string // from the front matter
+	Description string // from the front matter
 
 	// Files are all files of the skill, SKILL.md included. It is nil for a dynamic skill:
 	// nothing of it can be verified, and it is not loaded.
 	Files []File
 
 	dynamic bool
-	problem error // of the entry's form
+	problem error // what is wrong with the entry's form
 }
 
 // File is one file of a [Skill].

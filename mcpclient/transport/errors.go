@@ -45,7 +45,7 @@ func (e *BrokenError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// ProcessError says how the process of a mcpclient.Command transport ended.
+// ProcessError describes how the process of a mcpclient.Command transport ended.
 type ProcessError struct {
 	Command string // without its arguments
 	Status  string // "exit status 3", "signal: killed", or why it did not start

@@ -14,7 +14,7 @@ import (
 // one about authorization (401, 403), load (408, 429) or the server's state (5xx). If such a
 // response also has a JSON-RPC error, the error is an *mcp.RPCError, too.
 type HTTPError struct {
-	Method     string // of the HTTP request
+	Method     string // the HTTP request's method
 	URL        string // without user info or query
 	Status     int
 	Body       string        // the first KiB

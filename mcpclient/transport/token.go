@@ -37,7 +37,7 @@ type Token struct {
 type Refusal struct {
 	Token  string      // the refused one, "" for none
 	Status int         // 401 or 403
-	Header http.Header // of the response, such as WWW-Authenticate; not to be modified
+	Header http.Header // the response's header, such as WWW-Authenticate; not to be modified
 }
 
 // Bearer is a [TokenSource] with a token set by the program. Its methods may be called

@@ -18,7 +18,7 @@ import (
 // Ask asks a model of ours. It reads the options that a request has no field for.
 type Ask func(*model.Request, *llms.CallOptions) iter.Seq2[model.Delta, error]
 
-// Generate implements [llms.Model] by ask. The error is that of ask, or of a streaming function, or names
+// Generate implements [llms.Model] by ask. The error comes from ask or a streaming function, or names
 // a message or an option that has no equivalent.
 func Generate(ctx context.Context, messages []llms.MessageContent, options []llms.CallOption, ask Ask) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
@@ -105,7 +105,7 @@ var choices = map[string]model.Choice{
 	"": model.ChoiceAuto, "auto": model.ChoiceAuto, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired,
 }
 
-// choiceOf returns the choice of tools, and with ChoiceTool the tool: that of ToolChoice, else that of
+// choiceOf returns the choice of tools, and with ChoiceTool the tool, by ToolChoice, or else by
 // the older FunctionCallBehavior.
 func choiceOf(o *llms.CallOptions) (_ model.Choice, tool string, err error) {
 	choice := o.ToolChoice

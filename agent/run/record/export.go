@@ -35,7 +35,7 @@ type exportBlob struct {
 
 // exportEnd is the last line.
 type exportEnd struct {
-	SHA256 string `json:"sha256"` // of all previous lines
+	SHA256 string `json:"sha256"` // the hash of all previous lines
 }
 
 // maxExport is the latest version of the format.

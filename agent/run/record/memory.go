@@ -21,13 +21,13 @@ func NewMemory() Store { return &memory{runs: map[run.Key]*kept{}} }
 type memory struct {
 	mu    sync.Mutex // guards the fields below, and the runs
 	runs  map[run.Key]*kept
-	epoch uint64 // of the latest lease of any run
+	epoch uint64 // the latest epoch of any run
 }
 
 // kept is a run in memory.
 type kept struct {
 	head    run.Head
-	holder  string // of the latest lease
+	holder  string // the holder of the latest lease
 	records []run.Record
 	replies map[string]run.Reply // by question, including closed ones
 

@@ -18,7 +18,7 @@ type Pruner interface {
 	Prune(ctx context.Context, lease Lease) error
 }
 
-// errNoPruner says that a store keeps all records.
+// errNoPruner reports that a store keeps all records.
 var errNoPruner = errors.New("the store is not a record.Pruner, and keeps all records")
 
 // Prune removes the records before the last snapshot of each run of a query, for example of
@@ -71,7 +71,7 @@ type CurrentLoader interface {
 
 // LoadCurrent loads what is needed to continue a run or, with agent.ResultOf, to get its
 // result: if the store is a [CurrentLoader], only the records from the last snapshot on. The
-// errors are those of [Store.Load].
+// errors come from [Store.Load].
 func LoadCurrent(ctx context.Context, store Store, key run.Key) (*Log, error) {
 	if s, ok := store.(CurrentLoader); ok {
 		return s.LoadCurrent(ctx, key)

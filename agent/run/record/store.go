@@ -97,7 +97,7 @@ type HeldError struct {
 	Until  time.Time // by the store's clock, unless the lease is renewed
 }
 
-// Error says who holds the run and until when, and what can be done.
+// Error tells who holds the run and until when, and what can be done.
 func (e *HeldError) Error() string {
 	who := "another process"
 	if e.Holder != "" {
@@ -116,7 +116,7 @@ type DamagedError struct {
 	Err error
 }
 
-// Error says why the run cannot be read.
+// Error tells why the run cannot be read.
 func (e *DamagedError) Error() string {
 	if e.Key.ID == "" {
 		return e.Err.Error()
@@ -153,7 +153,7 @@ type BatchRenewer interface {
 
 // Holder describes the process that takes a lease.
 type Holder struct {
-	Name string        // of the process, for people who inspect the store
+	Name string        // the process's name, for people who inspect the store
 	TTL  time.Duration // 0 or less: the lease is expired from the start
 }
 

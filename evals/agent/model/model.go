@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// Spec says which model trials use.
+// Spec specifies which model trials use.
 type Spec struct {
 	Mode results.Mode `json:"mode"`
 

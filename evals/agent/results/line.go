@@ -2,7 +2,7 @@ package results
 
 import "time"
 
-// Mode says where the replies of the model came from. Scores of different modes mean different
+// Mode specifies where the replies of the model came from. Scores of different modes mean different
 // things, so no table mixes them.
 type Mode string
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Expect says what counts as done. Each field that is set is a grader with a score from 0 to 1.
+// Expect specifies what counts as done. Each field that is set is a grader with a score from 0 to 1.
 type Expect struct {
 	Status    string          `json:"status,omitempty" enum:"done,failed,waiting,cancelled" jsonschema:"of the run, by default done"`
 	Answer    *Answer         `json:"answer,omitempty" jsonschema:"grader answer"`

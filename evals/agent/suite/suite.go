@@ -109,7 +109,7 @@ type Limits struct {
 	Seconds  int `json:"seconds,omitempty" minimum:"0" jsonschema:"of the trial; by default 60, of a live model 600"`
 }
 
-// People says what people answer. The first matching entry counts.
+// People specifies what people answer. The first matching entry counts.
 type People struct {
 	Approve  []Approval `json:"approve,omitempty" jsonschema:"who approves calls; without it all calls are allowed"`
 	Forms    []Form     `json:"forms,omitempty"`
@@ -229,7 +229,7 @@ func (s *Suite) checkTask(t *Task) error {
 		labels = append(labels, a.Servers...)
 	}
 	for _, label := range labels {
-		if s.Servers[label] == nil && len(s.Servers) > 0 { // without any, those of the host
+		if s.Servers[label] == nil && len(s.Servers) > 0 { // without any, the host has its own
 			return fmt.Errorf("there is no server %q", label)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// Store says where runs are stored.
+// Store specifies where runs are stored.
 type Store struct {
 	Kind string // file, sqlite or postgres
 	Dir  string // folder of the files

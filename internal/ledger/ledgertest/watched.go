@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Watched is a store with a function around some of its methods. Its blobs are those of the store,
+// Watched is a store with a function around some of its methods. Its blobs are the blobs of the store,
 // which has to keep some.
 type Watched struct {
 	record.Store

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// geminiKind says which keywords Gemini has for a type.
+// geminiKind lists which keywords Gemini has for a type.
 type geminiKind struct {
 	name    string
 	keeps   []string // copied unchanged, beside title, description and default

@@ -63,7 +63,7 @@ func (l *llama) drop(out map[string]any, keyword, at, why string) {
 // manyTimes matches a repetition of four digits or more.
 var manyTimes = regexp.MustCompile(`\{[^}]*\d{4}`)
 
-// whyRefused says why llama.cpp refuses a pattern, "" if it accepts it.
+// whyRefused returns why llama.cpp refuses a pattern, "" if it accepts it.
 func (l *llama) whyRefused(expr string) string {
 	switch {
 	case !strings.HasPrefix(expr, "^") || !strings.HasSuffix(expr, "$"):

@@ -45,7 +45,7 @@ var itemKeywords = []string{"prefixItems", "items", "contains"}
 // singular are the keywords whose two values may be impossible to merge.
 var singular = []string{"type", "enum", "const", "pattern", "multipleOf", "anyOf", "oneOf", "not", "if"}
 
-// bounds says which of two bounds is tighter: the larger one for 1, the smaller one for -1.
+// bounds specifies which of two bounds is tighter: the larger one for 1, the smaller one for -1.
 var bounds = map[string]int{
 	"minimum": 1, "exclusiveMinimum": 1, "minLength": 1, "minItems": 1, "minProperties": 1, "minContains": 1,
 	"maximum": -1, "exclusiveMaximum": -1, "maxLength": -1, "maxItems": -1, "maxProperties": -1, "maxContains": -1,

@@ -29,7 +29,7 @@ const (
 	maxListed   = 20_000 // changes
 )
 
-// budget says how much may still be written for one schema.
+// budget limits how much may still be written for one schema.
 type budget struct {
 	nodes, bytes, steps int
 }

@@ -21,7 +21,7 @@ const (
 	Definitions             // nothing, until a reference leads to them
 )
 
-// shape says how a keyword holds subschemas.
+// shape describes how a keyword holds subschemas.
 type shape int
 
 const (

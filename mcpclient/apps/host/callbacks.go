@@ -15,7 +15,7 @@ const maxCallbacks = 256
 
 // callback is a call of a function of the host.
 type callback struct {
-	method string // of the view's message
+	method string // the method of the view's message
 	run    func()
 }
 

@@ -32,7 +32,7 @@ type Context struct {
 
 // ToolInfo is the tool call for which the view is shown.
 type ToolInfo struct {
-	ID   json.RawMessage `json:"id,omitempty"` // of the request, a number or string
+	ID   json.RawMessage `json:"id,omitempty"` // the request's ID, a number or string
 	Tool *mcp.Tool       `json:"tool"`
 }
 

@@ -24,7 +24,7 @@ type handlers struct {
 // serveFunc serves a request. params is an object.
 type serveFunc func(h *handlers, ctx context.Context, params json.RawMessage) (any, error)
 
-// turn says when a request is served.
+// turn specifies when a request is served.
 type turn int
 
 const (
@@ -33,7 +33,7 @@ const (
 	inTurn          // after waiting calls of the host's functions, in the order of requests
 )
 
-// method says how a request is served.
+// method specifies how a request is served.
 type method struct {
 	serve  serveFunc
 	when   turn

@@ -8,9 +8,9 @@ import (
 
 // Bounds of a view's messages, in bytes.
 const (
-	maxID           = 1 << 10 // of a request, and of its progress token
+	maxID           = 1 << 10 // bytes of a request's id, and of its progress token
 	maxNotification = 64 << 10
-	maxError        = 64 << 10 // of an error for the view
+	maxError        = 64 << 10 // bytes of an error for the view
 )
 
 // inbox reads the messages of the view, and passes each to the part that handles it.

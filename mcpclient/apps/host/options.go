@@ -135,8 +135,8 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
-// capabilities returns the capabilities to declare: those of every host, and those for which a
-// function is set.
+// capabilities returns the capabilities to declare: what every host has, and what needs a
+// function that is set.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}

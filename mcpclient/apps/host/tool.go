@@ -12,7 +12,7 @@ import (
 // errOutOfOrder is the error of a message about a tool call in the wrong order.
 var errOutOfOrder = errors.New("the view was told the arguments already, or not yet")
 
-// toolPhase says which messages about the call were queued for the view.
+// toolPhase records which messages about the call were queued for the view.
 type toolPhase int
 
 const (
@@ -58,7 +58,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 }
 
 // ToolCancelled tells the view that the call was cancelled, once and instead of ToolResult,
-// possibly before ToolInput. Its errors are those of ToolResult.
+// possibly before ToolInput. Its errors are like ToolResult's.
 func (s *Session) ToolCancelled(reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {

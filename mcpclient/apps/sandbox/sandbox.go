@@ -171,8 +171,8 @@ func isAddress(host string) bool {
 
 // Frame describes the iframe in which the host's page shows a view.
 type Frame struct {
-	URL     string // of the iframe
-	Origin  string // of messages from and to it
+	URL     string // the iframe's address
+	Origin  string // the origin of messages from and to the iframe
 	Sandbox string // value of the attribute sandbox
 	Allow   string // value of the attribute allow
 

@@ -34,7 +34,7 @@ type Lifecycle struct {
 	stopped  event // Wait returns
 	done     event // no goroutine runs any more
 	err      error // why the state is closed, nil before
-	closeErr error // of disconnecting, set when stopped is closed
+	closeErr error // the error of disconnecting, set when stopped is closed
 }
 
 // event happens once. It has a channel only if someone waits for it, which is rare.
@@ -290,8 +290,8 @@ func (l *Lifecycle) Wait() error {
 	return l.closeErr
 }
 
-// Sleep waits for d. If ctx ends first the error is that of [Lifecycle.Ended], if the state stops
-// being open that of [Lifecycle.Cause]. The time does not count as silence of a call.
+// Sleep waits for d. If ctx ends first it returns the error of [Lifecycle.Ended], if the state stops
+// being open the error of [Lifecycle.Cause]. The time does not count as silence of a call.
 func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return l.Ended(ctx)

@@ -25,7 +25,7 @@ type arrival struct {
 	request *http.Request
 	actions chan action
 	gone    chan struct{} // closed when the handler has returned
-	id      string        // of the JSON-RPC request
+	id      string        // the JSON-RPC request's id
 	begun   bool          // the response has a head
 }
 

@@ -15,12 +15,12 @@ import (
 // Param is a parameter of a tool whose value calls repeat in a header.
 type Param struct {
 	header string   // full name
-	path   []string // of the parameter, within the arguments
+	path   []string // where the parameter is in the arguments
 }
 
 const (
 	maxSchemaDepth = 64 // nested schemas
-	maxParams      = 64 // of one tool
+	maxParams      = 64 // for one tool
 	maxName        = 128
 	annotation     = "x-mcp-header"
 	prefix         = "Mcp-Param-"

@@ -42,7 +42,7 @@ func (g *Group) Within(ctx context.Context) bool { return ctx.Value(renewing{g})
 func (g *Group) UnderWay() bool { return g.current.Load() != nil }
 
 // Settle waits while there is a renewal, regardless of its outcome. It does not wait for the renewal
-// to which ctx belongs. The error is that of the end of ctx.
+// to which ctx belongs. The error says why ctx has ended.
 func (g *Group) Settle(ctx context.Context) error {
 	running := g.current.Load()
 	if running == nil || g.Within(ctx) {
@@ -58,7 +58,7 @@ func (g *Group) Settle(ctx context.Context) error {
 }
 
 // Renew waits for the current renewal, or for one that runs begin if that is needed, and returns the
-// outcome: begin's error, the lifecycle's if it is closing, or that of ctx.
+// outcome: begin's error, the lifecycle's if it is closing, or the error of ctx.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
 	g.mu.Lock()
 	running := g.current.Load()

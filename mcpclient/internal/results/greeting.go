@@ -12,9 +12,9 @@ import (
 // Greeting is what a server says of itself: the result of initialize or of server/discover.
 type Greeting struct {
 	Modern     bool        // the result is of server/discover: set it before the JSON is decoded
-	ResultType []byte      // of server/discover, raw; nil for none
-	Revision   string      // of initialize: the server's choice
-	Revisions  []string    // of server/discover: those that the server speaks
+	ResultType []byte      // server/discover: raw; nil for none
+	Revision   string      // initialize: the server's choice
+	Revisions  []string    // server/discover: the revisions that the server speaks
 	Server     *mcp.Server // without the revision
 }
 
@@ -39,7 +39,7 @@ func (g *Greeting) decode(d *jsonrpc.Decoder) {
 			g.Revisions = jsonrpc.StringsMember(d, "supportedVersions")
 		case name == "capabilities":
 			decodeCapabilities(d, &g.Server.Capabilities)
-		case name == "serverInfo": // of initialize, and where drafts of server/discover had it
+		case name == "serverInfo": // in initialize, and in drafts of server/discover
 			decodeImplementation(d, &g.Server.Info)
 		case name == "_meta":
 			g.meta(d, &inMeta)
@@ -124,7 +124,7 @@ func decodeImplementation(d *jsonrpc.Decoder, i *mcp.Implementation) {
 
 func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
 	*c = mcp.ServerCapabilities{}
-	size := 0 // of the capabilities that the client does not know, in bytes
+	size := 0 // bytes of the capabilities that the client does not know
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "tools":

@@ -38,7 +38,7 @@ func (c *conn) handleSingle(resp *http.Response, m *message, deliver func([]byte
 	return nil
 }
 
-// contentTypeError returns the error of a response whose content type is not that of a message.
+// contentTypeError returns the error of a response whose content type is not a message's.
 func (c *conn) contentTypeError(resp *http.Response) error {
 	body := readErrorBody(resp.Body, maxErrorBody)
 	if len(bytes.TrimSpace(body)) == 0 {

@@ -88,7 +88,7 @@ func (c *sseConn) readEndpoint(resp *http.Response) error {
 	}
 }
 
-// setEndpoint sets the URL for posts, which may be relative to that of the stream. It must have
+// setEndpoint sets the URL for posts, which may be relative to the URL of the stream. It must have
 // the same origin, because the messages are meant for that one.
 func (c *sseConn) setEndpoint(base *url.URL, raw string) error {
 	named, err := url.Parse(raw)

@@ -33,7 +33,7 @@ func (c *conn) Owner(ctx context.Context) (string, error) {
 	return t.Owner, err
 }
 
-// authorize sets the token of a message: the renewed one after a refusal, that of its session
+// authorize sets the token of a message: the renewed one after a refusal, its session's token
 // if it follows from an earlier message there, or else the source's.
 func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Token) (err error) {
 	s := m.session

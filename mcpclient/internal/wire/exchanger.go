@@ -22,7 +22,7 @@ type Exchanger interface {
 	// server did, and an [*OwnerError] if the request was not sent because of its token.
 	Exchange(ctx context.Context, m *Message, deliver func(message []byte) (satisfied bool)) error
 
-	// Post sends a message that has no response. The errors are those of Exchange.
+	// Post sends a message that has no response. The errors are like Exchange's.
 	Post(ctx context.Context, m *Message) error
 
 	// Listen gives deliver the messages of the server's standalone stream until ctx ends or the
@@ -74,7 +74,7 @@ type Message struct {
 	// sets it before it delivers that error.
 	Refusal int
 
-	// In is the session that the message belongs to; nil: that of [Exchanger.Session].
+	// In is the session that the message belongs to; nil: the session of [Exchanger.Session].
 	In Session
 
 	mu   sync.Mutex

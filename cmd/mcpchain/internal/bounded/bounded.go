@@ -24,7 +24,7 @@ type Listener struct {
 	conns map[netip.Prefix]int // number of connections by network
 }
 
-// New returns a listener with at most so many connections. A trusted address, such as that of a proxy, may have all of
+// New returns a listener with at most so many connections. A trusted address, such as a proxy's, may have all of
 // them; trusted may be nil.
 func New(l net.Listener, connections int, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{

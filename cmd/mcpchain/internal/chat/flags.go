@@ -69,7 +69,7 @@ mcpchain chat -base-url http://localhost:11434/v1 -model qwen3 -config mcp.json
 git diff | mcpchain chat -yes -prompt 'review this'
     one question in a script`
 
-// failed says when the exit status is 1.
+// failed specifies when the exit status is 1.
 const failed = `a turn or a command failed, no server could be reached, or a call or a form needed a person`
 
 // options are the settings of the flags and the environment.
@@ -88,7 +88,7 @@ type options struct {
 	revisions      revisions.Flag
 	noInstructions bool
 
-	database string // of conversations; "": in the configuration folder
+	database string // keeps conversations; "": in the configuration folder
 	trace    string
 }
 

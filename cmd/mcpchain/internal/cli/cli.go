@@ -25,7 +25,7 @@ type Command struct {
 	Summary  string                  // for the list of commands
 	Synopsis []string                // forms of the command line, without "mcpchain"
 	About    string                  // what the command does, below the synopsis
-	Sections []Section               // of the help, after the flags
+	Sections []Section               // sections of the help, after the flags
 	Main     func(args []string) int // runs the command, and returns the exit status
 	Words    []string                // completions of the first argument, beside files and flags
 
@@ -39,7 +39,7 @@ type Section struct{ Title, Text string }
 // group is a group of flags in the help.
 type group struct {
 	title string
-	names []string // of the flags, sorted and with their hyphens
+	names []string // the names of the flags, sorted and with their hyphens
 }
 
 // New returns a command without flags.
@@ -142,7 +142,7 @@ func (c *Command) explain(err error) string {
 	return text
 }
 
-// wanted says how the value of a flag is written.
+// wanted describes how the value of a flag is written.
 func wanted(f *flag.Flag) string {
 	getter, ok := f.Value.(flag.Getter)
 	if !ok {
@@ -210,7 +210,7 @@ func Place(names ...string) string {
 	return filepath.Join(slices.Concat([]string{dir, "mcpchain"}, names)...)
 }
 
-// Statuses returns the section on exit statuses. own has those of the command, which replace general ones.
+// Statuses returns the section on exit statuses. own has the command's statuses, which replace general ones.
 func Statuses(own map[int]string) Section {
 	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line, or a file that it names, is invalid"}
 	maps.Copy(all, own)

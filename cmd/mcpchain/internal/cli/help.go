@@ -11,7 +11,7 @@ import (
 // Columns of the help.
 const (
 	lineWidth = 100
-	flagWidth = 27 // of a flag with its value
+	flagWidth = 27 // columns for a flag with its value
 )
 
 // Help writes the help of the command.

@@ -49,8 +49,8 @@ func (c *Command) ConfigFlag(file *string, otherwise string) {
 // Timeouts are the timeouts of servers.
 type Timeouts struct {
 	Connect time.Duration // for connecting, and for listing what the server offers
-	Idle    time.Duration // of a call without an answer or progress
-	Call    time.Duration // of a call in all
+	Idle    time.Duration // for a call without an answer or progress
+	Call    time.Duration // for a whole call
 }
 
 // TimeoutFlags declares -connect-timeout, -idle-timeout and -call-timeout.
@@ -106,7 +106,7 @@ type Hosting struct {
 	Listen     string            // address of the page or the service
 	Users      string            // file with users and their tokens; "": users of the demo
 	Proxies    bounded.Addresses // whose headers are trusted; nil: no proxy
-	Processes  int               // of each stdio server; 0: one for all users
+	Processes  int               // for each stdio server; 0: one for all users
 	UserHeader string            // that names the user to servers over HTTP; "": none
 	Log        slog.Level        // the lowest that is logged
 	LogJSON    bool              // the log has an object on each line
@@ -176,7 +176,7 @@ func (h *Hosting) logger(out io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, o))
 }
 
-// Environment returns the section on environment variables: those of models, and those of the command.
+// Environment returns the section on environment variables: the variables for models, and the command's own.
 func Environment(own string) Section {
 	return Section{"Environment", `OPENAI_MODEL, OPENAI_BASE_URL
     used if -model and -base-url are not given

@@ -19,7 +19,7 @@ const visitorsURI = "ui://desk/visitors"
 
 // Bounds of the lists.
 const (
-	maxVisitors = 20  // of a user
+	maxVisitors = 20  // for each user
 	maxLists    = 100 // users with visitors; one more clears all lists
 )
 

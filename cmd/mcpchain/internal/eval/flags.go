@@ -44,7 +44,7 @@ type options struct {
 	play     string // folder of recordings to play; "": none
 	record   string // folder for recordings; "": none
 
-	files   []string       // of suites
+	files   []string       // files with suites
 	run     *regexp.Regexp // matches the tasks to run
 	list    bool           // only lists them
 	json    bool           // an object for each trial instead of the table

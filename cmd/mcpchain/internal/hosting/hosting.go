@@ -59,10 +59,10 @@ func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 // Patience is how long the start waits for slow servers, which join later.
 const Patience = 2 * time.Second
 
-// Entries are the servers of a file, or those of the demo.
+// Entries are the servers of a file or of the demo.
 type Entries struct {
 	File   []*config.Server       // enabled and without a mistake; none of the demo
-	Shared []adapter.Server       // of all users: all but those with a sign-in for each user
+	Shared []adapter.Server       // shared by all users: all but those with a sign-in for each user
 	Wrong  []adapter.ServerStatus // left out, because of a mistake in the file
 	Close  func() error           // ends the demo servers
 }

@@ -14,7 +14,7 @@ import (
 
 // Refusal is the error of a request whose sender may know the reason.
 type Refusal struct {
-	Status int    // of the response
+	Status int    // the response's status
 	Text   string // for the sender
 }
 
@@ -47,7 +47,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 	return Refuse(http.StatusBadRequest, "read the body as JSON: %.200s", err)
 }
 
-// mismatch says which value of a body has the wrong type.
+// mismatch describes the value of a body that has the wrong type.
 func mismatch(e *json.UnmarshalTypeError) string {
 	want := "another kind of value"
 	switch e.Type.Kind() {

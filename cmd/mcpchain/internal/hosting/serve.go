@@ -31,7 +31,7 @@ type Server struct {
 	Proxies     bounded.Addresses // which may have all
 	HeaderBytes int               // maximum size of the header of a request
 	Logger      *slog.Logger
-	LogLevel    slog.Level // of errors of connections
+	LogLevel    slog.Level // for errors of connections
 
 	// Streams means that requests may last: their contexts end with the context of Serve. Default: a request in progress is
 	// finished.

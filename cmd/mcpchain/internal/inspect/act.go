@@ -60,7 +60,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 type answer struct {
 	result  any    // as JSON
 	text    string // for people
-	failure error  // of a result that is one
+	failure error  // what a failed result says
 }
 
 // request makes the request that the command line asks for.

@@ -21,7 +21,7 @@ import (
 type options struct {
 	file, server string // the mcp.json; its only server to use, "" for all
 	json         bool   // instead of text
-	profile      string // of the definitions to show: a provider, "all", or "" for none
+	profile      string // whose definitions to show: a provider, "all", or "" for none
 	profiles     []profile.Profile
 	model        *models.Flags // decides on the profile, if it is given
 	timeouts     cli.Timeouts
@@ -32,8 +32,8 @@ type options struct {
 	tokens        string // the folder; "" means the user's
 
 	call, read, prompt string
-	arguments          json.RawMessage   // of the tool
-	blanks             map[string]string // of the prompt
+	arguments          json.RawMessage   // for the tool
+	blanks             map[string]string // for the prompt
 	answers            answers.Answers   // for forms
 }
 

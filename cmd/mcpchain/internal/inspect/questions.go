@@ -77,7 +77,7 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 // noAnswer is why a question that is not a form is declined.
 const noAnswer = "declined, since inspect answers forms only; mcpchain chat asks a person"
 
-// remedy says why a form is declined, and what would complete it.
+// remedy returns why a form is declined, and what would complete it.
 func remedy(form *answers.Filled, wrong []error) string {
 	if form.Answered == 0 && len(form.Mistakes)+len(form.Others) == 0 {
 		return "declined; give -answer key=value for the fields, as in -answer " + line(form.Example()) + "=…"

@@ -23,7 +23,7 @@ import (
 type report struct {
 	Usable  int             `json:"usable"` // usable servers
 	Total   int             `json:"total"`  // enabled servers
-	Tokens  int64           `json:"tokens"` // of all tools, in each model request
+	Tokens  int64           `json:"tokens"` // for all tools, in each model request
 	Servers []*serverReport `json:"servers"`
 	byName  map[string]*serverReport
 }
@@ -40,7 +40,7 @@ type serverReport struct {
 	Capabilities *mcp.ServerCapabilities `json:"capabilities,omitempty"`
 	Instructions string                  `json:"instructions,omitempty"`
 	Tools        []*toolReport           `json:"tools,omitempty"`
-	Tokens       int64                   `json:"tokens,omitempty"` // of the tools, in each model request; an estimate
+	Tokens       int64                   `json:"tokens,omitempty"` // for the tools, in each model request; an estimate
 	Skipped      []skippedTool           `json:"skipped,omitempty"`
 	Misnamed     []string                `json:"misnamed,omitempty"`  // names of tools that the specification does not allow
 	Unmatched    []string                `json:"unmatched,omitempty"` // names in the file's lists that match no tool
@@ -76,7 +76,7 @@ type toolReport struct {
 type profileReport struct {
 	Profile    string   `json:"profile"`
 	Strict     bool     `json:"strict,omitempty"`
-	Bytes      int      `json:"bytes"`      // of the whole definition, as JSON
+	Bytes      int      `json:"bytes"`      // the size of the whole definition, as JSON
 	Definition any      `json:"definition"` // as it is sent
 	Changes    []change `json:"changes,omitempty"`
 }

@@ -252,7 +252,7 @@ func plural(n int, what string) string {
 // Bounds of a server's texts, in characters.
 const (
 	maxShown  = 300  // on one line
-	maxReason = 8000 // of the reason why a server cannot be used, for example a program's last output
+	maxReason = 8000 // bytes of the reason why a server cannot be used, for example a program's last output
 )
 
 // line returns a server's text on one line.

@@ -14,10 +14,10 @@ import (
 // Bounds of a description.
 const (
 	maxLines  = 60
-	maxDepth  = 4    // of objects
+	maxDepth  = 4    // of nested objects
 	maxJSON   = 2000 // characters of a schema that cannot be described
-	maxValues = 20   // of an enum
-	maxTypes  = 8    // of a member
+	maxValues = 20   // in an enum
+	maxTypes  = 8    // for a member
 )
 
 // node has the keywords of a schema that are described.

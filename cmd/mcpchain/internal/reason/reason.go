@@ -20,7 +20,7 @@ import (
 // Server is a server that may fail to connect.
 type Server struct {
 	Transport mcpclient.Transport
-	Timeout   time.Duration // of -connect-timeout
+	Timeout   time.Duration // the value of -connect-timeout
 }
 
 // Explain returns an error that explains why a connection or a call failed, and wraps err. An error that it cannot explain

@@ -140,7 +140,7 @@ type view struct {
 	Position string          `json:"position"` // where the stream of events continues
 	Answer   string          `json:"answer,omitempty"`
 	Stop     string          `json:"stop,omitempty"`  // why the run ended
-	Error    string          `json:"error,omitempty"` // of a failed run
+	Error    string          `json:"error,omitempty"` // why a run failed
 	Asks     []*run.Question `json:"asks,omitempty"`  // the questions without an answer
 	Messages []run.Message   `json:"messages"`
 	Spent    run.Spent       `json:"spent"`
@@ -266,7 +266,7 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// codes are the statuses and texts of errors that a user can cause. Without a text, the user sees that of the error.
+// codes are the statuses and texts of errors that a user can cause. Without a text, the user sees the error's.
 var codes = []struct {
 	err  error
 	code int

@@ -29,7 +29,7 @@ func newLimits(o *options) *limits {
 type tenant struct {
 	uses      int             // requests in progress
 	streams   int             // open event streams
-	beginning []chan struct{} // of runs that begin, in order; each is closed when its run has begun, or has failed to
+	beginning []chan struct{} // a channel for each run that begins, in order; it is closed when the run has begun, or has failed to
 }
 
 // burst is how many requests may come at once, for each request allowed per second.

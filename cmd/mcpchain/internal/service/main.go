@@ -84,12 +84,12 @@ type options struct {
 
 	temporal, namespace, queue string // address of Temporal, "" without it; where it finds the runs
 	attributes                 bool   // set search attributes in Temporal
-	role                       string // of this process: both, front or worker
+	role                       string // what this process does: both, front or worker
 
-	lease, kept, grace time.Duration // of a killed process; of ended runs; for calls when the process stops
+	lease, kept, grace time.Duration // a killed process's lease; how long ended runs are kept; time for calls when the process stops
 
 	parallel, connections, memory  int     // runs at work, connections, and bytes of events of this process
-	running, open, stored, streams int     // of a user: runs at work, waiting and stored, and event streams
+	running, open, stored, streams int     // for each user: runs at work, waiting and stored, and event streams
 	rate                           float64 // requests of a user per minute
 }
 

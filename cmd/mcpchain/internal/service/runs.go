@@ -31,7 +31,7 @@ type operator struct {
 	older time.Duration // since their last change; 0: any
 
 	operation operation
-	key       run.Key   // of the run that the first argument names
+	key       run.Key   // the key of the run that the first argument names
 	reply     run.Reply // the second argument
 
 	store record.Store

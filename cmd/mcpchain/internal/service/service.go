@@ -35,7 +35,7 @@ type service struct {
 	feed    *eventfeed.Feed
 	engine  engine
 	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
-	watch   *hosting.Watch                // of these servers
+	watch   *hosting.Watch                // watches these servers
 	users   identify
 	again   func() (users int, err error) // reads the users again; nil for demo users
 	limits  *limits

@@ -20,7 +20,7 @@ type Shown struct {
 	URI     string `json:"uri"`
 	Server  string `json:"server"`
 	HTML    string `json:"html"`
-	URL     string `json:"url"` // of the frame
+	URL     string `json:"url"` // the frame's address
 	Origin  string `json:"origin"`
 	Sandbox string `json:"sandbox"`
 	Allow   string `json:"allow"`

@@ -239,7 +239,7 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 	return personal, nil
 }
 
-// toolOptions returns the options of all connections, shared ones and those of users.
+// toolOptions returns the options of all connections, both shared ones and users' own.
 func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.Options, error) {
 	opts := &adapter.Options{
 		Client: &mcpclient.Options{Logger: o.logger}, User: hosting.User, Logger: o.logger,

@@ -61,7 +61,7 @@ type options struct {
 
 	store  string        // SQLite file
 	stored int           // conversations of a user
-	bytes  int64         // of a user's conversations
+	bytes  int64         // bounds a user's conversations
 	kept   time.Duration // how long a conversation is kept after its last turn; 0: until it is deleted
 	rate   int           // changing requests of a user per minute
 	tokens int           // for the answer to a question

@@ -20,7 +20,7 @@ import (
 
 // servers are the servers of the program.
 type servers struct {
-	tools    *adapter.Toolset       // of those that all users share
+	tools    *adapter.Toolset       // the servers that all users share
 	personal []*config.Server       // to which each user signs in
 	refused  []adapter.ServerStatus // left out, because of a mistake in the file
 }
@@ -91,7 +91,7 @@ func (s *servers) shown(model, file string) shared {
 	return out
 }
 
-// trouble says why a server is left out, or which part of its entry in the file has no effect.
+// trouble records why a server is left out, or which part of its entry in the file has no effect.
 type trouble struct {
 	Server string `json:"server"`
 	Text   string `json:"text"`

@@ -60,7 +60,7 @@ type Process struct {
 	stdin   io.WriteCloser
 	stdout  output
 	stderr  output
-	excerpt excerpt // of the standard error
+	excerpt excerpt // standard error, shortened
 
 	exited chan struct{} // closed after the process was reaped and status was set
 	status string

@@ -32,13 +32,13 @@ type Console struct {
 	inAnswer bool         // a line of an answer is not finished
 	status   bool         // the last line is a progress notice, to be replaced
 	waiting  bool         // the last line is the prompt, and the person may be typing
-	answer   wrap.Wrapper // of the current answer
+	answer   wrap.Wrapper // wraps the current answer
 }
 
 // Options describe the terminal of a person. The zero value is for a pipe.
 type Options struct {
 	Person bool       // there is a person to ask
-	Width  func() int // of the terminal in columns; 0 or nil: lines are not wrapped
+	Width  func() int // returns the columns of the terminal; 0 or nil: lines are not wrapped
 	Wrap   bool       // wrap answers, too, because they go to the terminal
 	Dumb   bool       // the terminal takes no escape sequences
 

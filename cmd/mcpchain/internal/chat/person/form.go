@@ -156,7 +156,7 @@ func (f *form) unattended() *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 }
 
-// refuse says why a form is declined, and what would complete it. That counts as a failure, because the server needed an answer.
+// refuse tells the person why a form is declined, and what would complete it. That counts as a failure, because the server needed an answer.
 func (f *form) refuse(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
 	f.person.failures.Declined.Add(1)

@@ -16,8 +16,8 @@ type Line struct {
 
 // Bounds of a shown diff.
 const (
-	maxDiffLines       = 100       // of a question
-	maxResultDiffLines = 30        // of a result
+	maxDiffLines       = 100       // in a question
+	maxResultDiffLines = 30        // in a result
 	maxDiff            = 256 << 10 // bytes of a result that is parsed as a diff
 )
 

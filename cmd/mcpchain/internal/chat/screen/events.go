@@ -162,7 +162,7 @@ func (t *Thinking) Event(e agent.Event) (line string) {
 	return line
 }
 
-// reasoningNote says how long the model thought. A zero from means that this is not known.
+// reasoningNote tells how long the model thought. A zero from means that this is not known.
 func reasoningNote(from, to time.Time) string {
 	if from.IsZero() {
 		return "thought about it (/reasoning shows it)"

@@ -66,7 +66,7 @@ type Screen interface {
 	Secret(ctx context.Context, prompt string) (string, error)
 
 	// Fill has the person fill in a form, and returns "accept", "decline" or "cancel". If it is accepted, its
-	// Values are those of the person.
+	// The values come from the person.
 	Fill(ctx context.Context, f *Form) (action string, err error)
 
 	// Close ends the screen. The error says that something for the caller of the program could not be shown.
@@ -107,7 +107,7 @@ type Linking interface {
 // Choice is a question with a few answers.
 type Choice struct {
 	Heading  string   // the program's words
-	Text     string   // of a server or a model; its lines are indented
+	Text     string   // what a server or a model says; its lines are indented
 	Changes  []Line   // the diff of an edit
 	Link     string   // an address without control characters, which is not broken into lines
 	Warnings []string // about Link
@@ -170,7 +170,7 @@ type Form struct {
 // MaxShown bounds the text of a question, in characters. Callers cut a longer text, with a note.
 const MaxShown = 4000
 
-// LongLineError says that a line of input was skipped.
+// LongLineError reports that a line of input was skipped.
 type LongLineError struct{ Max int }
 
 func (e *LongLineError) Error() string {

@@ -19,12 +19,12 @@ import (
 
 // Turn is the object of a turn. Scripts depend on its members: later versions may only add some.
 type Turn struct {
-	Answer     string   `json:"answer"`      // of the model, or the result of a command
+	Answer     string   `json:"answer"`      // the model's answer, or the result of a command
 	StopReason string   `json:"stop_reason"` // "answer", a limit such as "max_turns", "error" or "command"
 	Error      *string  `json:"error"`
 	Model      string   `json:"model"` // that answered
 	Usage      Usage    `json:"usage"`
-	Calls      []*Call  `json:"calls"`    // of tools, in the order in which they ended
+	Calls      []*Call  `json:"calls"`    // calls of tools, in the order in which they ended
 	Problems   []string `json:"problems"` // such as servers that are left out, and refused questions
 	Duration   float64  `json:"duration_ms"`
 }
@@ -34,8 +34,8 @@ type Usage struct {
 	Calls     int              `json:"model_calls"`
 	Input     int64            `json:"input_tokens"`
 	Output    int64            `json:"output_tokens"`
-	Cached    int64            `json:"cached_tokens"`    // of the input
-	Reasoning int64            `json:"reasoning_tokens"` // of the output
+	Cached    int64            `json:"cached_tokens"`    // part of the input
+	Reasoning int64            `json:"reasoning_tokens"` // part of the output
 	Cost      map[string]int64 `json:"cost_micros"`      // millionths by currency; null: not known
 
 	// Completions for servers are not model calls. Their tokens are part of the tokens above.
@@ -97,7 +97,7 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 	return text, err
 }
 
-// Close writes the last turn, and closes the wrapped screen. The error is that of the turns: they are what a script
+// Close writes the last turn, and closes the wrapped screen. The error is about the turns: they are what a script
 // reads, and the wrapped screen only writes to standard error.
 func (w *Screen) Close() error {
 	w.flush()

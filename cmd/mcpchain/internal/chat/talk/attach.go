@@ -42,7 +42,7 @@ func mentions(text string) (names []string) {
 }
 
 // questionMessage returns the message of a question, with the resources and files that it mentions, at most maxAttachments.
-// A name without one is just text; a punctuation mark at its end may be that of the sentence. Only a person at a screen can attach files: the text of a script may come from somebody else.
+// A name without one is just text; a punctuation mark at its end may belong to the sentence. Only a person at a screen can attach files: the text of a script may come from somebody else.
 func (s *Session) questionMessage(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
 	if !s.Screen.Attended() {

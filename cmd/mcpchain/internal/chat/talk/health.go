@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// health says which servers are lost. Its methods may be called concurrently.
+// health records which servers are lost. Its methods may be called concurrently.
 type health struct {
 	down       sync.Map // by the name of a server: the error that says why it is lost
 	connecting sync.Map // has the names of servers that are being connected at the person's request
@@ -143,7 +143,7 @@ func (s *Session) listServers() {
 	}
 }
 
-// address says how a server is reached, without anything that may be secret.
+// address returns how a server is reached, without anything that may be secret.
 func (s *Session) address(server string) string {
 	switch t := s.Servers.transport(server).(type) {
 	case *mcpclient.Command:

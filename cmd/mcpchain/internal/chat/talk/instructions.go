@@ -17,8 +17,8 @@ import (
 const (
 	maxInstructions    = 2000   // characters of a server's instructions
 	maxAllInstructions = 10_000 // characters
-	maxQuotedLine      = 300    // of a line that is shown to the person
-	maxQuotedLines     = 8      // of one server
+	maxQuotedLine      = 300    // bytes of a line that is shown to the person
+	maxQuotedLines     = 8      // lines of one server
 )
 
 // systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of servers. They are

@@ -34,9 +34,9 @@ type Interrupts struct {
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex    // guards the fields below
-	screen  screen.Screen // of the conversation; nil: it has not begun
+	screen  screen.Screen // the conversation's screen; nil: it has not begun
 	endTurn context.CancelCauseFunc
-	first   time.Time // of the last Ctrl-C that did not end the program
+	first   time.Time // when the last Ctrl-C came that did not end the program
 
 	// asides end the questions to the person outside of a turn, by their contexts.
 	asides map[context.Context]context.CancelCauseFunc

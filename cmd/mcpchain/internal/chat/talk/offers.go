@@ -114,12 +114,12 @@ var (
 // entry is a resource, a template of resources or a prompt in the list of a server.
 type entry struct {
 	name  string // "" for a template
-	begin string // of the URIs of a template
+	begin string // with which the URIs of a template begin
 	usage string // the name, with the arguments of a prompt or the variables of a template
 	about string
 }
 
-// names reports whether a name is that of e, or a URI that begins like those of a template.
+// names reports whether e has a name, or is a template whose URIs begin like it.
 func (e *entry) names(name string) bool {
 	return e.name == name || e.name == "" && strings.HasPrefix(name, e.begin)
 }

@@ -87,7 +87,7 @@ func resultOf(e *agent.ToolEnd) result {
 	return r
 }
 
-// recallResults replaces the results by those of a history, as the model got them.
+// recallResults replaces the results by the results of a history, as the model got them.
 func (s *Session) recallResults(history []run.Message) {
 	s.results.clear()
 	arguments := map[string]string{}

@@ -35,7 +35,7 @@ type Config struct {
 	Failures   *person.Failures
 	Trace      *Trace // nil: none
 	Model      *Model
-	Models     *models.File // models for /model; nil: only those of the endpoint
+	Models     *models.File // models for /model; nil: only the models of the endpoint
 	Prices     *price.Table // nil: unknown
 	Servers    *Servers
 
@@ -56,7 +56,7 @@ type Session struct {
 	views  *views.Service // nil: they are not shown
 
 	shownInstructions map[string]string // instructions that the person has seen, by server
-	name              string            // of the conversation in the store
+	name              string            // the conversation's name in the store
 	pendingMessages   []run.Message     // sent to the agent before the next question
 	history           []run.Message
 	turnCount         int

@@ -123,7 +123,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 	return nil
 }
 
-// folderNote says in which folder a conversation began.
+// folderNote tells in which folder a conversation began.
 func (s *Session) folderNote(state *ledger.State) string {
 	switch folder := folderOf(state); folder {
 	case "":

@@ -22,11 +22,11 @@ type Trace struct {
 type traceLine struct {
 	Type string    `json:"type"`
 	Time time.Time `json:"time"`
-	Turn int       `json:"turn,omitempty"` // of this program, from 1
+	Turn int       `json:"turn,omitempty"` // counts the turns of this program, from 1
 
 	Server    string `json:"server,omitempty"`
 	Tool      string `json:"tool,omitempty"`
-	ID        string `json:"id,omitempty"` // of the tool call
+	ID        string `json:"id,omitempty"` // the tool call's ID
 	Arguments any    `json:"arguments,omitempty"`
 
 	Text     string  `json:"text,omitempty"`

@@ -177,7 +177,7 @@ const quietTime = 300 * time.Millisecond
 // quiet waits for a moment without keys.
 type quiet struct {
 	past  bool // the moment is over
-	count int  // of the moments that have begun
+	count int  // how many moments have begun
 }
 
 // quietMsg is the end of the moment with this number.

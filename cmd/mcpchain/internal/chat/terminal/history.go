@@ -28,7 +28,7 @@ const (
 // history has the questions that were entered before, also in earlier programs. Of questions that cannot be written to
 // its file nobody is told: they last until the end of the program.
 type history struct {
-	path    string   // of the file; "": none
+	path    string   // the path of the file; "": none
 	entries []string // the oldest first
 	at      int      // index of the shown entry; len(entries) is the draft
 	draft   string   // what the person was writing

@@ -80,7 +80,7 @@ func (in *input) makeField() huh.Field {
 		Validate(func(string) error { return in.validate(about) })
 }
 
-// optionsOf returns the options of a field; those of a boolean are yes and no.
+// optionsOf returns the options of a field; a boolean has yes and no.
 func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 	for _, o := range field.Options {
 		options = append(options, huh.NewOption(hosttext.Line(o.Title, 80), o.Value))

@@ -22,7 +22,7 @@ const (
 type menu struct {
 	terminal *Terminal
 	asked    int                // number of the last request; answers to earlier ones are dropped
-	cancel   context.CancelFunc // of the last request; nil: none is under way
+	cancel   context.CancelFunc // cancels the last request; nil: none is under way
 
 	open  bool
 	all   screen.Completion

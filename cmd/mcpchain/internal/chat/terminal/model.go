@@ -49,7 +49,7 @@ type model struct {
 	status       status
 	dialog       dialog // nil: keys are for the editor
 	quiet        quiet
-	capabilities capabilities // of the terminal, as far as it has answered
+	capabilities capabilities // the terminal's, as far as it has answered
 }
 
 func newModel(t *Terminal, o Options) *model {

@@ -93,7 +93,7 @@ type frameHeight struct {
 	written func() int64 // counts the frames that were written
 
 	mu       sync.Mutex // guards the fields below
-	rows     int        // of the frame, with blank ones
+	rows     int        // how many rows the frame has, with blank ones
 	needed   int        // rows at the last change
 	settling bool       // a settleMsg is under way
 	drawn    bool       // the frame was written since it needs fewer rows

@@ -23,7 +23,7 @@ type status struct {
 	calls  []*call   // that are under way, the oldest first
 	window int64     // size of the model's window in tokens; 0: unknown
 
-	turn, total run.Spent // of this turn, and of all turns on this screen
+	turn, total run.Spent // spent by this turn, and by all turns on this screen
 	context     int64     // tokens of the last model call, with its reply
 }
 

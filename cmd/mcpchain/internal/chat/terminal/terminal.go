@@ -45,7 +45,7 @@ const (
 
 // Terminal is a [screen.Screen] on a terminal. Its methods may be called concurrently.
 type Terminal struct {
-	ctx      context.Context // of external editors and requests for completions
+	ctx      context.Context // for external editors and requests for completions
 	cancel   context.CancelFunc
 	program  *tea.Program
 	output   *output
@@ -59,7 +59,7 @@ type Terminal struct {
 	canvas   canvas
 	requests sync.WaitGroup // for completions
 	done     chan struct{}  // closed when program has ended
-	err      error          // of program, to be read after done
+	err      error          // the error of program, to be read after done
 
 	mu          sync.Mutex // guards the fields below, and the order of what is printed
 	thinking    screen.Thinking

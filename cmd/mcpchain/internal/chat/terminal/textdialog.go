@@ -14,7 +14,7 @@ import (
 
 // Bounds of a dialog, in characters.
 const (
-	maxProblem = 400 // of what is said about a text that is refused
+	maxProblem = 400 // bytes of what is said about a text that is refused
 	maxSecret  = 16 << 10
 )
 

@@ -45,7 +45,7 @@ type wants struct {
 // request is the body of the request that opens a session.
 type request struct {
 	Theme  string  `json:"theme"`
-	Width  float64 `json:"width"`  // of the frame, in pixels
+	Width  float64 `json:"width"`  // the frame's width in pixels
 	Height float64 `json:"height"` // the most that the frame may have
 }
 
@@ -57,7 +57,7 @@ type line struct {
 	Close   bool            `json:"close,omitempty"`
 }
 
-// opened says how the page shows the view.
+// opened describes how the page shows the view.
 type opened struct {
 	viewframe.Shown
 
@@ -214,7 +214,7 @@ func (n *session) end() {
 	<-n.host.Done()
 }
 
-// access gives a view access to its server. The person is asked about the view's calls as about those of the model, and
+// access gives a view access to its server. The person is asked about the view's calls as about the model's, and
 // answers what the server asks during them.
 type access struct {
 	session *session

@@ -26,8 +26,8 @@ var types = map[string]string{".html": "text/html; charset=utf-8", ".css": "text
 // site serves the page and the sandbox. Each has a port of its own, so that their origins differ.
 type site struct {
 	service *Service
-	origin  string // of the page
-	host    string // of origin, with its port
+	origin  string // the page's origin
+	host    string // the host of origin, with its port
 	frames  string // the origin of the sandbox
 	box     *sandbox.Sandbox
 	servers []*http.Server

@@ -36,7 +36,7 @@ const (
 	closeTime = 2 * time.Second  // for a view to close
 )
 
-// Person answers the questions of views. Its errors match those of package apps, such as [apps.ErrDenied].
+// Person answers the questions of views. Its errors match the errors of package apps, such as [apps.ErrDenied].
 type Person interface {
 	// Approve decides on a call of a tool, and Elicit answers what its server asks.
 	Approve(context.Context, *approval.Request) (approval.Decision, error)
@@ -88,7 +88,7 @@ type view struct {
 	tool          *adapter.Tool
 	arguments     json.RawMessage
 	result        *mcp.CallToolResult
-	size          int               // of arguments and result in bytes
+	size          int               // bytes of arguments and result
 	told          viewframe.Context // what the view wants to tell the model
 }
 

@@ -18,11 +18,11 @@ const tabStop = 4
 
 // Wrapper breaks the lines of a text that arrives in pieces. A continued line has the indent of its first line.
 type Wrapper struct {
-	width  int    // of the screen; 0 leaves lines unchanged
+	width  int    // the screen's width; 0 leaves lines unchanged
 	hang   string // the least indent of a continued line, whose long words are broken; "" leaves words whole
-	column int    // of the next character
+	column int    // where the next character goes
 	start  int    // column of the line's first word
-	indent string // of the line
+	indent string // the line's indentation
 	gap    string // white space before the pending word
 	word   strings.Builder
 	inWord bool // a part of the word was written, so the rest follows it

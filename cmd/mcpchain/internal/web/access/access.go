@@ -32,9 +32,9 @@ const (
 // Options configure an Access. Store, Callback and Changed must be set.
 type Options struct {
 	Servers  []*config.Server // HTTP servers; their transports are copied
-	Store    oauth.Store      // of tokens, by user
+	Store    oauth.Store      // keeps tokens by user
 	Callback string           // URL of the route to which authorization servers redirect
-	Tools    *adapter.Options // of each connection
+	Tools    *adapter.Options // for each connection
 	Logger   *slog.Logger     // default: [slog.Default]
 
 	// Changed is called, on a goroutine of the Access, when the state of a user's server has
@@ -72,7 +72,7 @@ type Access struct {
 	opts Options
 	none adapter.Source // has no tools
 
-	ctx  context.Context // of sign-ins; ends with Close
+	ctx  context.Context // for sign-ins; ends with Close
 	stop context.CancelFunc
 	work sync.WaitGroup
 

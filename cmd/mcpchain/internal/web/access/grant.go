@@ -34,7 +34,7 @@ type grant struct {
 	state   State
 	err     error            // why the server cannot be used, or the last sign-in has failed; or nil
 	tools   *adapter.Toolset // nil without a connection
-	ends    int              // of connections: one that was begun before the last of them is not used
+	ends    int              // how many connections have ended: one that was begun before the last end is not used
 	scopes  []string         // missing in the token, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
 	used    time.Time        // the last time
@@ -162,7 +162,7 @@ func (g *grant) connect(ctx context.Context) {
 	}
 }
 
-// use makes a connection that of the grant. It reports false if another one has ended since there were so many.
+// use makes a connection the grant's. It reports false if a connection has ended since the number of ends was read.
 func (g *grant) use(tools *adapter.Toolset, ends int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -28,9 +28,9 @@ const (
 	MaxPlain = 1 << 20
 
 	maxNodes = 20_000
-	maxDepth = 40   // of nodes; deeper ones become …
+	maxDepth = 40   // of nested nodes; deeper ones become …
 	maxMarks = 200  // markers of quotes and lists at the start of a line
-	maxStars = 1000 // of emphasis in a block
+	maxStars = 1000 // stars for emphasis in a block
 )
 
 var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// maxEach bounds the rules of a user, and maxAll those of all users.
+// maxEach bounds the rules of a user, and maxAll the rules of all users.
 const (
 	maxEach = 200
 	maxAll  = 10_000

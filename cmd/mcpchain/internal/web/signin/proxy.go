@@ -16,7 +16,7 @@ import (
 // site.SignIn.
 type Proxy struct {
 	Header  string
-	Trusted bounded.Addresses // of proxies; the header of others is ignored
+	Trusted bounded.Addresses // trusted proxies; the header of others is ignored
 }
 
 // Choices implements site.SignIn.

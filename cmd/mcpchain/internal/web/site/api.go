@@ -53,8 +53,8 @@ type (
 	}
 	edit struct { // another question instead of one
 		question
-		Seq   uint64 `json:"seq"`   // of the record with the old question
-		Index int    `json:"index"` // of its message in the record
+		Seq   uint64 `json:"seq"`   // the record with the old question
+		Index int    `json:"index"` // its message in the record
 	}
 )
 

@@ -29,7 +29,7 @@ const (
 // pane is what a window of a browser shows.
 type pane struct {
 	conversation string         // "": only the list
-	after        agent.Position // of the last event that the window has
+	after        agent.Position // the position of the last event that the window has
 	window       string         // whose views it shows; "": none
 }
 

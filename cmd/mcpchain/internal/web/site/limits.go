@@ -22,7 +22,7 @@ type Limits struct {
 	// Opening a conversation reads all of it. Default 600 and 120.
 	ReadsPerMinute, ReadBurst int
 
-	// Streams bounds the open windows of a user, and AllStreams those of all users. Default 12
+	// Streams bounds the open windows of a user, and AllStreams the windows of all users. Default 12
 	// and 2,000.
 	Streams, AllStreams int
 }

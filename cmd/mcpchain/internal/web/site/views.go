@@ -73,7 +73,7 @@ func (s *site) watch(ctx context.Context, p Person, w pane, send func([]talk.Eve
 	if s.opts.Views != nil && w.window != "" && len(w.window) <= maxWindow && w.conversation != "" {
 		views.Go(func() {
 			defer cancel()
-			_ = s.opts.Views.Watch(ctx, p.User, p.Session, w.window, send) // its only error is that of send
+			_ = s.opts.Views.Watch(ctx, p.User, p.Session, w.window, send) // its only error is send's
 		})
 	}
 	return s.opts.Talk.Watch(ctx, p.User, w.conversation, w.after, send)

@@ -19,13 +19,13 @@ import (
 type Answer struct {
 	Ask       string         `json:"ask"`
 	Action    run.Action     `json:"action"`
-	Scope     string         `json:"scope"`     // of an approval
-	Reason    string         `json:"reason"`    // of a denial; for a call in doubt its result
+	Scope     string         `json:"scope"`     // approval only
+	Reason    string         `json:"reason"`    // why the user denies; for a call in doubt its result
 	Arguments string         `json:"arguments"` // JSON that replaces the call's, as the user wrote it
-	Fields    map[string]any `json:"fields"`    // of a form; numbers as the user wrote them
+	Fields    map[string]any `json:"fields"`    // the form's values; numbers as the user wrote them
 }
 
-// FormError says which fields of a form are wrong and why, for the user to read.
+// FormError lists which fields of a form are wrong and why, for the user to read.
 type FormError struct{ Fields map[string]string }
 
 func (e *FormError) Error() string {

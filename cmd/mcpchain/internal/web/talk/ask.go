@@ -26,11 +26,11 @@ type ask struct {
 	Path    []string  `json:"path,omitempty"` // names of the sub-agents that ask
 	Expires time.Time `json:"expires,omitzero"`
 
-	Description string `json:"description,omitempty"` // of the tool, by its server
-	Arguments   string `json:"arguments,omitempty"`   // of an approval or a doubt
-	Message     string `json:"message,omitempty"`     // of a form or a URL
+	Description string `json:"description,omitempty"` // the tool's description by its server
+	Arguments   string `json:"arguments,omitempty"`   // approval or doubt
+	Message     string `json:"message,omitempty"`     // form or URL
 
-	Tries int       `json:"tries,omitempty"` // of a doubt: how often the call was sent
+	Tries int       `json:"tries,omitempty"` // doubt: how often the call was sent
 	Sent  time.Time `json:"sent,omitzero"`   // and when it was last sent
 
 	Fields []field `json:"fields,omitempty"`

@@ -77,12 +77,12 @@ type Options struct {
 // Service runs the conversations of all users.
 type Service struct {
 	o     Options
-	agent *agent.Agent  // of conversations, without the tools of a user
-	opts  agent.Options // of agent
+	agent *agent.Agent  // the agent of conversations, without the tools of a user
+	opts  agent.Options // agent's options
 	calls *agent.Agent  // makes the calls of views
 	feed  *eventfeed.Feed
 
-	ctx     context.Context // of the work; ends with Close
+	ctx     context.Context // for the work; ends with Close
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -176,7 +176,7 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 }
 
 // Say asks another question in a conversation. before are texts of the program that come before it. The error matches ErrBusy,
-// ErrWaiting or ErrElsewhere if the conversation is not over, and one of those of Begin.
+// ErrWaiting or ErrElsewhere if the conversation is not over, or an error of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
 	_, err := s.work(ctx, user, text, false, func() (string, error) {
 		key := run.Key{Tenant: user, ID: id}

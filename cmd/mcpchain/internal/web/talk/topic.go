@@ -29,12 +29,12 @@ type topic struct {
 
 	mu      sync.Mutex // guards the fields below
 	changed signal
-	at      agent.Position // of the last entry
+	at      agent.Position // the position of the last entry
 
-	use        *windowUse                 // of the model's window, in the last model call of this process; nil before
+	use        *windowUse                 // how the last model call of this process used the window; nil before
 	spent      run.Spent                  // by the conversation, with sub-agents and sampling
 	draft      prose.Draft                // the text that the model is writing
-	generation int                        // of the draft: another one begins with each step
+	generation int                        // the draft's number: each step begins another draft
 	progress   map[string]json.RawMessage // by call
 	windows    int                        // that show the conversation
 

@@ -24,11 +24,11 @@ const (
 // The views of entries. Invisible characters in texts of servers and models are escaped; the page shows them as text.
 type (
 	said struct { // a question of the user
-		Seq   uint64 `json:"seq"`   // of its record, for [Service.Edit]
-		Index int    `json:"index"` // of its message in the record
+		Seq   uint64 `json:"seq"`   // its record's number, for [Service.Edit]
+		Index int    `json:"index"` // its message in the record
 		Text  string `json:"text"`
 	}
-	reply struct { // of the model
+	reply struct { // what the model replied
 		Text      []prose.Node `json:"text,omitempty"`
 		Reasoning string       `json:"reasoning,omitempty"`
 		Model     string       `json:"model,omitempty"`
@@ -82,7 +82,7 @@ type entry struct {
 	view any
 }
 
-// entryOf returns the entry of an event. Of sub-agents, windows get only questions, answers and notes: their result is that of
+// entryOf returns the entry of an event. Of sub-agents, windows get only questions, answers and notes: their result is the result of
 // a call.
 func (s *Service) entryOf(key run.Key, e agent.Event) entry {
 	out := entry{at: e.Position()}
@@ -160,7 +160,7 @@ func callOf(c agent.Call) call {
 	}
 }
 
-// kept says where a result is stored: in a record, or in a message of it. Records do not change, unlike the model's history.
+// kept records where a result is stored: in a record, or in a message of it. Records do not change, unlike the model's history.
 type kept struct {
 	seq   uint64
 	index int

@@ -41,7 +41,7 @@ type ViewCall struct {
 	Conversation string          `json:"conversation"`
 	Turn         int             `json:"turn"` // and the call whose result the view shows
 	Call         string          `json:"call"`
-	URI          string          `json:"uri"` // of the view
+	URI          string          `json:"uri"` // the view's URI
 	Server       string          `json:"server"`
 	Tool         string          `json:"tool"` // the server's name
 	Arguments    json.RawMessage `json:"arguments"`
@@ -162,7 +162,7 @@ func (s *Service) due() iter.Seq2[run.Head, error] {
 	}
 }
 
-// asView returns the context of a run; that of a view's call has the view.
+// asView returns the context of a run; for a call of a view, it has the view.
 func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
 	if !isViewCall(key) {
 		return ctx

@@ -18,7 +18,7 @@ type viewed struct {
 	Turn   int    `json:"turn"` // and the call whose result the view shows
 	Call   string `json:"call"`
 	Server string `json:"server"`
-	Kind   string `json:"kind"`  // of the event, as of the conversation's own
+	Kind   string `json:"kind"`  // the kind of the event, like the kinds of the conversation's own events
 	Event  any    `json:"event"` // the view of an entry
 }
 

@@ -33,7 +33,7 @@ type live struct {
 	Spent    spent                      `json:"spent"`
 }
 
-// windowUse says what fills the window of the model, in tokens.
+// windowUse describes what fills the window of the model, in tokens.
 type windowUse struct {
 	Size      int64  `json:"size,omitempty"` // 0: unknown
 	Input     int64  `json:"input"`
@@ -82,7 +82,7 @@ type window struct {
 	viewed     map[string]agent.Position // up to which it has the calls of views, by run
 }
 
-// Watch sends the events of a conversation after a position, those of the calls that its views make, and the list of the user's
+// Watch sends the events of a conversation after a position, the events of the calls that its views make, and the list of the user's
 // conversations, until the context ends or send fails: only the second is an error. Without an id it sends only the list. Of the
 // calls of views it sends the latest maxShownRuns from their beginning, and then each new one. An empty batch keeps a quiet
 // connection alive. The error matches ErrGone if there is no such conversation, or it is deleted meanwhile.

@@ -95,7 +95,7 @@ type question struct {
 	Kind    string `json:"kind"` // link or message
 	Server  string `json:"server"`
 	Text    string `json:"text"`           // with invisible characters escaped
-	Href    string `json:"href,omitempty"` // of a link
+	Href    string `json:"href,omitempty"` // the link's address
 }
 
 // ask asks the user, and waits for the answer. The error is apps.ErrDenied if it is no, or there is no window to ask in. If the
@@ -185,7 +185,7 @@ func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	return nil
 }
 
-// resized asks the page to give the view another height. The width is that of the page.
+// resized asks the page to give the view another height. The page decides on the width.
 func (v *view) resized(_, height *float64) {
 	if height != nil {
 		v.window.put(v, "view-size", map[string]any{"session": v.id, "height": *height})

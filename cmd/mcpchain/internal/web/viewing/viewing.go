@@ -89,7 +89,7 @@ type Request struct {
 	Turn         int    `json:"turn"`
 	Call         string `json:"call"`
 	Theme        string `json:"theme"`
-	Width        int    `json:"width"` // of the place for the frame, in pixels
+	Width        int    `json:"width"` // the width of the place for the frame, in pixels
 }
 
 // Opened is what the page needs to show a view.
@@ -97,7 +97,7 @@ type Opened struct {
 	viewframe.Shown
 
 	Session string `json:"session"`
-	Life    string `json:"life"` // of the queue for the window
+	Life    string `json:"life"` // identifies the queue for the window
 }
 
 // view is a session with a view.

@@ -24,9 +24,9 @@ type window struct {
 	last    uint64        // last number assigned
 	sent    uint64        // last number sent to the latest stream
 	waiting []numbered    // sent and not acknowledged, or not sent
-	bytes   int           // of the waiting messages
+	bytes   int           // the size of the waiting messages
 	streams int           // open ones
-	session string        // of the latest stream
+	session string        // the session of the latest stream
 	latest  int           // number of the latest stream
 	away    *time.Timer   // runs while there is no stream
 	gone    bool          // nothing waits for the window any more
