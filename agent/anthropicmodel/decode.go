@@ -262,8 +262,8 @@ func (a *answer) emit(kind, piece string) error {
 	return nil
 }
 
-// parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a call that the bound of the
-// reply has cut off, also before its arguments.
+// parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a
+// call that the bound of the reply has cut off, also before its arguments.
 func (a *answer) parts() ([]run.Part, error) {
 	var out []run.Part
 	calls := 0

@@ -98,8 +98,8 @@ func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort strin
 	return nil
 }
 
-// budget limits the tokens of thoughts, which must be below the bound of the reply. free says that the caller set no bound,
-// so it may be raised.
+// budget limits the tokens of thoughts, which must be below the bound of the reply. free says that
+// the caller set no bound, so it may be raised.
 func (w *wireRequest) budget(rule *rule, free bool, budget int) error {
 	if free {
 		w.MaxTokens = min(max(w.MaxTokens, budget+defaultReply/2), rule.reply)
@@ -159,8 +159,8 @@ func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 	return out, nil
 }
 
-// deferredTools returns the tools that results in the request name. The model reads their definitions there. It leaves out one
-// tool if all were deferred, because the API refuses that.
+// deferredTools returns the tools that results in the request name. The model reads their
+// definitions there. It leaves out one tool if all were deferred, because the API refuses that.
 func deferredTools(r *model.Request) map[string]bool {
 	offered, found := map[string]bool{}, map[string]bool{}
 	for i := range r.Tools {
@@ -217,8 +217,8 @@ func choice(r *model.Request, tools bool) json.RawMessage {
 // maxMarks is the number of cache marks that the API accepts in a request.
 const maxMarks = 4
 
-// markForCache marks for the host's cache the tools, the instructions, and the ends of the last messages of the user: the
-// previous request has written the cache up to the last but one.
+// markForCache marks for the host's cache the tools, the instructions, and the ends of the last
+// messages of the user: the previous request has written the cache up to the last but one.
 func (m *Model) markForCache(w *wireRequest) {
 	if m.options.Cache == "none" {
 		return
@@ -247,8 +247,8 @@ func (m *Model) markForCache(w *wireRequest) {
 	}
 }
 
-// writeMessages writes the messages. Consecutive messages of one role become one, because parallel results must be in one
-// message.
+// writeMessages writes the messages. Consecutive messages of one role become one, because parallel
+// results must be in one message.
 func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string]bool) error {
 	instructions := []string{}
 	if r.System != "" {

@@ -134,8 +134,8 @@ func New(key, name string, opts *Options) (*Model, error) {
 	return m, nil
 }
 
-// FromEnv returns the model ANTHROPIC_MODEL with the key ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL if that is set. It returns
-// an error if the model or the key is not set.
+// FromEnv returns the model ANTHROPIC_MODEL with the key ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL
+// if that is set. It returns an error if the model or the key is not set.
 func FromEnv() (*Model, error) {
 	name := os.Getenv("ANTHROPIC_MODEL")
 	switch {

@@ -31,8 +31,8 @@ var packages = map[string]string{
 	"anthropic": "anthropic", "bedrock": "bedrock", "googleai": "google", "googleai/vertex": "google", "mistral": "mistral",
 }
 
-// formOf returns the form of a dialect, by default the form of the package of the model's type. It panics if the dialect is
-// unknown.
+// formOf returns the form of a dialect, by default the form of the package of the model's type. It
+// panics if the dialect is unknown.
 func formOf(d string, m llms.Model) form {
 	path := langchaingo(m)
 	named := d

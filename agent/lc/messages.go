@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromLLMS returns a history of langchaingo as the input of an agent. Content of types that are not langchaingo's own is
-// left out.
+// FromLLMS returns a history of langchaingo as the input of an agent. Content of types that are not
+// langchaingo's own is left out.
 func FromLLMS(messages ...llms.MessageContent) agent.Input {
 	all, _ := convert.FromLLMS(messages)
 	return all

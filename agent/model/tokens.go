@@ -23,9 +23,9 @@ const (
 	mediaBytesPerToken    = 256  // of a token of these
 )
 
-// Tokens estimates the tokens of a request before its model has counted any. The estimate is within 10 % of the host's count
-// for texts and tools together, and within 15 % for a short text. Media are counted by an upper bound. For a request with
-// only tools, it is their cost in each request.
+// Tokens estimates the tokens of a request before its model has counted any. The estimate is within
+// 10 % of the host's count for texts and tools together, and within 15 % for a short text. Media
+// are counted by an upper bound. For a request with only tools, it is their cost in each request.
 func Tokens(q *Request, info *Info) int64 {
 	n := 0.0
 	if q.System != "" {
@@ -47,8 +47,8 @@ func Tokens(q *Request, info *Info) int64 {
 	return int64(n) + 1
 }
 
-// schemaTokens estimates the tokens of a tool's schema and what the host adds to it. Anthropic's models read JSON, others a
-// type.
+// schemaTokens estimates the tokens of a tool's schema and what the host adds to it. Anthropic's
+// models read JSON, others a type.
 func schemaTokens(schema json.RawMessage, info *Info) float64 {
 	types, ok := typesOf(schema)
 	switch {

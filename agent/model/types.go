@@ -17,8 +17,8 @@ type shape struct {
 	OneOf       []*shape
 }
 
-// typesOf writes the schema of a tool's arguments as a type, its properties in any order. ok is false if the schema cannot
-// be read.
+// typesOf writes the schema of a tool's arguments as a type, its properties in any order. ok is
+// false if the schema cannot be read.
 func typesOf(schema json.RawMessage) (text string, ok bool) {
 	var s shape
 	if json.Unmarshal(schema, &s) != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// FromEnv returns the model OPENAI_MODEL with the key OPENAI_API_KEY, at OPENAI_BASE_URL if that is set, else at OpenAI. It
-// returns an error if the model is not set, or neither the key nor the URL is.
+// FromEnv returns the model OPENAI_MODEL with the key OPENAI_API_KEY, at OPENAI_BASE_URL if that is
+// set, else at OpenAI. It returns an error if the model is not set, or neither the key nor the URL
+// is.
 func FromEnv() (*Model, error) {
 	name, key, base := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL")
 	switch {

@@ -49,7 +49,8 @@ var kindsByCode = map[string]model.ErrorKind{
 
 func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kindsByCode) }
 
-// modelError converts a failure of the host to a [*model.Error] that wraps an [*Error]. It returns other errors unchanged.
+// modelError converts a failure of the host to a [*model.Error] that wraps an [*Error]. It returns
+// other errors unchanged.
 func modelError(err error) error {
 	e, ok := errors.AsType[*Error](failure(err))
 	if !ok {
@@ -58,8 +59,8 @@ func modelError(err error) error {
 	return hostfail.Error(e.kind(), e.cause, e)
 }
 
-// failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as errors of a context or
-// of a streaming function.
+// failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as
+// errors of a context or of a streaming function.
 func failure(err error) error {
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok {

@@ -54,9 +54,9 @@ func (m *Model) enforcesFormat(tools bool) bool {
 	return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
 }
 
-// Generate implements [model.Model]. Data that a host wants back with a message is in the parts of the response, under "host"
-// in [run.Part.Provider]. It is sent only to the same kind of host ([Options.Host]), at any URL: the endpoint may move, or be
-// behind a proxy.
+// Generate implements [model.Model]. Data that a host wants back with a message is in the parts of
+// the response, under "host" in [run.Part.Provider]. It is sent only to the same kind of host
+// ([Options.Host]), at any URL: the endpoint may move, or be behind a proxy.
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return m.replies(ctx, r, nil)
 }

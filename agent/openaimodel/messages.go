@@ -47,8 +47,8 @@ func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
 	return out, nil
 }
 
-// mediaPart translates an image, a sound or a file. Only the Responses API accepts documents. A medium with only a URL is
-// sent if it is an image; otherwise its URL becomes text.
+// mediaPart translates an image, a sound or a file. Only the Responses API accepts documents. A
+// medium with only a URL is sent if it is an image; otherwise its URL becomes text.
 func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 	if mimeType := chat.BareType(p.MIMEType); files && mimeType == "application/pdf" {
 		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: mimeType, Data: p.Data, URL: p.URL}}, nil
@@ -66,8 +66,8 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 	return chat.Part{Image: image}, nil
 }
 
-// appendAssistant adds a message of the model, with the data that this host wants back. It omits a message without text,
-// calls and media.
+// appendAssistant adds a message of the model, with the data that this host wants back. It omits a
+// message without text, calls and media.
 func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
 	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, countCalls(in.Parts))} // allocated once: items point into it
 	for i := range in.Parts {
@@ -119,8 +119,8 @@ func countCalls(parts []run.Part) (n int) {
 	return n
 }
 
-// appendResults adds the results of a turn with the media that the host accepts. Chat Completions accepts media only from
-// the user, so there they follow the results in a message of the user.
+// appendResults adds the results of a turn with the media that the host accepts. Chat Completions
+// accepts media only from the user, so there they follow the results in a message of the user.
 func (m *Model) appendResults(out []chat.Message, group []run.Message, responses bool) []chat.Message {
 	var media []chat.Part
 	for i := range group {

@@ -5,9 +5,10 @@
 //	host.BaseURL = "http://localhost:11434/v1"                // another host than OpenAI
 //	model, err := openaimodel.New(host, "qwen3", nil)
 //
-// Unlike langchaingo's own OpenAI provider, it keeps parallel tool calls when streaming, passes only text to the streaming
-// function, reports an interrupted stream as an error, sends a temperature only if it is set, keeps the host's model name,
-// token counts and failures, and retries after temporary failures.
+// Unlike langchaingo's own OpenAI provider, it keeps parallel tool calls when streaming, passes
+// only text to the streaming function, reports an interrupted stream as an error, sends a
+// temperature only if it is set, keeps the host's model name, token counts and failures, and
+// retries after temporary failures.
 //
 // The guide is docs/agent.md of the repository.
 package openaimodel
@@ -85,10 +86,11 @@ type Options struct {
 // Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used concurrently, and serve
 // many users.
 //
-// Some hosts send data with a message and want it back: Gemini the thought signature of a call; DeepSeek, OpenRouter and
-// local servers the model's thoughts. Agents store it with the run. langchaingo has no field for it, so
-// [Model.GenerateContent] remembers the data of the latest 512 calls and texts, up to 4 MiB, by the conversation before
-// them. If a caller cuts or rewrites earlier messages, the data is not found.
+// Some hosts send data with a message and want it back: Gemini the thought signature of a call;
+// DeepSeek, OpenRouter and local servers the model's thoughts. Agents store it with the run.
+// langchaingo has no field for it, so [Model.GenerateContent] remembers the data of the latest 512
+// calls and texts, up to 4 MiB, by the conversation before them. If a caller cuts or rewrites
+// earlier messages, the data is not found.
 type Model struct {
 	chat    *chat.Client
 	host    openai.ClientConfig
@@ -101,7 +103,8 @@ var (
 	_ llms.Model  = (*Model)(nil)
 )
 
-// New returns a model. It does no I/O. It returns an error if the name is empty, or the base URL or an option is invalid.
+// New returns a model. It does no I/O. It returns an error if the name is empty, or the base URL or
+// an option is invalid.
 func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
@@ -158,8 +161,8 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// setOptions sets the options of a request for which [model.Request] has no fields. Messages of langchaingo have none for what the host wants
-// back, so the client remembers it.
+// setOptions sets the options of a request for which [model.Request] has no fields. Messages of
+// langchaingo have none for what the host wants back, so the client remembers it.
 func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.Recorded = false
 	q.TopP, q.PresencePenalty, q.FrequencyPenalty = unlessZero(o.TopP), unlessZero(o.PresencePenalty), unlessZero(o.FrequencyPenalty)

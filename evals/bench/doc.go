@@ -26,15 +26,18 @@
 //
 // The name of a cell is transport/workload/era.
 //
-//   - pipe: two io.Pipes, the responder in this process. stdio: a child process, which is this program again. json, sse:
-//     a child process with net/http on loopback, which answers with a Content-Length, or with a chunked event stream. All
-//     clients share one HTTP client there with enough idle connections; in json-default and sse-default each library
-//     has its own default instead, and the floor keeps the shared one.
-//   - small: a call with a result of 102 bytes. 64, 512: so many such calls concurrently. 1mib, 10mib: a text of that length,
-//     with escapes as prose has them. tools: 1,000 tools of about 1.6 kB in 20 pages. connect: a session from the
-//     handshake to Close. The era is always forced, so no client probes, and none opens a standalone stream.
-//   - idle: the memory of a session after one call. kept: the memory that it keeps after listing 1,000 tools. alive: how many copies
-//     of a result of 10 MiB are alive at the same time, at most.
+//   - pipe: two io.Pipes, the responder in this process. stdio: a child process, which is this
+//     program again. json, sse: a child process with net/http on loopback, which answers with a
+//     Content-Length, or with a chunked event stream. All clients share one HTTP client there with
+//     enough idle connections; in json-default and sse-default each library has its own default
+//     instead, and the floor keeps the shared one.
+//   - small: a call with a result of 102 bytes. 64, 512: so many such calls concurrently. 1mib,
+//     10mib: a text of that length, with escapes as prose has them. tools: 1,000 tools of about 1.6
+//     kB in 20 pages. connect: a session from the handshake to Close. The era is always forced, so
+//     no client probes, and none opens a standalone stream.
+//   - idle: the memory of a session after one call. kept: the memory that it keeps after listing
+//     1,000 tools. alive: how many copies of a result of 10 MiB are alive at the same time, at
+//     most.
 //   - legacy is 2025-11-25, modern is 2026-07-28.
 //
 // Not every combination exists: 1mib, 10mib, tools, kept and alive run only in the legacy era, and json-default and

@@ -25,8 +25,8 @@
 //
 //   - native: a Go function, in the form of each framework's own helper that takes the schema from a type. langchaingo
 //     has none: its tool gets text.
-//   - static: an MCP server at a pipe that answers with prepared bytes. It speaks 2025-11-25. eino has the MCP component
-//     of eino-ext, with the newest mcp-go; ours is mcpclient.
+//   - static: an MCP server at a pipe that answers with prepared bytes. It speaks 2025-11-25. eino
+//     has the MCP component of eino-ext, with the newest mcp-go; ours is mcpclient.
 //   - history: a run of ten turns, one native call in each, behind so many messages: text, calls and results in turn.
 //   - answer: a run that is one model call behind so many messages.
 //
@@ -39,15 +39,18 @@
 //
 // The frameworks do different things in a turn, and each has its own defaults:
 //
-//   - ours repairs and validates the arguments of each call by the tool's schema, decides whether the call is allowed,
-//     bounds its time, its silence and its result, and takes a panic for an error. Each step of the run is a record, from
-//     which its state is folded, also without a store. It emits an event for each step. Calls run side by side, results
-//     are in their order; functions that end within microseconds share a goroutine. The tool says that it only reads,
-//     and its server is believed: calls that may write would be sent one after the other, a rule that no peer has.
-//   - eino decodes the arguments into the Go type, or passes them on to the MCP server as they are, and validates
-//     neither. It makes the JSON of a whole MCP result the tool message. It has no bound on a call. An error of a tool
-//     ends the run. Calls run side by side without a bound, the first on the loop's goroutine. It emits an event for each
-//     message, and runs a graph with callbacks, which are unused.
+//   - ours repairs and validates the arguments of each call by the tool's schema, decides whether
+//     the call is allowed, bounds its time, its silence and its result, and takes a panic for an
+//     error. Each step of the run is a record, from which its state is folded, also without a
+//     store. It emits an event for each step. Calls run side by side, results are in their order;
+//     functions that end within microseconds share a goroutine. The tool says that it only reads,
+//     and its server is believed: calls that may write would be sent one after the other, a rule
+//     that no peer has.
+//   - eino decodes the arguments into the Go type, or passes them on to the MCP server as they are,
+//     and validates neither. It makes the JSON of a whole MCP result the tool message. It has no
+//     bound on a call. An error of a tool ends the run. Calls run side by side without a bound, the
+//     first on the loop's goroutine. It emits an event for each message, and runs a graph with
+//     callbacks, which are unused.
 //   - langchaingo validates nothing, and passes the arguments as text to the tool. It renders its prompt from templates
 //     and rebuilds the history in each turn. Calls run one after the other. It has no events, no MCP client and no
 //     sessions.

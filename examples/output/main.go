@@ -2,8 +2,8 @@
 //
 //	go run ./examples/output
 //
-// The model is a script, so the program needs no key; examples/quickstart shows a real one. The host of a model of package
-// openaimodel enforces the schema.
+// The model is a script, so the program needs no key; examples/quickstart shows a real one. The
+// host of a model of package openaimodel enforces the schema.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Quickstart is a whole program with the servers of the mcp.json in this folder and the model of the environment. You ask
-// a question, allow calls and fill in forms.
+// Quickstart is a whole program with the servers of the mcp.json in this folder and the model of
+// the environment. You ask a question, allow calls and fill in forms.
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/quickstart
 //

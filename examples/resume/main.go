@@ -4,8 +4,8 @@
 //	go run ./examples/resume yes        # continues: allows the payment
 //	go run ./examples/resume no         # continues: denies it
 //
-// The model is a script, so the program needs no key; examples/quickstart shows a real one. The run is a file in the folder
-// RUNS, by default "runs".
+// The model is a script, so the program needs no key; examples/quickstart shows a real one. The run
+// is a file in the folder RUNS, by default "runs".
 package main
 
 import (

@@ -1,6 +1,6 @@
-// The sampling example is a server that borrows its client's model: it summarises files without a model, a key or a network
-// of its own. The same program is also the client, which shows every request and every reply in the terminal before it
-// passes them on.
+// The sampling example is a server that borrows its client's model: it summarises files without a
+// model, a key or a network of its own. The same program is also the client, which shows every
+// request and every reply in the terminal before it passes them on.
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/sampling README.md docs/architecture.md
 //

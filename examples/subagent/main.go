@@ -1,5 +1,5 @@
-// Subagent lets one agent work for another: a clerk gives each letter to a reader, which has tools of its own and may have
-// a smaller model.
+// Subagent lets one agent work for another: a clerk gives each letter to a reader, which has tools
+// of its own and may have a smaller model.
 //
 //	go run ./examples/subagent
 //

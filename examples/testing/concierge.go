@@ -1,4 +1,5 @@
-// Package concierge shows how to test an agent. The tests of the agent in this file need no model, no key and no server.
+// Package concierge shows how to test an agent. The tests of the agent in this file need no model,
+// no key and no server.
 //
 //	go test -v ./examples/testing
 package concierge

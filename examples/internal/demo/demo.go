@@ -16,7 +16,8 @@ import (
 // ServerArg is the argument that makes a test binary the demo server.
 const ServerArg = "serve-as-demo"
 
-// Serve runs the demo server if the test binary has the argument [ServerArg], and reports whether it did. Call it in TestMain.
+// Serve runs the demo server if the test binary has the argument [ServerArg], and reports whether
+// it did. Call it in TestMain.
 func Serve() (served bool) {
 	if !slices.Contains(os.Args, ServerArg) {
 		return false
@@ -25,8 +26,8 @@ func Serve() (served bool) {
 	return true
 }
 
-// Start writes an mcp.json with the demo server and others, and returns its path. It starts the demo model, and sets the
-// environment to use it.
+// Start writes an mcp.json with the demo server and others, and returns its path. It starts the
+// demo model, and sets the environment to use it.
 func Start(t *testing.T, others map[string]any) (file string) {
 	t.Helper()
 	servers := map[string]any{"demo": Server(t, ServerArg)}

@@ -121,8 +121,9 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 var signInPage = template.Must(template.New("").Parse(`<!doctype html><title>Notes</title><h1>Notes</h1>
 <form method="post" action="?{{.}}"><p>A program on this machine wants to read your notes.</p><button>Sign in as Ada, and allow it</button></form>`))
 
-// authorize shows the page of the sign-in, and redirects the person back to the program with a code once its form is sent. A
-// request that does not fit a registered program is refused without a redirect.
+// authorize shows the page of the sign-in, and redirects the person back to the program with a code
+// once its form is sent. A request that does not fit a registered program is refused without a
+// redirect.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	a := authorization{query.Get("client_id"), query.Get("redirect_uri"), query.Get("code_challenge")}

@@ -8,8 +8,8 @@
 // What the providers of the profiles accept:
 //   - [profile.OpenAI]: JSON Schema with an object without alternatives at the root, and items for every array
 //   - [profile.OpenAIStrict]: few keywords; every property is required, and no others are allowed
-//   - [profile.Anthropic]: JSON Schema 2020-12 with an object without alternatives at the root, and property names of at
-//     most 64 letters, digits and "_.-"
+//   - [profile.Anthropic]: JSON Schema 2020-12 with an object without alternatives at the root, and
+//     property names of at most 64 letters, digits and "_.-"
 //   - [profile.Gemini]: a subset of OpenAPI 3.0: one type for each schema, no references, only strings in enumerations
 //   - [profile.LlamaCpp]: as OpenAI, without large bounds, and with simple patterns only, as it makes a grammar of them
 //   - [profile.GoogleAI]: types, descriptions, properties, items and required, which langchaingo forwards to Gemini

@@ -36,8 +36,8 @@ func (a Answers) Set(s string) error {
 	return nil
 }
 
-// Of sorts the answers by server, so that no server gets an answer for another one. If there is only one server, answers
-// need not name it.
+// Of sorts the answers by server, so that no server gets an answer for another one. If there is
+// only one server, answers need not name it.
 func (a Answers) Of(servers []string) (map[string]Answers, error) {
 	sorted := map[string]Answers{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -65,9 +65,9 @@ func (a Answers) Of(servers []string) (map[string]Answers, error) {
 	return sorted, nil
 }
 
-// mistakes sorts the keys that are not fields of a form. near has those that are probably misspelled, with the field that is
-// meant: one that has no answer, at a distance of less than 2 plus a quarter of the key's length. others has those that
-// may be for another form.
+// mistakes sorts the keys that are not fields of a form. near has those that are probably
+// misspelled, with the field that is meant: one that has no answer, at a distance of less than 2
+// plus a quarter of the key's length. others has those that may be for another form.
 func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others []string) {
 	near = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -130,8 +130,8 @@ func (a Answers) Fill(fields []*forms.Field) *Filled {
 	return f
 }
 
-// Complete adds the server's defaults, and reports whether the form can be sent, or else why not. A form without any prepared
-// answer is not sent, and has no errors for that.
+// Complete adds the server's defaults, and reports whether the form can be sent, or else why not. A
+// form without any prepared answer is not sent, and has no errors for that.
 func (f *Filled) Complete() (ok bool, errs []error) {
 	errs = slices.Clone(f.Mistakes)
 	for _, field := range f.Fields {
@@ -157,7 +157,8 @@ func (f *Filled) Unmet() (errs []error) {
 	return errs
 }
 
-// Example returns the field for an example of an answer: the first required one, or else the first. The form has a field.
+// Example returns the field for an example of an answer: the first required one, or else the first.
+// The form has a field.
 func (f *Filled) Example() string {
 	i := slices.IndexFunc(f.Fields, func(field *forms.Field) bool { return field.Required })
 	return f.Fields[max(i, 0)].Name

@@ -34,7 +34,8 @@ func (a Addresses) Sent(r *http.Request) bool {
 	return err == nil && a.Has(from.Addr())
 }
 
-// Has reports whether an address is in the set. An IPv4 address that is written as IPv6 counts as IPv4, and zones do not count.
+// Has reports whether an address is in the set. An IPv4 address that is written as IPv6 counts as
+// IPv4, and zones do not count.
 func (a Addresses) Has(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	return slices.ContainsFunc(a, func(p netip.Prefix) bool { return p.Contains(address) })

@@ -10,8 +10,9 @@ import (
 // addressShare is the divisor of the share of all connections that one address may have.
 const addressShare = 8
 
-// Listener accepts a connection only when there is room for it; others wait in the queue of the operating system. It closes
-// connections of a network, see [Network], that already has an eighth of all.
+// Listener accepts a connection only when there is room for it; others wait in the queue of the
+// operating system. It closes connections of a network, see [Network], that already has an eighth
+// of all.
 type Listener struct {
 	net.Listener
 	room       chan struct{}         // has a value for each connection
@@ -68,8 +69,8 @@ func Network(address netip.Addr) netip.Prefix {
 	return network
 }
 
-// enter counts a connection of a network, and reports whether it is allowed. One of a trusted address, or of no IP address, counts
-// for the network zero, which has no bound.
+// enter counts a connection of a network, and reports whether it is allowed. One of a trusted
+// address, or of no IP address, counts for the network zero, which has no bound.
 func (l *Listener) enter(a net.Addr) (from netip.Prefix, ok bool) {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {

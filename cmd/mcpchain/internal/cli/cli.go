@@ -86,8 +86,8 @@ func (c *Command) Wrong(format string, args ...any) error {
 	return &Error{c.Name, fmt.Sprintf(format, args...)}
 }
 
-// Refuse returns an error about the value of a flag, or the error itself if a file or the environment is wrong: then the list of
-// flags does not help.
+// Refuse returns an error about the value of a flag, or the error itself if a file or the
+// environment is wrong: then the list of flags does not help.
 func (c *Command) Refuse(err error) error {
 	if _, ok := errors.AsType[*models.SettingError](err); ok {
 		return &FileError{err}
@@ -98,7 +98,8 @@ func (c *Command) Refuse(err error) error {
 	return c.Wrong("%v", err)
 }
 
-// FileError means that a file that the command line names, or the environment, cannot be used. It has the exit status of a wrong command line.
+// FileError means that a file that the command line names, or the environment, cannot be used. It
+// has the exit status of a wrong command line.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return e.Err.Error() }

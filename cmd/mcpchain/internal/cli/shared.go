@@ -85,16 +85,16 @@ func (c *Command) Positive(names ...string) error {
 	return nil
 }
 
-// The kinds of places where runs can be kept, for [Command.StoreFlag]. They are texts of the help, which takes the word in
-// backquotes as the name of the value.
+// The kinds of places where runs can be kept, for [Command.StoreFlag]. They are texts of the help,
+// which takes the word in backquotes as the name of the value.
 const (
 	StoreFile     = "a SQLite `file`"
 	StoreDatabase = "a SQLite `file`, or the URL of a Postgres database"
 	StoreAny      = "a SQLite `file`, a folder/ of files, or the URL of a Postgres database"
 )
 
-// StoreFlag declares -store, which says where something is kept. kinds are the kinds of places, and file is the default, in
-// the configuration folder. An empty place means that default.
+// StoreFlag declares -store, which says where something is kept. kinds are the kinds of places, and
+// file is the default, in the configuration folder. An empty place means that default.
 func (c *Command) StoreFlag(place *string, what, kinds, file string) {
 	c.Group(GroupStore, func(set *flag.FlagSet) {
 		set.StringVar(place, "store", "", fmt.Sprintf("where %s are stored: %s; default %s in your configuration folder", what, kinds, file))
@@ -137,7 +137,8 @@ func (c *Command) HostingFlags(h *Hosting) {
 	})
 }
 
-// Check returns an error if the address, the number of processes or the header makes no sense. The parser of flags checks the rest.
+// Check returns an error if the address, the number of processes or the header makes no sense. The
+// parser of flags checks the rest.
 func (h *Hosting) Check() error {
 	if h.Processes < 0 {
 		return errors.New("-processes is below 0")

@@ -37,7 +37,8 @@ type DB struct {
 // parameters matches the connection parameters of Postgres, such as "dbname=runs host=db".
 var parameters = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|database|user|password|service|sslmode)\s*=`)
 
-// IsPostgres reports whether a place is the URL or the connection parameters of a Postgres database. It does not try to reach it.
+// IsPostgres reports whether a place is the URL or the connection parameters of a Postgres
+// database. It does not try to reach it.
 func IsPostgres(place string) bool {
 	scheme, _, found := strings.Cut(place, "://")
 	if found {
@@ -54,9 +55,10 @@ func connection(place string) string {
 	return place
 }
 
-// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. Its folder has to exist, unless it is in
-// the program's configuration folder. Only the user of this process may read the file. The error matches [cli.FileError] if
-// the place cannot be a database. The caller closes the database; several processes may use it at once.
+// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. Its
+// folder has to exist, unless it is in the program's configuration folder. Only the user of this
+// process may read the file. The error matches [cli.FileError] if the place cannot be a database.
+// The caller closes the database; several processes may use it at once.
 func Open(ctx context.Context, place string) (*DB, error) {
 	if IsPostgres(place) {
 		return open(ctx, "pgx", connection(place), sqlstore.DialectPostgres)
@@ -138,7 +140,8 @@ func createFile(path string) error {
 	return errors.Join(file.Close(), checkFile(path))
 }
 
-// makeFolder creates a folder within the program's configuration folder. Another one has to exist: its name may be mistyped.
+// makeFolder creates a folder within the program's configuration folder. Another one has to exist:
+// its name may be mistyped.
 func makeFolder(folder string) error {
 	if own := cli.Place(); own != "" {
 		if path, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(path) {
@@ -227,8 +230,8 @@ func checkFile(path string) error {
 	return nil
 }
 
-// hasRuns reports whether a file is a SQLite database with the table of runs. A database that cannot be read has it: the error
-// of [Open] says why.
+// hasRuns reports whether a file is a SQLite database with the table of runs. A database that
+// cannot be read has it: the error of [Open] says why.
 func hasRuns(ctx context.Context, file string) bool {
 	db, err := sql.Open("sqlite", source(file, "mode=ro"))
 	if err != nil {

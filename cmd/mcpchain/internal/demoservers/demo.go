@@ -1,5 +1,5 @@
-// Package demoservers runs the demo servers of the page and the service: the demo server of the chatbot, and a front desk
-// whose tools need users, forms, pages and views.
+// Package demoservers runs the demo servers of the page and the service: the demo server of the
+// chatbot, and a front desk whose tools need users, forms, pages and views.
 package demoservers
 
 import (
@@ -147,8 +147,8 @@ func badge(_ context.Context, req *sdk.CallToolRequest, in badgeOrder) (*sdk.Cal
 	return text("The badge is ordered; it is printed once the photo is there."), nil, nil
 }
 
-// answer returns the user's answer to a question, and whether the question was asked before. The error says that the client cannot
-// ask its user, or has answered with something else.
+// answer returns the user's answer to a question, and whether the question was asked before. The
+// error says that the client cannot ask its user, or has answered with something else.
 func answer(req *sdk.CallToolRequest, key string) (result *sdk.ElicitResult, asked bool, err error) {
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
 		return nil, false, errors.New("this tool needs a client that asks its user (elicitation), and yours does not")

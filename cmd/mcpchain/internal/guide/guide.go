@@ -22,8 +22,8 @@ type Command struct {
 
 var blocks = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```")
 
-// Commands returns the commands in the sh blocks of a document, one for each line. A backslash at the end continues a line.
-// A text block has the output of the command before it.
+// Commands returns the commands in the sh blocks of a document, one for each line. A backslash at
+// the end continues a line. A text block has the output of the command before it.
 func Commands(document string) []Command {
 	var out []Command
 	for _, block := range blocks.FindAllStringSubmatch(document, -1) {

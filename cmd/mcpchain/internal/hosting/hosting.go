@@ -38,8 +38,8 @@ func User(ctx context.Context) string {
 	return user
 }
 
-// CarryUser returns a copy of a transport whose requests name the user in a header. A server can trust it if only this program
-// reaches the server. Requests outside of runs have no such header.
+// CarryUser returns a copy of a transport whose requests name the user in a header. A server can
+// trust it if only this program reaches the server. Requests outside of runs have no such header.
 func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 	carrying, before := *t, t.RoundTripper
 	carrying.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
@@ -67,10 +67,11 @@ type Entries struct {
 	Close  func() error           // ends the demo servers
 }
 
-// ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file is "". Servers over HTTP
-// without a sign-in are told the user, if the settings name a header. A stdio server gets one process per user, because a
-// process does not say for which user it asks. signIn says that users can sign in to servers. The error matches [cli.FileError]
-// if the file as a whole cannot be read; without an error the caller calls Close.
+// ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file
+// is "". Servers over HTTP without a sign-in are told the user, if the settings name a header. A
+// stdio server gets one process per user, because a process does not say for which user it asks.
+// signIn says that users can sign in to servers. The error matches [cli.FileError] if the file as a
+// whole cannot be read; without an error the caller calls Close.
 func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
 	e.Close = func() error { return nil }
 	switch file {

@@ -26,8 +26,8 @@ func Refuse(status int, format string, args ...any) error {
 	return Refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// ReadJSON decodes the body of a request, which is a single JSON value of at most so many bytes. Objects must not have unknown
-// members. The error is a [Refusal].
+// ReadJSON decodes the body of a request, which is a single JSON value of at most so many bytes.
+// Objects must not have unknown members. The error is a [Refusal].
 func ReadJSON(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	d.DisallowUnknownFields() // for example a state
@@ -61,7 +61,8 @@ func mismatch(e *json.UnmarshalTypeError) string {
 	return fmt.Sprintf("%.100s is a JSON %s: want %s", cmp.Or(e.Field, "the body"), e.Value, want)
 }
 
-// WriteJSON answers with a value as JSON, which no cache may keep. A value that has no JSON becomes an error with status 500.
+// WriteJSON answers with a value as JSON, which no cache may keep. A value that has no JSON becomes
+// an error with status 500.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -78,7 +79,8 @@ func WriteError(w http.ResponseWriter, status int, text string) {
 	WriteJSON(w, status, map[string]string{"error": text})
 }
 
-// Allow counts a request of a sender, and returns a [Refusal] if there were too many. The response then says when to try again.
+// Allow counts a request of a sender, and returns a [Refusal] if there were too many. The response
+// then says when to try again.
 func (r *Rates) Allow(w http.ResponseWriter, who string) error {
 	wait := r.Take(who)
 	if wait == 0 {

@@ -24,8 +24,8 @@ func NewRates(perMinute float64, burst int) *Rates {
 	return &Rates{perSecond: rate.Limit(perMinute / 60), burst: burst, limiters: map[string]*rate.Limiter{}}
 }
 
-// Take counts a request. If there were too many, it does not count, and wait says how long the sender has to wait; otherwise wait
-// is 0.
+// Take counts a request. If there were too many, it does not count, and wait says how long the
+// sender has to wait; otherwise wait is 0.
 func (r *Rates) Take(who string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,13 +33,13 @@ type Server struct {
 	Logger      *slog.Logger
 	LogLevel    slog.Level // for errors of connections
 
-	// Streams means that requests may last: their contexts end with the context of Serve. Default: a request in progress is
-	// finished.
+	// Streams means that requests may last: their contexts end with the context of Serve. Default:
+	// a request in progress is finished.
 	Streams bool
 }
 
-// Serve serves until the context ends, and then waits for the requests in progress, at most Shutdown. It closes the listener. The
-// error is nil if the context has ended it.
+// Serve serves until the context ends, and then waits for the requests in progress, at most
+// Shutdown. It closes the listener. The error is nil if the context has ended it.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler, MaxHeaderBytes: s.HeaderBytes, ErrorLog: slog.NewLogLogger(s.Logger.Handler(), s.LogLevel),

@@ -30,8 +30,8 @@ func Every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// start calls do at intervals, as Every does, on a goroutine of its own, until stop is called. stop ends the context of do, and
-// waits for it.
+// start calls do at intervals, as Every does, on a goroutine of its own, until stop is called. stop
+// ends the context of do, and waits for it.
 func start(interval time.Duration, do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
@@ -58,8 +58,9 @@ func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop fun
 // MaxReasons bounds the errors that Forget returns.
 const MaxReasons = 10
 
-// Forget deletes the runs that ended before a time, and returns their number. It continues after a run that cannot be deleted;
-// the error has the first MaxReasons reasons, and how many more there are.
+// Forget deletes the runs that ended before a time, and returns their number. It continues after a
+// run that cannot be deleted; the error has the first MaxReasons reasons, and how many more there
+// are.
 func Forget(ctx context.Context, store record.Store, before time.Time) (n int, err error) {
 	var reasons []error
 	failed := 0

@@ -18,8 +18,8 @@ const (
 	watchWait  = 10 * time.Second // for the answer of a server
 )
 
-// Watch knows which servers over HTTP do not answer. They have no connection whose end would tell. Its methods may be called
-// concurrently.
+// Watch knows which servers over HTTP do not answer. They have no connection whose end would tell.
+// Its methods may be called concurrently.
 type Watch struct {
 	servers func() []adapter.ServerStatus
 	logger  *slog.Logger

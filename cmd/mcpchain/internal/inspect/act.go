@@ -20,8 +20,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// act makes one request to a server, shows the answer, and returns the exit status. A question that was declined meanwhile decides
-// on the status.
+// act makes one request to a server, shows the answer, and returns the exit status. A question that
+// was declined meanwhile decides on the status.
 func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
 	server, err := r.theServer(tools)
 	if err != nil {
@@ -85,8 +85,8 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 	return &answer{result: r, text: messages(r)}, nil
 }
 
-// checkBlanks returns an error if the prompt does not take one of its arguments, or needs another one. A prompt that the server does not list may take
-// any.
+// checkBlanks returns an error if the prompt does not take one of its arguments, or needs another
+// one. A prompt that the server does not list may take any.
 func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
 	for prompt, err := range c.Prompts(ctx, limits...) {
 		if err != nil {
@@ -131,7 +131,8 @@ func callTool(ctx context.Context, s adapter.ServerStatus, o *options, limits []
 	return got, nil
 }
 
-// toolOf returns the tool to which a server gives the name. The error says why it cannot be used, or which tools there are.
+// toolOf returns the tool to which a server gives the name. The error says why it cannot be used,
+// or which tools there are.
 func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	var names []string
 	for _, t := range s.Tools {

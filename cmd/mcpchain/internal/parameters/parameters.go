@@ -35,8 +35,8 @@ type node struct {
 	OneOf       []any           `json:"oneOf"`
 }
 
-// Lines describes the members of an object, one on each line, up to maxLines; other values have no lines. A schema that cannot be
-// read is returned as it is, cut to maxJSON characters.
+// Lines describes the members of an object, one on each line, up to maxLines; other values have no
+// lines. A schema that cannot be read is returned as it is, cut to maxJSON characters.
 func Lines(schema json.RawMessage) []string {
 	var n node
 	if json.Unmarshal(schema, &n) != nil {

@@ -23,8 +23,8 @@ type Server struct {
 	Timeout   time.Duration // the value of -connect-timeout
 }
 
-// Explain returns an error that explains why a connection or a call failed, and wraps err. An error that it cannot explain
-// is returned unchanged.
+// Explain returns an error that explains why a connection or a call failed, and wraps err. An error
+// that it cannot explain is returned unchanged.
 func (s Server) Explain(err error) error {
 	if told := signin.Explain(err); told != err {
 		return told

@@ -33,8 +33,8 @@ func (f Flag) Set(s string) error {
 	return nil
 }
 
-// Apply sets the revisions of servers, and replaces the revisions of the file. The error names a server that is not there; then nothing is
-// set.
+// Apply sets the revisions of servers, and replaces the revisions of the file. The error names a
+// server that is not there; then nothing is set.
 func (f Flag) Apply(servers []adapter.Server) error {
 	for name := range f {
 		if name != "" && !slices.ContainsFunc(servers, func(s adapter.Server) bool { return s.Name == name }) {

@@ -288,8 +288,8 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	hosting.WriteError(w, code, text)
 }
 
-// describe returns the status for an error, and its text for the user. It logs an error that the user cannot know, unless the
-// user is gone.
+// describe returns the status for an error, and its text for the user. It logs an error that the
+// user cannot know, unless the user is gone.
 func (s *service) describe(r *http.Request, err error) (code int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text

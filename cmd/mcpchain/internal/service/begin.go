@@ -60,8 +60,8 @@ func identity(h http.Header) (string, error) {
 // startWait is how long a run may take to begin. At Temporal a stored run begins later.
 const startWait = 10 * time.Second
 
-// started begins a run, or finds the run that the same request began before. It waits for other runs of the user that are
-// beginning only if there may be no room for more.
+// started begins a run, or finds the run that the same request began before. It waits for other
+// runs of the user that are beginning only if there may be no room for more.
 func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
@@ -94,7 +94,8 @@ func isClosed(c chan struct{}) bool {
 // errUnclear means that it depends on beginning runs whether there is room for another.
 var errUnclear = errors.New("other runs begin")
 
-// tryToStart begins a run or finds it, while others begin, as many as that. The error is errUnclear if it has to wait for them.
+// tryToStart begins a run or finds it, while others begin, as many as that. The error is errUnclear
+// if it has to wait for them.
 func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
 	if id != "" {
 		key := run.Key{Tenant: user, ID: id}
@@ -125,8 +126,8 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	return nil
 }
 
-// room returns an error if a user has too many runs: a refusal, or errUnclear. others is the number of beginning runs, which may
-// not be in the store.
+// room returns an error if a user has too many runs: a refusal, or errUnclear. others is the number
+// of beginning runs, which may not be in the store.
 func (s *service) room(ctx context.Context, user string, others int) error {
 	unclear := false
 	for _, bound := range []struct {

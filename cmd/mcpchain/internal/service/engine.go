@@ -21,7 +21,8 @@ type engine interface {
 	work(ctx context.Context) error                                     // drives runs until the context ends
 }
 
-// inputVar is the variable of a run with the hash of its input, if it may be begun again: the state may not keep the input.
+// inputVar is the variable of a run with the hash of its input, if it may be begun again: the state
+// may not keep the input.
 const inputVar = "input"
 
 // hashOf returns the hash of an input as JSON.

@@ -68,8 +68,8 @@ func (l *limits) stream(t *tenant) (end func(), ok bool) {
 	}, true
 }
 
-// beginning registers a beginning run of a user, and returns the earlier ones that have not begun yet: the store may or may not
-// have them. The caller calls end.
+// beginning registers a beginning run of a user, and returns the earlier ones that have not begun
+// yet: the store may or may not have them. The caller calls end.
 func (l *limits) beginning(t *tenant) (before []chan struct{}, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,8 +116,8 @@ func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 // stopWait is how long a request waits for the end of the work on its run.
 const stopWait = 10 * time.Second
 
-// stop implements [engine]. Another process that works on the run is told: stop waits stopWait for it, and the run ends even if
-// that takes longer, or the caller is gone by then.
+// stop implements [engine]. Another process that works on the run is told: stop waits stopWait for
+// it, and the run ends even if that takes longer, or the caller is gone by then.
 func (l *local) stop(ctx context.Context, key run.Key) error {
 	_, err := l.agent.Cancel(ctx, key) // it tells this process at once
 	if held := err; errors.Is(held, record.ErrHeld) {

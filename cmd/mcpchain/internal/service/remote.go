@@ -46,7 +46,8 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	}
 }
 
-// start implements [engine]. A run that Temporal does not get is stored, and no error: it begins when Temporal can be reached.
+// start implements [engine]. A run that Temporal does not get is stored, and no error: it begins
+// when Temporal can be reached.
 func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
 	key, err := r.client.Start(ctx, r.agent, agent.Text(input), named(user, id, input)...)
 	if err != nil && key.ID != "" {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// OnHangup calls again at each SIGHUP, until stop is called, and logs what came of it. again is nil if there is no file. stop waits
-// for a call in progress.
+// OnHangup calls again at each SIGHUP, until stop is called, and logs what came of it. again is nil
+// if there is no file. stop waits for a call in progress.
 func OnHangup(logger *slog.Logger, again func() (int, error)) (stop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

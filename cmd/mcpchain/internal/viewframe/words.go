@@ -14,8 +14,8 @@ import (
 // MaxText bounds a message of a view to models, and its context for models, in bytes.
 const MaxText = 16 << 10
 
-// Give gives a view the call that it shows: its input, and its result. A view that cannot get them, because they are larger than
-// the limits of its session, is told that the call was cancelled.
+// Give gives a view the call that it shows: its input, and its result. A view that cannot get them,
+// because they are larger than the limits of its session, is told that the call was cancelled.
 func Give(session *host.Session, arguments json.RawMessage, result *mcp.CallToolResult) {
 	if session.ToolInput(arguments) != nil || session.ToolResult(result) != nil {
 		_ = session.ToolCancelled("the call is too large for this page") // an error means that the session has ended

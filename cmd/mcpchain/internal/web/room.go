@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// room returns an error, for the user to read, if the user may store nothing more. begins means that a conversation is to be
-// added. A user who stores less than both bounds may begin or continue one more conversation.
+// room returns an error, for the user to read, if the user may store nothing more. begins means
+// that a conversation is to be added. A user who stores less than both bounds may begin or continue
+// one more conversation.
 func (o *options) room(ctx context.Context, db *sql.DB, user string, begins bool) error {
 	conversations, bytes, err := kept(ctx, db, user)
 	switch {

@@ -75,8 +75,8 @@ type shared struct {
 	Troubles []trouble `json:"troubles"`
 }
 
-// shown returns what windows show about the servers of a file, or of the demo if file is "". A mistake in the file has its line;
-// how to reach a server is only in the log.
+// shown returns what windows show about the servers of a file, or of the demo if file is "". A
+// mistake in the file has its line; how to reach a server is only in the log.
 func (s *servers) shown(model, file string) shared {
 	out := shared{Model: model, Demo: file == "", Servers: []string{}, Troubles: []trouble{}}
 	folder := strings.TrimSuffix(file, filepath.Base(file)) // the part of the file's path to hide

@@ -21,8 +21,9 @@ type views struct {
 	origin   string // for the page's policy
 }
 
-// sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown: by -views none, or because
-// browsers elsewhere could not reach the sandbox. The latter is said on standard error.
+// sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown:
+// by -views none, or because browsers elsewhere could not reach the sandbox. The latter is said on
+// standard error.
 func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	switch {
 	case o.views == "none":
@@ -57,8 +58,9 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	return &views{box, listener, strings.TrimSuffix(origin, "/")}, nil
 }
 
-// nextTo returns an address with the next port; after port 0, which selects a free one, that is port 0 again. The error says that
-// there is no next port, or that it is unknown because the port has a name.
+// nextTo returns an address with the next port; after port 0, which selects a free one, that is
+// port 0 again. The error says that there is no next port, or that it is unknown because the port
+// has a name.
 func nextTo(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -29,8 +29,8 @@ type Line struct {
 // contextLines is the number of unchanged lines that are shown before and after a change.
 const contextLines = 3
 
-// Lines compares two texts. Unchanged lines far from a change are replaced by an ellipsis. Equal texts give a heading that says
-// so.
+// Lines compares two texts. Unchanged lines far from a change are replaced by an ellipsis. Equal
+// texts give a heading that says so.
 func Lines(before, after string) []Line {
 	a, b := split(before), split(after)
 	var lines []Line

@@ -51,8 +51,8 @@ func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 	return nil, arguments
 }
 
-// editsOf returns the diffs of several edits, nil if one of them is not an edit or there are more than maxEdits. It removes the
-// texts from the edits.
+// editsOf returns the diffs of several edits, nil if one of them is not an edit or there are more
+// than maxEdits. It removes the texts from the edits.
 func editsOf(edits []object) (lines []Line) {
 	if len(edits) > maxEdits {
 		return nil
@@ -74,8 +74,8 @@ func editsOf(edits []object) (lines []Line) {
 	return lines
 }
 
-// replacement removes an old and a new text from an object, and returns their diff. It returns nil for an object without them,
-// and does not change it.
+// replacement removes an old and a new text from an object, and returns their diff. It returns nil
+// for an object without them, and does not change it.
 func replacement(all object) []Line {
 	for _, pair := range textPairs {
 		var before, after string

@@ -79,8 +79,8 @@ var (
 	errCancel  = errors.New("cancelled")
 )
 
-// Fill implements [screen.Screen]: it asks for each field, as often as the person wants. What was typed is in the form even if
-// it is declined.
+// Fill implements [screen.Screen]: it asks for each field, as often as the person wants. What was
+// typed is in the form even if it is declined.
 func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
 	var choice byte
 	err = c.dialog(ctx, func() error {

@@ -18,8 +18,8 @@ const (
 // errLongLine means that a line was skipped.
 var errLongLine = &screen.LongLineError{Max: maxLine}
 
-// Input reads lines in a goroutine of its own, so that the wait for a line can be cancelled. From a terminal it reads all
-// the time: a line that was typed before a question must not answer it.
+// Input reads lines in a goroutine of its own, so that the wait for a line can be cancelled. From a
+// terminal it reads all the time: a line that was typed before a question must not answer it.
 type Input struct {
 	lines chan line
 }
@@ -30,8 +30,8 @@ type line struct {
 	err  error
 }
 
-// NewInput starts to read. The goroutine ends at the end of the input or of the context, except that it cannot interrupt
-// a Read.
+// NewInput starts to read. The goroutine ends at the end of the input or of the context, except
+// that it cannot interrupt a Read.
 func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
 	in := &Input{lines: make(chan line)}
 	if attended {
@@ -85,8 +85,8 @@ func readLine(r *bufio.Reader) line {
 	}
 }
 
-// next waits for a line. The error is io.EOF at the end of the input, errLongLine for a skipped line, or the cause of the
-// context's end.
+// next waits for a line. The error is io.EOF at the end of the input, errLongLine for a skipped
+// line, or the cause of the context's end.
 func (in *Input) next(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)

@@ -13,8 +13,8 @@ import (
 // maxNotes is the most notes that are kept during a dialog.
 const maxNotes = 200
 
-// notes keeps the notes of a dialog until its end. Their senders may be reading from a server, and must not wait for the
-// person.
+// notes keeps the notes of a dialog until its end. Their senders may be reading from a server, and
+// must not wait for the person.
 type notes struct {
 	mu      sync.Mutex // guards the fields below; taken before Console.mu
 	dialogs int        // that are open or wait for the screen
@@ -47,8 +47,8 @@ func (n *notes) end() []note {
 	return kept
 }
 
-// Note implements [screen.Screen]. If the person is being asked for a question, the prompt is shown again after the note.
-// During a dialog Note returns at once, and the note is shown at its end.
+// Note implements [screen.Screen]. If the person is being asked for a question, the prompt is shown
+// again after the note. During a dialog Note returns at once, and the note is shown at its end.
 func (c *Console) Note(style screen.Style, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.notes.mu.Lock()

@@ -53,7 +53,8 @@ func (s *Stream) Add(text string) (out []string) {
 	}
 }
 
-// Rest returns the lines of the unfinished block so far. The end of a long block may be missing until more text has come.
+// Rest returns the lines of the unfinished block so far. The end of a long block may be missing
+// until more text has come.
 func (s *Stream) Rest() []string {
 	if s.fence != "" {
 		return []string{code(s.line)}

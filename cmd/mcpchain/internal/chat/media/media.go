@@ -31,8 +31,9 @@ type Folder struct{ path string }
 // NewFolder returns the folder at a path. It is created when a file is saved.
 func NewFolder(path string) *Folder { return &Folder{path} }
 
-// Save writes data, at most MaxFile bytes, to a new file, whose name has the time and a slug of from. The extension depends on
-// the data only, not on what a peer says about it. It is an error if others can change the folder.
+// Save writes data, at most MaxFile bytes, to a new file, whose name has the time and a slug of
+// from. The extension depends on the data only, not on what a peer says about it. It is an error if
+// others can change the folder.
 func (f *Folder) Save(from string, data []byte) (path string, err error) {
 	if len(data) == 0 || len(data) > MaxFile {
 		return "", fmt.Errorf("keep a file of %d bytes: want 1 to %d", len(data), MaxFile)

@@ -32,8 +32,8 @@ func indentJSON(raw json.RawMessage) string {
 	return hosttext.Exact(string(raw))
 }
 
-// edit has the person edit the arguments. Nothing is decided if the person changes nothing or goes back; then the draft keeps
-// the text.
+// edit has the person edit the arguments. Nothing is decided if the person changes nothing or goes
+// back; then the draft keeps the text.
 func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Draft) (d approval.Decision, decided bool, err error) {
 	text, err := p.screen.Write(ctx, draft)
 	switch {

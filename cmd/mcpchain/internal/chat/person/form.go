@@ -56,8 +56,8 @@ func (p *Person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.Eli
 	return p.elicit(ctx, source.Server, params)
 }
 
-// elicit answers a form or a page of a server. Without a person, and outside of a turn, a form is answered by prepared values
-// and a page is declined.
+// elicit answers a form or a page of a server. Without a person, and outside of a turn, a form is
+// answered by prepared values and a page is declined.
 func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if params.Mode == mcp.ElicitURL {
 		return p.visit(ctx, server, params)
@@ -156,7 +156,8 @@ func (f *form) unattended() *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 }
 
-// refuse tells the person why a form is declined, and what would complete it. That counts as a failure, because the server needed an answer.
+// refuse tells the person why a form is declined, and what would complete it. That counts as a
+// failure, because the server needed an answer.
 func (f *form) refuse(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
 	f.person.failures.Declined.Add(1)

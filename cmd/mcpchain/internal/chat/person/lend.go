@@ -23,8 +23,8 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
 }
 
-// Lend decides on a server's request to the model. An error refuses it. "Always for this server" lasts until the end of the
-// program.
+// Lend decides on a server's request to the model. An error refuses it. "Always for this server"
+// lasts until the end of the program.
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	if p.mayLend(source.Server) {
@@ -74,8 +74,8 @@ func (p *Person) mayLend(server string) bool {
 	return p.yes || p.lends[server]
 }
 
-// Release decides whether a server gets the model's reply. An error withholds it. The person is asked only after the answer
-// "show me the reply first" of [Person.Lend].
+// Release decides whether a server gets the model's reply. An error withholds it. The person is
+// asked only after the answer "show me the reply first" of [Person.Lend].
 func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
 	if wantsReply, ok := ctx.Value(replyKey{}).(*bool); ok && !*wantsReply {
 		return nil

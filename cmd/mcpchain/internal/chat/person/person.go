@@ -28,8 +28,8 @@ type Person struct {
 	asked map[fieldKey]bool  // prepared answers that a form asked for, or that were reported as wrong
 }
 
-// New returns the person at a screen. yes allows all tool calls and all use of the model. answers are prepared values for
-// forms, by server.
+// New returns the person at a screen. yes allows all tool calls and all use of the model. answers
+// are prepared values for forms, by server.
 func New(s screen.Screen, yes bool, answers map[string]answers.Answers, failures *Failures) *Person {
 	return &Person{
 		screen: s, yes: yes, answers: answers, failures: failures,

@@ -12,8 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// mentions matches where a text could mention a file or a resource by an @. An @ within a word does not. It matches more
-// than the conversation does, because the editor may turn other white space into spaces.
+// mentions matches where a text could mention a file or a resource by an @. An @ within a word does
+// not. It matches more than the conversation does, because the editor may turn other white space
+// into spaces.
 var mentions = regexp.MustCompile(`(^|\W)@`)
 
 // OpenLink opens a page for the view of a server if the person agrees.
@@ -39,8 +40,8 @@ func (p *Person) OpenLink(ctx context.Context, server, url string) error {
 	return nil
 }
 
-// TakeMessage puts a view's message to the model into the line of the next question if the person agrees. The person may
-// then send it.
+// TakeMessage puts a view's message to the model into the line of the next question if the person
+// agrees. The person may then send it.
 func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 	line, ok := p.screen.(screen.Linking)
 	if !ok {

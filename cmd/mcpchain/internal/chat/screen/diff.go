@@ -49,7 +49,8 @@ func moreLines(n int) string {
 	return fmt.Sprintf("%d more lines are", n)
 }
 
-// ResultDiff returns the lines of a tool's result that is a unified diff, nil for other results, long ones and other events.
+// ResultDiff returns the lines of a tool's result that is a unified diff, nil for other results,
+// long ones and other events.
 func ResultDiff(e agent.Event) []Line {
 	end, ok := e.(*agent.ToolEnd)
 	if !ok || end.Result.IsError || len(end.Result.Text) > maxDiff {

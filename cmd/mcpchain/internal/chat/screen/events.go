@@ -26,8 +26,8 @@ const (
 // ShowHint tells a person how to see the rest of a result that was cut.
 const ShowHint = " (/show has all)"
 
-// EventNote returns the note that is shown for an event, "" if there is none. hint follows a result that was cut. Events of a
-// replay have no note: a [agent.ToolEnd] there has no result.
+// EventNote returns the note that is shown for an event, "" if there is none. hint follows a result
+// that was cut. Events of a replay have no note: a [agent.ToolEnd] there has no result.
 func EventNote(e agent.Event, hint string) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:

@@ -36,8 +36,9 @@ type File struct {
 	used    map[string]string // fingerprints of the contents that servers were read from, by server
 }
 
-// Find returns the project's file if the person allows it, or else the person's own. It tells the person which one. If there is
-// none, it returns nil. A project's file that is there but cannot be read is an error.
+// Find returns the project's file if the person allows it, or else the person's own. It tells the
+// person which one. If there is none, it returns nil. A project's file that is there but cannot be
+// read is an error.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
 	refused := err == nil

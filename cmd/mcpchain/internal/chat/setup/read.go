@@ -57,8 +57,8 @@ func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*conf
 	return cfg, nil
 }
 
-// envFile returns the content of an environment file. That of a project's file must have been read before the person was
-// asked.
+// envFile returns the content of an environment file. That of a project's file must have been read
+// before the person was asked.
 func (f *File) envFile(path string) ([]byte, error) {
 	data, err := f.content.envFile(path)
 	if errors.Is(err, errNotRead) && f.places == nil { // its path depends on an input
@@ -76,8 +76,9 @@ type Update struct {
 // ErrNotAllowed means that the person did not allow the content of a file.
 var ErrNotAllowed = errors.New("you did not allow what the file says")
 
-// Reread reads the file again for one server. It returns nil if the server was read from the same content, and for a file that
-// can be read only once. As at the start, the person is asked about a project's file that has changed, and for the inputs of the server.
+// Reread reads the file again for one server. It returns nil if the server was read from the same
+// content, and for a file that can be read only once. As at the start, the person is asked about a
+// project's file that has changed, and for the inputs of the server.
 func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Update, error) {
 	if f.content == nil {
 		return nil, nil

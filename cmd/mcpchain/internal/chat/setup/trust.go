@@ -15,9 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// askTrust returns the content of the project's file if the person allows it, otherwise nil. The person is not asked again as
-// long as the file and its environment files do not change, nor for a file without servers. A file that is too long to be
-// shown is not used. Without a person the error is an *UntrustedError.
+// askTrust returns the content of the project's file if the person allows it, otherwise nil. The
+// person is not asked again as long as the file and its environment files do not change, nor for a
+// file without servers. A file that is too long to be shown is not used. Without a person the error
+// is an *UntrustedError.
 func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
 	c, err := readContent(ctx, p.Project, data)
 	if err != nil {

@@ -41,8 +41,10 @@ func mentions(text string) (names []string) {
 	return names
 }
 
-// questionMessage returns the message of a question, with the resources and files that it mentions, at most maxAttachments.
-// A name without one is just text; a punctuation mark at its end may belong to the sentence. Only a person at a screen can attach files: the text of a script may come from somebody else.
+// questionMessage returns the message of a question, with the resources and files that it mentions,
+// at most maxAttachments. A name without one is just text; a punctuation mark at its end may belong
+// to the sentence. Only a person at a screen can attach files: the text of a script may come from
+// somebody else.
 func (s *Session) questionMessage(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
 	if !s.Screen.Attended() {
@@ -63,8 +65,8 @@ func (s *Session) questionMessage(ctx context.Context, question string) (run.Mes
 	return message, nil
 }
 
-// attachment returns the content of a resource or file, nil if there is none of that name or the person does not give it. Of
-// servers whose names fit, the one with the longest name is meant.
+// attachment returns the content of a resource or file, nil if there is none of that name or the
+// person does not give it. Of servers whose names fit, the one with the longest name is meant.
 func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, error) {
 	var owner *adapter.ServerStatus
 	servers := s.offering(withResources)

@@ -70,8 +70,8 @@ func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
 }
 
-// items asks servers concurrently, and returns the names that they list before the context ends, in order. prefix returns
-// what precedes the names of a server. Templates have no name.
+// items asks servers concurrently, and returns the names that they list before the context ends, in
+// order. prefix returns what precedes the names of a server. Templates have no name.
 func (o *offer) items(ctx context.Context, servers []adapter.ServerStatus, prefix func(server string) string) (items []screen.Item) {
 	var mu sync.Mutex // guards items
 	var wg sync.WaitGroup
@@ -154,8 +154,8 @@ func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.P
 	return c
 }
 
-// openValue returns the argument whose value is being typed, and the offset of the value. A value may contain spaces, but
-// a space at its end begins another argument.
+// openValue returns the argument whose value is being typed, and the offset of the value. A value
+// may contain spaces, but a space at its end begins another argument.
 func openValue(rest string) (key string, from int) {
 	equals := strings.LastIndexByte(rest, '=')
 	if equals < 0 || strings.HasSuffix(rest, " ") {

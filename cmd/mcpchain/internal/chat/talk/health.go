@@ -52,8 +52,8 @@ func (h *health) reason(server string) error {
 	return why
 }
 
-// restart returns options by which a server that dies is started again. The person is told when it is lost and when it is
-// back, but not of further failures between.
+// restart returns options by which a server that dies is started again. The person is told when it
+// is lost and when it is back, but not of further failures between.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(_ int, why error) {
 		known := l.health.reason(server) != nil
@@ -157,8 +157,8 @@ func (s *Session) address(server string) string {
 	return "not tried"
 }
 
-// afterConnect gives the model the instructions and skills of a server that was connected during the conversation. prefix
-// begins the note about the server.
+// afterConnect gives the model the instructions and skills of a server that was connected during
+// the conversation. prefix begins the note about the server.
 func (s *Session) afterConnect(ctx context.Context, name, prefix string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {

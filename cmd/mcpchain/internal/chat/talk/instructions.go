@@ -21,9 +21,9 @@ const (
 	maxQuotedLines     = 8      // lines of one server
 )
 
-// systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of servers. They are
-// quoted and shown to the person, because they reach the model without an approval. Those beyond maxAllInstructions in all
-// are left out, and the person is told.
+// systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of
+// servers. They are quoted and shown to the person, because they reach the model without an
+// approval. Those beyond maxAllInstructions in all are left out, and the person is told.
 func (s *Session) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
@@ -78,8 +78,9 @@ func quoteLines(text string) string {
 // skillInfo describes a skill that the model may load.
 type skillInfo struct{ server, name, about string }
 
-// openSkills returns the skills of servers, nil if there are none, and tells the person. A server whose list cannot be read is
-// left out. The list for /skills is made again, unless the context ends.
+// openSkills returns the skills of servers, nil if there are none, and tells the person. A server
+// whose list cannot be read is left out. The list for /skills is made again, unless the context
+// ends.
 func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	if s.NoInstructions {
 		return nil, nil

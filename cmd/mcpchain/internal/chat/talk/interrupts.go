@@ -22,8 +22,8 @@ type QuitError struct{ Signal syscall.Signal }
 
 func (e *QuitError) Error() string { return fmt.Sprintf("ended by signal: %v", e.Signal) }
 
-// doubleInterrupt is the time within which a second Ctrl-C ends the program, even if another turn has begun. A later one
-// counts as a first one.
+// doubleInterrupt is the time within which a second Ctrl-C ends the program, even if another turn
+// has begun. A later one counts as a first one.
 const doubleInterrupt = 2 * time.Second
 
 // Interrupts ends turns and the program by signals. The first Ctrl-C ends the turn, a second one the program. Other

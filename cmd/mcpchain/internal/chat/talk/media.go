@@ -35,8 +35,8 @@ func (s *Session) saveResultMedia(e *agent.ToolEnd) {
 	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
 }
 
-// saveMedia saves files, says where they are or why one is not saved, and draws pictures. A script has no folder for them:
-// then it does nothing.
+// saveMedia saves files, says where they are or why one is not saved, and draws pictures. A script
+// has no folder for them: then it does nothing.
 func (s *Session) saveMedia(from string, files [][]byte) {
 	if s.Media == nil {
 		return
@@ -67,7 +67,8 @@ func (s *Session) draw(data []byte) {
 	}
 }
 
-// saveBlob saves a resource that is not text. It reports false for one that is empty or too large, and without a folder.
+// saveBlob saves a resource that is not text. It reports false for one that is empty or too large,
+// and without a folder.
 func (s *Session) saveBlob(server, uri string, blob []byte) bool {
 	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
 		return false

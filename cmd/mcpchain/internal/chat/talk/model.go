@@ -46,8 +46,9 @@ func (m *Model) url() string {
 	return ""
 }
 
-// OpenModel returns the model of an endpoint, and tells the person which it is. If e has no name, it starts the demo model,
-// which Close stops; hint says why in spite of other settings, "" if there are none.
+// OpenModel returns the model of an endpoint, and tells the person which it is. If e has no name,
+// it starts the demo model, which Close stops; hint says why in spite of other settings, "" if
+// there are none.
 func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
 		e.Discover(ctx)
@@ -68,8 +69,9 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 // Close stops the demo model.
 func (m *Model) Close() error { return m.close() }
 
-// Sampler returns a handler that lends the model in use to servers if the person allows it. It is called once, before the
-// model is exchanged. A model of the API messages cannot be lent: then the handler refuses.
+// Sampler returns a handler that lends the model in use to servers if the person allows it. It is
+// called once, before the model is exchanged. A model of the API messages cannot be lent: then the
+// handler refuses.
 func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
 	m.sampler = func(model models.Model) (mcp.SamplingHandler, error) {
 		if model.API == models.Messages {
@@ -114,8 +116,8 @@ func (l lentModel) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// hint returns what is probably wrong with the base URL after a response with status 404, "" for other errors and for the
-// demo model.
+// hint returns what is probably wrong with the base URL after a response with status 404, "" for
+// other errors and for the demo model.
 func (m *Model) hint(err error) string {
 	failure, ok := errors.AsType[*openaimodel.Error](err)
 	if !ok || failure.Status != http.StatusNotFound || m.url() == "" {

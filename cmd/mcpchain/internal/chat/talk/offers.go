@@ -79,8 +79,9 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 	return nil
 }
 
-// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a". It returns nil if the
-// argument names none. what says in errors what the servers have, such as "resources".
+// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a".
+// It returns nil if the argument names none. what says in errors what the servers have, such as
+// "resources".
 func cutServer(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
 	named, ok := strings.CutPrefix(argument, "@")
 	if !ok {

@@ -55,7 +55,8 @@ func nextLine(text string) (line, rest string) {
 	return text[:end], text[end:]
 }
 
-// indentJSON indents JSON objects and arrays. It returns other texts unchanged, and JSON that would be mostly indentation.
+// indentJSON indents JSON objects and arrays. It returns other texts unchanged, and JSON that would
+// be mostly indentation.
 func indentJSON(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {

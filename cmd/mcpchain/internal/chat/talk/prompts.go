@@ -88,8 +88,8 @@ func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Pro
 // errDeclined means that the person did not fill in the arguments.
 var errDeclined = errors.New("declined")
 
-// completeArguments returns the arguments of a prompt. If a required one is missing, the person is asked for all that are
-// not given. A prompt that the server does not list is taken to need none.
+// completeArguments returns the arguments of a prompt. If a required one is missing, the person is
+// asked for all that are not given. A prompt that the server does not list is taken to need none.
 func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string) (map[string]string, error) {
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
@@ -131,8 +131,8 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 	return given, err
 }
 
-// promptArguments reads key=value pairs. A word without = continues the value before it, and a value in double quotes may
-// have words with =.
+// promptArguments reads key=value pairs. A word without = continues the value before it, and a
+// value in double quotes may have words with =.
 func promptArguments(words []string) (map[string]string, error) {
 	given := map[string]string{}
 	last := ""

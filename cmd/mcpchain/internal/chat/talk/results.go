@@ -103,7 +103,8 @@ func (s *Session) recallResults(history []run.Message) {
 	}
 }
 
-// show is the command /show: it shows a call with its whole result, to a person page by page. 1, the default, is the newest.
+// show is the command /show: it shows a call with its whole result, to a person page by page. 1,
+// the default, is the newest.
 func (s *Session) show(ctx context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
 	all := s.results.list()

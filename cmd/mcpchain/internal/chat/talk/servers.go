@@ -40,7 +40,8 @@ type Servers struct {
 	// ConnectTimeout is the time for each server to get ready.
 	ConnectTimeout time.Duration
 
-	// Patience is how long the start waits for other servers once one is ready. 0 waits until each is ready or has failed.
+	// Patience is how long the start waits for other servers once one is ready. 0 waits until each
+	// is ready or has failed.
 	Patience time.Duration
 
 	// Decisions is the folder for decisions on later calls. If it is "", they last until the end of the program.
@@ -173,7 +174,8 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 	return nil
 }
 
-// connect connects to the servers, and reports those that cannot be used. It asks the person to sign in where that is needed.
+// connect connects to the servers, and reports those that cannot be used. It asks the person to
+// sign in where that is needed.
 func (s *Session) connect(ctx context.Context) error {
 	if names := namesOf(s.Servers.Good); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
@@ -202,8 +204,8 @@ func (s *Session) connect(ctx context.Context) error {
 	return nil
 }
 
-// reportServers tells the person and the trace the state of servers, and what is left out. If none is left, that counts as
-// failures.
+// reportServers tells the person and the trace the state of servers, and what is left out. If none
+// is left, that counts as failures.
 func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con := s.Screen
 	reached := 0

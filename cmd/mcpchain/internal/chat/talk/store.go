@@ -63,8 +63,9 @@ func (s *Session) branch(history []run.Message) {
 	}
 }
 
-// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question, which note precedes. If that
-// fails, or there is no run yet, the conversation continues under a new name.
+// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question,
+// which note precedes. If that fails, or there is no run yet, the conversation continues under a
+// new name.
 func (s *Session) cancelTurn(note run.Message) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelWait)
 	defer cancel()
@@ -75,8 +76,8 @@ func (s *Session) cancelTurn(note run.Message) {
 	s.pendingMessages = []run.Message{note}
 }
 
-// undo is the command /undo: it removes the last question and all that followed. The rest is a new conversation; the old one
-// stays in the store.
+// undo is the command /undo: it removes the last question and all that followed. The rest is a new
+// conversation; the old one stays in the store.
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
 		if s.history[i].Role == run.RoleUser {
@@ -189,8 +190,8 @@ func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) 
 	return database.LoadState(ctx, s.Store, key)
 }
 
-// resume is the command /resume: it continues a conversation by its number in the list, or the newest one of the folder.
-// If the program ended during a turn, the turn continues, too.
+// resume is the command /resume: it continues a conversation by its number in the list, or the
+// newest one of the folder. If the program ended during a turn, the turn continues, too.
 func (s *Session) resume(ctx context.Context, number string) error {
 	find := s.newest
 	if number != "" {
@@ -240,8 +241,8 @@ func (s *Session) recall(state *ledger.State) {
 	}
 }
 
-// resumed continues a turn, and yields its events. It waits for the lease of a program that was killed, at most 2*leaseTTL:
-// a program that is alive renews its lease.
+// resumed continues a turn, and yields its events. It waits for the lease of a program that was
+// killed, at most 2*leaseTTL: a program that is alive renews its lease.
 func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		for begin := time.Now(); ; {

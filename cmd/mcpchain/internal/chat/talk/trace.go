@@ -85,8 +85,8 @@ func (t *Trace) Close() error {
 	return nil
 }
 
-// event writes an event of the agent, unless other events have all of its text. The error of a tool follows on a line of its
-// own: the model gets less of it.
+// event writes an event of the agent, unless other events have all of its text. The error of a tool
+// follows on a line of its own: the model gets less of it.
 func (t *Trace) event(turn int, e agent.Event) {
 	if t == nil {
 		return

@@ -23,8 +23,8 @@ func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	return s.showTurn(ctx, []run.Message{question}, s.runTurn(ctx, question))
 }
 
-// showTurn shows the events of a turn, and adds its input and its messages to the history. It also traces them, keeps results,
-// saves their pictures and offers their views.
+// showTurn shows the events of a turn, and adds its input and its messages to the history. It also
+// traces them, keeps results, saves their pictures and offers their views.
 func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.history), input...)
 	s.turnCut = 0
@@ -65,8 +65,8 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 	return nil
 }
 
-// endFailedTurn ends a turn that has no answer. It stays in the history with a note for the model, because tools may have
-// acted.
+// endFailedTurn ends a turn that has no answer. It stays in the history with a note for the model,
+// because tools may have acted.
 func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
 	if cause := context.Cause(turn); cause != nil {
 		err = cause

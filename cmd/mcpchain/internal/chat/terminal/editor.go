@@ -195,8 +195,9 @@ func (e *editor) takesEnter() bool {
 	return e.search.on || e.menu.open && len(e.menu.items) > 0
 }
 
-// completed handles the answer to a request for completions: a single one is inserted, several are listed below what they
-// have in common, and none are said to be none. It ignores an answer for an earlier text.
+// completed handles the answer to a request for completions: a single one is inserted, several are
+// listed below what they have in common, and none are said to be none. It ignores an answer for an
+// earlier text.
 func (e *editor) completed(msg completedMsg) {
 	if msg.asked != e.menu.asked || msg.before != e.textBeforeCursor() {
 		return

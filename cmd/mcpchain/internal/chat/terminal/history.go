@@ -43,8 +43,8 @@ func openHistory(path string) *history {
 	return &history{path: path, entries: entries, at: len(entries)}
 }
 
-// readEntries returns the newest maxEntries entries of a file, none if there is no file. Lines that are not JSON strings
-// are left out.
+// readEntries returns the newest maxEntries entries of a file, none if there is no file. Lines that
+// are not JSON strings are left out.
 func readEntries(path string) (entries []string, err error) {
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

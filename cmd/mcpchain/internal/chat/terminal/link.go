@@ -28,7 +28,8 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.printLocked([]string{"    " + shown})
 }
 
-// hyperlink returns a text with a link to an address (OSC 8). The address is escaped, so that it cannot end the sequence.
+// hyperlink returns a text with a link to an address (OSC 8). The address is escaped, so that it
+// cannot end the sequence.
 func hyperlink(shown, address string) string {
 	return ansi.SetHyperlink(hosttext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
 }

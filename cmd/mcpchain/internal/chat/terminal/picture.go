@@ -19,7 +19,8 @@ const (
 	pictureColumns = 80 // at most
 	pictureRows    = 20
 
-	// pictureWait bounds the wait for the terminal to say whether it shows pictures. Nearly all terminals answer at once.
+	// pictureWait bounds the wait for the terminal to say whether it shows pictures. Nearly all
+	// terminals answer at once.
 	pictureWait = 10 * time.Second
 )
 
@@ -87,8 +88,9 @@ func (t *Terminal) Draw(img image.Image) {
 		return // its file is saved in any case
 	}
 	t.endAnswerLocked()
-	// Blank rows are printed first, so that nothing scrolls while the picture is drawn. The sequence is printed in the row
-	// below them, because the renderer erases what is right of the cursor.
+	// Blank rows are printed first, so that nothing scrolls while the picture is drawn. The
+	// sequence is printed in the row below them, because the renderer erases what is right of the
+	// cursor.
 	space := strings.Repeat("\n", rows)
 	t.send(tea.Println(space + ansi.SaveCursor + ansi.CursorUp(rows) + ansi.CursorForward(2) + sequence + ansi.RestoreCursor)())
 }

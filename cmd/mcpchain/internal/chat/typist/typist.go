@@ -1,4 +1,5 @@
-// Package typist simulates a person at a plain terminal in tests: each question is answered by the next line of a script.
+// Package typist simulates a person at a plain terminal in tests: each question is answered by the
+// next line of a script.
 package typist
 
 import (

@@ -93,8 +93,8 @@ func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 	}
 }
 
-// begin loads the view within loadTime, and opens the session, which the caller has to end. The error matches errMany if
-// maxOpen pages are open.
+// begin loads the view within loadTime, and opens the session, which the caller has to end. The
+// error matches errMany if maxOpen pages are open.
 func (t *site) begin(ctx context.Context, v *view, page *request) (*session, *opened, error) {
 	load, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
@@ -255,8 +255,8 @@ func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient
 	return a.direct.ReadResource(ctx, uri, opts...)
 }
 
-// ask asks the person a question of the view, unless the person has refused the last maxRefused ones. A question that is
-// invalid counts neither as refused nor as allowed.
+// ask asks the person a question of the view, unless the person has refused the last maxRefused
+// ones. A question that is invalid counts neither as refused nor as allowed.
 func (n *session) ask(ctx context.Context, question func(context.Context) error) error {
 	s := n.service
 	s.mu.Lock()

@@ -113,8 +113,8 @@ func (t *site) routes() http.Handler {
 	return mux
 }
 
-// guarded refuses requests of other sites: by a name that they point to this machine (DNS rebinding), and by their scripts
-// and forms. It also sets the headers of all responses.
+// guarded refuses requests of other sites: by a name that they point to this machine (DNS
+// rebinding), and by their scripts and forms. It also sets the headers of all responses.
 func (t *site) guarded(next http.Handler) http.Handler {
 	policy := viewframe.Policy(t.frames, "img-src data:")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,8 +161,9 @@ func (t *site) file(w http.ResponseWriter, name string) {
 	_, _ = w.Write(data) // an error means that the browser is gone
 }
 
-// readJSON decodes the body of a request, and reports whether it could; otherwise it has answered the request. The rest of
-// the request has no deadline for reading: it may last as long as the page, or wait for the view.
+// readJSON decodes the body of a request, and reports whether it could; otherwise it has answered
+// the request. The rest of the request has no deadline for reading: it may last as long as the
+// page, or wait for the view.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		status := http.StatusBadRequest
@@ -198,7 +199,8 @@ func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// end handles the person's wish to close the page: it tears the view down. A session that is over already is not an error.
+// end handles the person's wish to close the page: it tears the view down. A session that is over
+// already is not an error.
 func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
 	if n := t.service.session(v, r.PathValue("session")); n != nil {
 		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case

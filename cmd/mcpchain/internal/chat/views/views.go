@@ -1,7 +1,8 @@
 // Package views shows the views of tool results in a browser, on pages that this machine serves.
 //
-// The address of a view has a token that cannot be guessed. Its page frames the view in a sandbox of another origin. Each
-// open page is a session of its own with the view. Nothing listens before the first view is offered.
+// The address of a view has a token that cannot be guessed. Its page frames the view in a sandbox
+// of another origin. Each open page is a session of its own with the view. Nothing listens before
+// the first view is offered.
 package views
 
 import (
@@ -42,8 +43,8 @@ type Person interface {
 	Approve(context.Context, *approval.Request) (approval.Decision, error)
 	Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 
-	// OpenLink opens a page for the view of a server, and TakeMessage offers the person a text of the view as a question
-	// to the model.
+	// OpenLink opens a page for the view of a server, and TakeMessage offers the person a text of
+	// the view as a question to the model.
 	OpenLink(ctx context.Context, server, url string) error
 	TakeMessage(ctx context.Context, server, text string) error
 }

@@ -171,8 +171,9 @@ func (a *Access) Status(user string) []Status {
 	return out
 }
 
-// Begin begins to sign a user in to a server, or joins the sign-in in progress, and returns the address to sign in at. It is
-// empty if the user is signed in already. The sign-in continues when ctx ends.
+// Begin begins to sign a user in to a server, or joins the sign-in in progress, and returns the
+// address to sign in at. It is empty if the user is signed in already. The sign-in continues when
+// ctx ends.
 func (a *Access) Begin(ctx context.Context, user, server string) (address string, err error) {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -212,7 +213,8 @@ func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (
 	}
 }
 
-// SignOut deletes the user's token for a server, and closes the connection: it stays open if the token cannot be deleted.
+// SignOut deletes the user's token for a server, and closes the connection: it stays open if the
+// token cannot be deleted.
 func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	g, err := a.grant(user, server)
 	if err != nil {

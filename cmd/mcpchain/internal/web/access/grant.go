@@ -48,7 +48,8 @@ type attempt struct {
 	err     error         // set before done is closed
 }
 
-// newGrant returns a grant of a user without a connection. The error says that the server's entry has no sign-in for users.
+// newGrant returns a grant of a user without a connection. The error says that the server's entry
+// has no sign-in for users.
 func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 	g := &grant{access: a, user: user, server: s, state: Untried}
 	http, ok := s.Transport.(*mcpclient.HTTP)
@@ -133,8 +134,8 @@ func (g *grant) disconnect() error {
 	return tools.Close()
 }
 
-// connect connects to the server with the user's token, unless it is connected. The state says what came of it; it stays as it
-// was if the context ends first.
+// connect connects to the server with the user's token, unless it is connected. The state says what
+// came of it; it stays as it was if the context ends first.
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()

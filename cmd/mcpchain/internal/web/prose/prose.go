@@ -35,8 +35,8 @@ const (
 
 var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)
 
-// Tree returns the elements of a text. A text that would take too long to parse, or would have more than maxNodes nodes, is
-// returned unparsed.
+// Tree returns the elements of a text. A text that would take too long to parse, or would have more
+// than maxNodes nodes, is returned unparsed.
 func Tree(markdownText string) []Node {
 	shown := hosttext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
 	if len(shown) > MaxText || isDeep(shown) || isStarred(shown) {

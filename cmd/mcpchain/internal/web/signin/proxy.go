@@ -22,7 +22,8 @@ type Proxy struct {
 // Choices implements site.SignIn.
 func (p *Proxy) Choices() site.Choices { return site.Choices{} }
 
-// Person returns the user of a request. Nobody is signed in if the header is not there once, or its value is not a name.
+// Person returns the user of a request. Nobody is signed in if the header is not there once, or its
+// value is not a name.
 func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 	names := r.Header.Values(p.Header)
 	if len(names) != 1 || !p.Trusted.Sent(r) { // a second one may come from the browser

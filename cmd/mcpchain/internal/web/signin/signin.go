@@ -155,9 +155,9 @@ func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	}
 }
 
-// cookieName returns the name of the cookie. It is this program's own, because the ports of a machine share cookies. The prefix of
-// a secure one has the browser refuse it from other hosts and without
-// HTTPS.
+// cookieName returns the name of the cookie. It is this program's own, because the ports of a
+// machine share cookies. The prefix of a secure one has the browser refuse it from other hosts and
+// without HTTPS.
 func (d *Sessions) cookieName() string {
 	if d.secure {
 		return "__Host-mcpchain-web"

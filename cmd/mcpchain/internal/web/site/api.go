@@ -98,7 +98,8 @@ func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	return answered(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
-// older answers with the conversations after the one in the query, which names the id and the time that the list had for it.
+// older answers with the conversations after the one in the query, which names the id and the time
+// that the list had for it.
 func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	query := r.URL.Query()
 	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
@@ -137,7 +138,8 @@ func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error 
 	return nil
 }
 
-// fail answers with an error. Details that are not the user's fault are only logged. If the browser is gone, there is no answer.
+// fail answers with an error. Details that are not the user's fault are only logged. If the browser
+// is gone, there is no answer.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
 		hosting.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
@@ -166,8 +168,8 @@ var statuses = []struct {
 	{access.ErrFull, http.StatusTooManyRequests},
 }
 
-// describe returns the status for an error, and its text for the user. It logs an error that the user cannot know. Status 0
-// means that the browser is gone.
+// describe returns the status for an error, and its text for the user. It logs an error that the
+// user cannot know. Status 0 means that the browser is gone.
 func (s *site) describe(r *http.Request, err error) (status int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text

@@ -33,8 +33,8 @@ type pane struct {
 	window       string         // whose views it shows; "": none
 }
 
-// panesOf returns what the windows of a request show, in the order of its parameters: one pane at least. A parameter that has
-// fewer values than there are conversations counts as empty.
+// panesOf returns what the windows of a request show, in the order of its parameters: one pane at
+// least. A parameter that has fewer values than there are conversations counts as empty.
 func panesOf(r *http.Request) ([]pane, error) {
 	query := r.URL.Query()
 	ids, after, names := query["conversation"], query["after"], query["window"]
@@ -56,8 +56,9 @@ func panesOf(r *http.Request) ([]pane, error) {
 	return windows, nil
 }
 
-// events streams to the windows of a browser over one connection: each window gets its conversation, and the list of all. A
-// window that cannot get its conversation is told why, and gets the list.
+// events streams to the windows of a browser over one connection: each window gets its
+// conversation, and the list of all. A window that cannot get its conversation is told why, and
+// gets the list.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	person, err := s.person(w, r, s.changes)
 	if err != nil {

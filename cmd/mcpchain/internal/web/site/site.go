@@ -224,8 +224,8 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	endViews() // those that began meanwhile
 }
 
-// signed passes on requests of signed-in users, and answers with the error of next. changes is the rate of requests that change
-// something.
+// signed passes on requests of signed-in users, and answers with the error of next. changes is the
+// rate of requests that change something.
 func (s *site) signed(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		person, err := s.person(w, r, changes)
@@ -238,8 +238,9 @@ func (s *site) signed(changes *hosting.Rates, next func(w http.ResponseWriter, r
 	}
 }
 
-// person returns the sender of a request. The error means that there is no session or the rate is exceeded. The page names the
-// user that it shows, because another user may have signed in in another window.
+// person returns the sender of a request. The error means that there is no session or the rate is
+// exceeded. The page names the user that it shows, because another user may have signed in in
+// another window.
 func (s *site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (Person, error) {
 	p, ok := s.opts.SignIn.Person(r)
 	shown, err := url.PathUnescape(r.Header.Get("Page-User"))

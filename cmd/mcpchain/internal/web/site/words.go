@@ -37,7 +37,8 @@ type inWords struct {
 // Unwrap is for [http.ResponseController].
 func (w *inWords) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader implements [http.ResponseWriter]. The header of an error waits for its text, unless the error is a page already.
+// WriteHeader implements [http.ResponseWriter]. The header of an error waits for its text, unless
+// the error is a page already.
 func (w *inWords) WriteHeader(status int) {
 	if status >= 400 && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		w.failed = status

@@ -64,7 +64,8 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	return nil
 }
 
-// SignedIn continues the calls of a user that wait for the sign-in to a server. An error of one conversation does not keep the others from continuing.
+// SignedIn continues the calls of a user that wait for the sign-in to a server. An error of one
+// conversation does not keep the others from continuing.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
@@ -116,8 +117,8 @@ func (a Answer) reply(q *run.Question) (run.Reply, error) {
 	return answer, nil
 }
 
-// values returns the values of a form, each converted to the kind of its field. A form with a field that the server does not
-// ask for is refused, so that nothing is sent that the user did not see.
+// values returns the values of a form, each converted to the kind of its field. A form with a field
+// that the server does not ask for is refused, so that nothing is sent that the user did not see.
 func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 	fields, err := forms.Read(params)
 	if err != nil {
@@ -161,8 +162,8 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	return v, nil
 }
 
-// deliver passes an answer to the run that this process drives, and reports whether the run waits for it. The first answer
-// to a question counts.
+// deliver passes an answer to the run that this process drives, and reports whether the run waits
+// for it. The first answer to a question counts.
 func (s *Service) deliver(key run.Key, a run.Reply) (awaited bool) {
 	s.mu.Lock()
 	t := s.topics[key]
@@ -185,8 +186,9 @@ func (s *Service) deliver(key run.Key, a run.Reply) (awaited bool) {
 // grace is how long a question waits after the last window was closed: a reload opens another one.
 const grace = 30 * time.Second
 
-// replyAtWindow waits for the answer to a question while a window shows the conversation, and for grace afterwards. Then it
-// returns no answer: the question stays stored, and its answer resumes the run.
+// replyAtWindow waits for the answer to a question while a window shows the conversation, and for
+// grace afterwards. Then it returns no answer: the question stays stored, and its answer resumes
+// the run.
 func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {

@@ -34,8 +34,9 @@ type topicKey struct{}
 // startDriving starts a goroutine that drives a conversation until its run ends or waits.
 func (s *Service) startDriving(key run.Key) { s.start(key, false) }
 
-// start is startDriving, and reports whether it started a goroutine. If another drives the run already, that looks once more
-// before it ends. counted means that reserveWork has counted the work.
+// start is startDriving, and reports whether it started a goroutine. If another drives the run
+// already, that looks once more before it ends. counted means that reserveWork has counted the
+// work.
 func (s *Service) start(key run.Key, counted bool) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {
@@ -76,8 +77,8 @@ func (s *Service) count(user string, n int) {
 	}
 }
 
-// drive resumes the run as long as there is something to do. Its errors are only logged: windows get the end of a turn from
-// the store.
+// drive resumes the run as long as there is something to do. Its errors are only logged: windows
+// get the end of a turn from the store.
 func (s *Service) drive(t *topic) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
@@ -119,8 +120,8 @@ func (t *topic) clearLocked() {
 	t.generation++
 }
 
-// resumeRun resumes the run until it ends or waits. Before and after, also after an error, windows get what the store has of
-// other processes.
+// resumeRun resumes the run until it ends or waits. Before and after, also after an error, windows
+// get what the store has of other processes.
 func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -246,8 +247,8 @@ func (s *Service) recover() {
 	})
 }
 
-// startDue drives the conversations that are due, except those that it tried within retryAfter. last has the times of the
-// attempts.
+// startDue drives the conversations that are due, except those that it tried within retryAfter.
+// last has the times of the attempts.
 func (s *Service) startDue(last map[run.Key]time.Time) error {
 	for key, when := range last {
 		if time.Since(when) > retryAfter {

@@ -12,8 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// history returns what the store has after a position: the events of the agent, and what the user has said and early ends of
-// turns, which have no event there. If windows get nothing for the last record, an entry without a kind takes its place.
+// history returns what the store has after a position: the events of the agent, and what the user
+// has said and early ends of turns, which have no event there. If windows get nothing for the last
+// record, an entry without a kind takes its place.
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]entry, error) {
 	log, err := s.o.Store.Load(ctx, key)
 	if err != nil {
@@ -88,8 +89,9 @@ func saidIn(key run.Key, r run.Record) (out []entry) {
 	return out
 }
 
-// messageEntries returns the entries of an input's message, without positions: the last message is a question, and those
-// before belong to the conversation that was edited. calls has the calls without a result, by id; it is updated.
+// messageEntries returns the entries of an input's message, without positions: the last message is
+// a question, and those before belong to the conversation that was edited. calls has the calls
+// without a result, by id; it is updated.
 func messageEntries(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (out []entry) {
 	switch m.Role {
 	case run.RoleUser:

@@ -8,7 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Link returns, for JSON, what the page shows of an address and opens. The error says why it opens none, for the user to read.
+// Link returns, for JSON, what the page shows of an address and opens. The error says why it opens
+// none, for the user to read.
 func Link(address string) (any, error) {
 	l, wrong := linkOf(address)
 	if wrong != "" {
@@ -17,7 +18,8 @@ func Link(address string) (any, error) {
 	return l, nil
 }
 
-// linkOf splits an address, so that the page can highlight its host. wrong says why the page does not open it, "" if it does.
+// linkOf splits an address, so that the page can highlight its host. wrong says why the page does
+// not open it, "" if it does.
 func linkOf(address string) (_ *link, wrong string) {
 	read, err := hosttext.ReadLink(address)
 	if err != nil {

@@ -34,8 +34,8 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	return out, nil
 }
 
-// Older returns the next page of the list: at most maxListed conversations after one that was last changed at a given time.
-// more reports whether others follow.
+// Older returns the next page of the list: at most maxListed conversations after one that was last
+// changed at a given time. more reports whether others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
 	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
@@ -61,8 +61,8 @@ func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	}
 }
 
-// title returns the beginning of the first question, or a text that says that the conversation cannot be read. Titles are
-// remembered, as they do not change.
+// title returns the beginning of the first question, or a text that says that the conversation
+// cannot be read. Titles are remembered, as they do not change.
 func (s *Service) title(ctx context.Context, key run.Key) string {
 	s.mu.Lock()
 	title, ok := s.titles[key]

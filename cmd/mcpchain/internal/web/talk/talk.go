@@ -65,8 +65,8 @@ type Options struct {
 	// Shared returns what windows show about the model and the shared servers; it is encoded as JSON. Default: nothing.
 	Shared func() any
 
-	// Room returns an error, for the user to read, if the user may not store more. begins says that a conversation would be
-	// added. Default nil: there is always room.
+	// Room returns an error, for the user to read, if the user may not store more. begins says that
+	// a conversation would be added. Default nil: there is always room.
 	Room func(ctx context.Context, user string, begins bool) error
 
 	// Personal has the tools of servers that each user signs in to. Default: all users have the same tools.
@@ -151,15 +151,15 @@ func (s *Service) agentFor(user string) *agent.Agent {
 	return a
 }
 
-// Close stops the work and waits for it. Unfinished runs continue in the next process. Windows are not closed: the contexts of
-// Watch end them.
+// Close stops the work and waits for it. Unfinished runs continue in the next process. Windows are
+// not closed: the contexts of Watch end them.
 func (s *Service) Close() {
 	s.stop()
 	s.running.Wait()
 }
 
-// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for an empty or too long text,
-// ErrFull if there is no room, or ErrTooMany.
+// Begin starts a conversation with a question, and returns its id. The error matches ErrUnfit for
+// an empty or too long text, ErrFull if there is no room, or ErrTooMany.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
@@ -175,8 +175,9 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 	})
 }
 
-// Say asks another question in a conversation. before are texts of the program that come before it. The error matches ErrBusy,
-// ErrWaiting or ErrElsewhere if the conversation is not over, or an error of Begin.
+// Say asks another question in a conversation. before are texts of the program that come before it.
+// The error matches ErrBusy, ErrWaiting or ErrElsewhere if the conversation is not over, or an
+// error of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
 	_, err := s.work(ctx, user, text, false, func() (string, error) {
 		key := run.Key{Tenant: user, ID: id}
@@ -188,8 +189,8 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	return err
 }
 
-// work has a user's question recorded, if the user may ask now, and starts to work on it. begins says that record begins a
-// conversation. After an error nothing is recorded or counted.
+// work has a user's question recorded, if the user may ask now, and starts to work on it. begins
+// says that record begins a conversation. After an error nothing is recorded or counted.
 func (s *Service) work(ctx context.Context, user, text string, begins bool, record func() (id string, err error)) (id string, err error) {
 	if err := s.reserveWork(ctx, user, text, begins); err != nil {
 		return "", err
@@ -242,7 +243,8 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	return nil
 }
 
-// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as at work, until the work ends.
+// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as
+// at work, until the work ends.
 func (s *Service) reserveWork(ctx context.Context, user, text string, begins bool) error {
 	if text == "" || len(text) > maxMessage {
 		return fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
@@ -261,8 +263,9 @@ func (s *Service) reserveWork(ctx context.Context, user, text string, begins boo
 	return nil
 }
 
-// Edit replaces a question: it starts a new conversation with the messages before the question and the new text, and returns
-// its id. The old question is message index of record seq; the error matches ErrGone if that is not a question.
+// Edit replaces a question: it starts a new conversation with the messages before the question and
+// the new text, and returns its id. The old question is message index of record seq; the error
+// matches ErrGone if that is not a question.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
 	log, err := s.o.Store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
@@ -288,7 +291,8 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	return s.begin(ctx, user, slices.Concat(before, said[:index], []run.Message{question})...)
 }
 
-// recordAt returns the index of a record by its number, -1 if there is none. The log of a run that was pruned has no early records.
+// recordAt returns the index of a record by its number, -1 if there is none. The log of a run that
+// was pruned has no early records.
 func recordAt(log *record.Log, seq uint64) int {
 	return slices.IndexFunc(log.Records, func(r run.Record) bool { return r.Seq == seq })
 }
@@ -304,8 +308,9 @@ func inputOf(c ledger.Change) []run.Message {
 	return nil
 }
 
-// Stop cancels the turn of a conversation and the calls of its views. A conversation that has ended stays as it is. The error
-// matches ErrElsewhere if another process does not let go of the conversation.
+// Stop cancels the turn of a conversation and the calls of its views. A conversation that has ended
+// stays as it is. The error matches ErrElsewhere if another process does not let go of the
+// conversation.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	if _, err := s.load(ctx, key); err != nil {

@@ -48,8 +48,8 @@ type topic struct {
 	asked map[string]bool      // questions whose answers the run waits for
 }
 
-// acquire returns the topic of a conversation, or of a call of a view. The caller releases it. The error matches ErrGone if
-// the run does not exist, or belongs to another agent.
+// acquire returns the topic of a conversation, or of a call of a view. The caller releases it. The
+// error matches ErrGone if the run does not exist, or belongs to another agent.
 func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	s.mu.Lock()
 	if t := s.topics[key]; t != nil {
@@ -148,7 +148,8 @@ func (t *topic) wait(ctx context.Context) error {
 	}
 }
 
-// interrupt ends the work on the conversation, and prevents more until resume. After an error there is nothing to resume.
+// interrupt ends the work on the conversation, and prevents more until resume. After an error there
+// is nothing to resume.
 func (t *topic) interrupt(ctx context.Context) error {
 	t.mu.Lock()
 	t.barred++

@@ -74,16 +74,16 @@ type (
 	}
 )
 
-// entry is what windows get of an event or a record: a view, which is encoded as JSON, with its place in the run. Windows get
-// nothing of an entry without a kind.
+// entry is what windows get of an event or a record: a view, which is encoded as JSON, with its
+// place in the run. Windows get nothing of an entry without a kind.
 type entry struct {
 	at   agent.Position
 	kind string
 	view any
 }
 
-// entryOf returns the entry of an event. Of sub-agents, windows get only questions, answers and notes: their result is the result of
-// a call.
+// entryOf returns the entry of an event. Of sub-agents, windows get only questions, answers and
+// notes: their result is the result of a call.
 func (s *Service) entryOf(key run.Key, e agent.Event) entry {
 	out := entry{at: e.Position()}
 	var path []string
@@ -131,7 +131,8 @@ func (s *Service) viewURI(server, tool string) string {
 	return s.o.View(server, tool)
 }
 
-// answeredOf returns the view of an answer. A page that the user agrees to visit comes with it, unless its address is refused.
+// answeredOf returns the view of an answer. A page that the user agrees to visit comes with it,
+// unless its address is refused.
 func answeredOf(e *agent.Replied) answered {
 	a := answered{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: shownText(e.Reply.Reason, maxError), What: subject(e.Question)}
 	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
@@ -160,7 +161,8 @@ func callOf(c agent.Call) call {
 	}
 }
 
-// kept records where a result is stored: in a record, or in a message of it. Records do not change, unlike the model's history.
+// kept records where a result is stored: in a record, or in a message of it. Records do not change,
+// unlike the model's history.
 type kept struct {
 	seq   uint64
 	index int
@@ -206,8 +208,8 @@ func cut(text string, most int, shown func(string) string) string {
 	return shown(strings.ToValidUTF8(text, "\ufffd")) + note
 }
 
-// shownJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is longer than most bytes, or would
-// be mostly indentation, is returned as by exactText.
+// shownJSON returns indented JSON with invisible characters escaped. Text that is not JSON, is
+// longer than most bytes, or would be mostly indentation, is returned as by exactText.
 func shownJSON(text string, most int) string {
 	if len(text) > most {
 		return exactText(text, most)

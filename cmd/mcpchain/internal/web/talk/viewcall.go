@@ -187,9 +187,10 @@ func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger
 	return c, state, nil
 }
 
-// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends first, the call remains a
-// run of its own: a view that makes the same call again, even after a restart, joins it. If the cause is context.Canceled,
-// because the view cancelled the call, the run ends unless the call was sent.
+// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx ends
+// first, the call remains a run of its own: a view that makes the same call again, even after a
+// restart, joins it. If the cause is context.Canceled, because the view cancelled the call, the run
+// ends unless the call was sent.
 //
 // The error matches ErrTooMany if the conversation has too many calls, and apps.ErrDenied if the user has refused.
 func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mcp.CallToolResult, error) {
@@ -225,8 +226,8 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 	}
 }
 
-// beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it. It also deletes runs that no window
-// shows any more.
+// beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it. It also
+// deletes runs that no window shows any more.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
 	beginning, done := s.hold(s.reserved, conversation)
 	defer done()
@@ -265,7 +266,8 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	return key, leave, nil
 }
 
-// hold counts a use of a run until leave is called, in one of the maps of viewing. uses is the number of uses with this one.
+// hold counts a use of a run until leave is called, in one of the maps of viewing. uses is the
+// number of uses with this one.
 func (s *Service) hold(counts map[run.Key]int, key run.Key) (uses int, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,8 +286,9 @@ func (s *Service) holdLocked(counts map[run.Key]int, key run.Key) (uses int, lea
 	}
 }
 
-// join counts a view that waits for a run of an earlier session, until leave is called, if the run makes the same call, no
-// other view waits for it, and its result is still to come or came while no view was there. Otherwise leave is nil.
+// join counts a view that waits for a run of an earlier session, until leave is called, if the run
+// makes the same call, no other view waits for it, and its result is still to come or came while no
+// view was there. Otherwise leave is nil.
 func (s *Service) join(ctx context.Context, head run.Head, c ViewCall) (leave func()) {
 	s.mu.Lock()
 	end, known := s.ended[head.Key]

@@ -21,8 +21,8 @@ type Shown struct {
 	Result       *mcp.CallToolResult // as it was kept, so a view that comes back gets the same
 }
 
-// Shown returns a call of a conversation that has ended. The error matches ErrGone if there is no such call, or it belongs to a
-// sub-agent.
+// Shown returns a call of a conversation that has ended. The error matches ErrGone if there is no
+// such call, or it belongs to a sub-agent.
 func (s *Service) Shown(ctx context.Context, user, id string, turn int, call string) (*Shown, error) {
 	key := run.Key{Tenant: user, ID: id}
 	if isViewCall(key) {
@@ -56,8 +56,8 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 	return res
 }
 
-// viewResult returns the result of a call of a view that has ended. The error is apps.ErrDenied if the user has refused it or
-// stopped it.
+// viewResult returns the result of a call of a view that has ended. The error is apps.ErrDenied if
+// the user has refused it or stopped it.
 func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
 	result, err := agent.ResultOf(records)
 	if err != nil {

@@ -37,7 +37,8 @@ func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event
 	})
 }
 
-// viewedIn returns what a window lacks of the calls that views of its conversation make. A window without one lacks nothing.
+// viewedIn returns what a window lacks of the calls that views of its conversation make. A window
+// without one lacks nothing.
 func (s *Service) viewedIn(ctx context.Context, w *window) (out []Event, err error) {
 	if w == nil {
 		return nil, nil

@@ -82,10 +82,12 @@ type window struct {
 	viewed     map[string]agent.Position // up to which it has the calls of views, by run
 }
 
-// Watch sends the events of a conversation after a position, the events of the calls that its views make, and the list of the user's
-// conversations, until the context ends or send fails: only the second is an error. Without an id it sends only the list. Of the
-// calls of views it sends the latest maxShownRuns from their beginning, and then each new one. An empty batch keeps a quiet
-// connection alive. The error matches ErrGone if there is no such conversation, or it is deleted meanwhile.
+// Watch sends the events of a conversation after a position, the events of the calls that its views
+// make, and the list of the user's conversations, until the context ends or send fails: only the
+// second is an error. Without an id it sends only the list. Of the calls of views it sends the
+// latest maxShownRuns from their beginning, and then each new one. An empty batch keeps a quiet
+// connection alive. The error matches ErrGone if there is no such conversation, or it is deleted
+// meanwhile.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
 	var w *window // nil: only the list
 	if id != "" {

@@ -98,8 +98,8 @@ type question struct {
 	Href    string `json:"href,omitempty"` // the link's address
 }
 
-// ask asks the user, and waits for the answer. The error is apps.ErrDenied if it is no, or there is no window to ask in. If the
-// context ends first, the window takes the question back.
+// ask asks the user, and waits for the answer. The error is apps.ErrDenied if it is no, or there is
+// no window to ask in. If the context ends first, the window takes the question back.
 func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	id := host.CallID(ctx)
 	answer := make(chan bool, 1)
@@ -170,7 +170,8 @@ func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.Displa
 	return mode, nil
 }
 
-// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page does not have.
+// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that
+// the page does not have.
 func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {

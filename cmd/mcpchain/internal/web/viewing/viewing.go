@@ -119,8 +119,8 @@ var (
 	ErrTooMany = errors.New("too many views are open")
 )
 
-// Open begins a session with the view of a call. The view begins when the page shows the frame. The error matches ErrNoView,
-// ErrTooMany or talk.ErrGone, or says why the view cannot be loaded.
+// Open begins a session with the view of a call. The view begins when the page shows the frame. The
+// error matches ErrNoView, ErrTooMany or talk.ErrGone, or says why the view cannot be loaded.
 func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, error) {
 	shown, err := s.opts.Talk.Shown(ctx, user, r.Conversation, r.Turn, r.Call)
 	if err != nil {
@@ -156,8 +156,8 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
 }
 
-// begin opens the session, and gives the view its input and its result. The error is talk.ErrGone if the window has ended the
-// view meanwhile.
+// begin opens the session, and gives the view its input and its result. The error is talk.ErrGone
+// if the window has ended the view meanwhile.
 func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.Shown) (err error) {
 	transport, conn := mcpclient.Pipe()
 	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {

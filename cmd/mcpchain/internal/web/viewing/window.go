@@ -106,7 +106,8 @@ func (s *Service) lost(w *window) {
 	}
 }
 
-// look returns whether nothing waits for the window any more, whether it has a stream, and the session of the latest one.
+// look returns whether nothing waits for the window any more, whether it has a stream, and the
+// session of the latest one.
 func (w *window) look() (gone, read bool, session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +130,8 @@ func (w *window) addLocked(kind string, data json.RawMessage) {
 	wake(w.changed)
 }
 
-// note adds an event for the window, as put does. It drops the event if the queue is half full, because nobody waits for it.
+// note adds an event for the window, as put does. It drops the event if the queue is half full,
+// because nobody waits for it.
 func (w *window) note(e talk.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,8 +141,8 @@ func (w *window) note(e talk.Event) {
 	w.addLocked(e.Type, e.Data)
 }
 
-// put adds a message for the window. It waits for room unless the session has ended, and reports whether the message was
-// added: not if the window is gone.
+// put adds a message for the window. It waits for room unless the session has ended, and reports
+// whether the message was added: not if the window is gone.
 func (w *window) put(v *view, kind string, value any) bool {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -165,8 +167,9 @@ func (w *window) put(v *view, kind string, value any) bool {
 	}
 }
 
-// Watch sends the queue of a window until the context ends, send fails or a later stream of the window begins: only the second
-// is an error. The life of the window comes first: views of another life have ended, and numbers restart.
+// Watch sends the queue of a window until the context ends, send fails or a later stream of the
+// window begins: only the second is an error. The life of the window comes first: views of another
+// life have ended, and numbers restart.
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	w, stream := s.openStream(windowKey{user, id}, session)
 	defer s.closeStream(w)
@@ -212,7 +215,8 @@ func (s *Service) openStream(key windowKey, session string) (w *window, stream i
 	return w, w.latest
 }
 
-// closeStream ends a stream of a window. If it was the only one, the window is gone unless another begins within awayFor.
+// closeStream ends a stream of a window. If it was the only one, the window is gone unless another
+// begins within awayFor.
 func (s *Service) closeStream(w *window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
