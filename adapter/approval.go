@@ -14,7 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Trust specifies how far a server's own description of its tools is believed when calls are approved.
+// Trust specifies how far a server's own description of its tools is believed when calls are
+// approved.
 type Trust int
 
 const (

@@ -81,8 +81,9 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// applyPins removes the tools that differ from their pins, and notes them as skipped. It returns the
-// pins for the next listing: the given ones, or with [Policy.Pin] the pins of the first listing, or nil.
+// applyPins removes the tools that differ from their pins, and notes them as skipped. It returns
+// the pins for the next listing: the given ones, or with [Policy.Pin] the pins of the first
+// listing, or nil.
 func (l *listing) applyPins(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.policy.Pin {

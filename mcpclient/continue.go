@@ -106,7 +106,8 @@ func newContinuation(r *mcp.InputRequired, method string, answers map[string]any
 	return next, append(meta, opts...), nil
 }
 
-// encodeAnswers returns the answers to all questions of a round, both given answers and answers of handlers.
+// encodeAnswers returns the answers to all questions of a round, both given answers and answers of
+// handlers.
 func encodeAnswers(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
 	for key := range answers {
 		if _, ok := r.Requests[key]; !ok {

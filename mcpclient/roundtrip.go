@@ -91,8 +91,8 @@ func (w *roundTripper) assignCallID(r *request) {
 	}
 }
 
-// start registers a request as awaiting its response. With an error, because the connection is closed, it
-// has no id.
+// start registers a request as awaiting its response. With an error, because the connection is
+// closed, it has no id.
 func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {

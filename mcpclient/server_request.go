@@ -74,8 +74,8 @@ func mayCauseQuestions(r *request) bool {
 	return true
 }
 
-// holdIdleTimers stops the idle timer of a call while its server waits for the client, and the timers of
-// all calls if it is unknown which one asks.
+// holdIdleTimers stops the idle timer of a call while its server waits for the client, and the
+// timers of all calls if it is unknown which one asks.
 func (d *dispatcher) holdIdleTimers(call *jsonrpc.Call) (resume func()) {
 	calls := []*jsonrpc.Call{call}
 	if call == nil {

@@ -1,8 +1,8 @@
 // Package model defines the interface between an agent and a language model.
 //
-// A [Model] gets a [Request], which has the messages of the run, and returns a [Response], whose parts are added to
-// the run unchanged. So data that a provider wants back, such as reasoning with its signature, is stored with the run
-// and reaches the provider again, in any process.
+// A [Model] gets a [Request], which has the messages of the run, and returns a [Response], whose
+// parts are added to the run unchanged. So data that a provider wants back, such as reasoning with
+// its signature, is stored with the run and reaches the provider again, in any process.
 //
 // Packages openaimodel and anthropicmodel implement models; lc.Model adapts any model of langchaingo. The guide is
 // docs/agent.md of the repository.

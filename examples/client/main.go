@@ -1,5 +1,6 @@
-// Client uses one MCP server without a model or a framework. It lists the tools of the server or calls one, and
-// shows you the server's questions: you fill in its forms, and you answer instead of a model.
+// Client uses one MCP server without a model or a framework. It lists the tools of the server or
+// calls one, and shows you the server's questions: you fill in its forms, and you answer instead of
+// a model.
 //
 //	go run ./examples/client npx -y @modelcontextprotocol/server-everything
 //	go run ./examples/client -call get-sum -args '{"a":17,"b":25}' npx -y @modelcontextprotocol/server-everything

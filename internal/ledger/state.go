@@ -314,7 +314,8 @@ func Open(s *State) []*run.Question {
 // head.
 const MaxQuestions = 2 << 10
 
-// encodeQuestions returns [run.Head.OpenQuestions]: nothing if they are too long, or cannot be encoded.
+// encodeQuestions returns [run.Head.OpenQuestions]: nothing if they are too long, or cannot be
+// encoded.
 func encodeQuestions(open []*run.Question) json.RawMessage {
 	size := 0
 	for _, q := range open {

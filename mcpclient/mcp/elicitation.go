@@ -29,7 +29,8 @@ func (f ElicitationFunc) Elicit(ctx context.Context, params *ElicitParams) (*Eli
 	return f(ctx, params)
 }
 
-// ElicitationCapability specifies which modes an [ElicitationHandler] takes. A handler that implements
+// ElicitationCapability specifies which modes an [ElicitationHandler] takes. A handler that
+// implements
 //
 //	ElicitationCapability() ElicitationCapability
 //

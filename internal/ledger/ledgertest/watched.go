@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Watched is a store with a function around some of its methods. Its blobs are the blobs of the store,
-// which has to keep some.
+// Watched is a store with a function around some of its methods. Its blobs are the blobs of the
+// store, which has to keep some.
 type Watched struct {
 	record.Store
 	Around func(*Call) error // nil: each call is made as it is

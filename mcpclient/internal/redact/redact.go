@@ -49,7 +49,7 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// Secrets has the secrets that a connection sends: in its URL, in its header, and its
+// Secrets has what a connection must keep secret: secrets in its URL and its header, and its
 // last tokens. No error may show them, although a server may repeat them.
 type Secrets struct {
 	fixed []string

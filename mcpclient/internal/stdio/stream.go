@@ -31,7 +31,8 @@ type stream struct {
 	err error // why the connection ended
 }
 
-// carrier is a pair of pipes that a stream runs over: the pipes of a process, or a reader and a writer.
+// carrier is a pair of pipes that a stream runs over: the pipes of a process, or a reader and a
+// writer.
 type carrier interface {
 	cause(op string, err error) error // explains an error of reading or writing
 	closeRead()                       // makes a Read that blocks return

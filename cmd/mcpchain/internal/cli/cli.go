@@ -211,7 +211,8 @@ func Place(names ...string) string {
 	return filepath.Join(slices.Concat([]string{dir, "mcpchain"}, names)...)
 }
 
-// Statuses returns the section on exit statuses. own has the command's statuses, which replace general ones.
+// Statuses returns the section on exit statuses. own has the command's statuses, which replace
+// general ones.
 func Statuses(own map[int]string) Section {
 	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line, or a file that it names, is invalid"}
 	maps.Copy(all, own)

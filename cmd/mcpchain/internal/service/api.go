@@ -266,7 +266,8 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// codes are the statuses and texts of errors that a user can cause. Without a text, the user sees the error's.
+// codes are the statuses and texts of errors that a user can cause. Without a text, the user sees
+// the error's.
 var codes = []struct {
 	err  error
 	code int

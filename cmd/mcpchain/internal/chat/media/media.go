@@ -98,7 +98,7 @@ func slug(text string) string {
 	return ""
 }
 
-// extensions are the extensions of types that no program executes when a file is opened.
+// extensions has a file extension for each type that no program executes when a file is opened.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/bmp": ".bmp",
 	"audio/wave": ".wav", "audio/mpeg": ".mp3", "audio/aiff": ".aiff", "audio/basic": ".au", "audio/midi": ".mid",

@@ -61,8 +61,8 @@ func (f *Form) Summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// FieldProblem describes what a field takes, after a value was refused with err. The server's description of a field is
-// clearer than a pattern.
+// FieldProblem describes what a field takes, after a value was refused with err. The server's
+// description of a field is clearer than a pattern.
 func FieldProblem(field *forms.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
 		return "want " + hosttext.Line(field.Description, 200)

@@ -65,8 +65,8 @@ type Screen interface {
 	// Secret has the person write one line that is neither shown nor kept.
 	Secret(ctx context.Context, prompt string) (string, error)
 
-	// Fill has the person fill in a form, and returns "accept", "decline" or "cancel". If it is accepted, its
-	// The values come from the person.
+	// Fill has the person fill in a form, and returns "accept", "decline" or "cancel". If it is
+	// accepted, its Values come from the person.
 	Fill(ctx context.Context, f *Form) (action string, err error)
 
 	// Close ends the screen. The error says that something for the caller of the program could not be shown.

@@ -97,8 +97,8 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 	return text, err
 }
 
-// Close writes the last turn, and closes the wrapped screen. The error is about the turns: they are what a script
-// reads, and the wrapped screen only writes to standard error.
+// Close writes the last turn, and closes the wrapped screen. The error is about the turns: they are
+// what a script reads, and the wrapped screen only writes to standard error.
 func (w *Screen) Close() error {
 	w.flush()
 	w.mu.Lock()

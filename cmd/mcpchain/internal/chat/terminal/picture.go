@@ -24,7 +24,8 @@ const (
 	pictureWait = 10 * time.Second
 )
 
-// canvas describes how the terminal shows pictures. The terminal is asked when there is the first picture.
+// canvas describes how the terminal shows pictures. The terminal is asked when there is the first
+// picture.
 type canvas struct {
 	once     sync.Once
 	answers  chan capabilities // buffered

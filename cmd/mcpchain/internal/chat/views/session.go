@@ -214,8 +214,8 @@ func (n *session) end() {
 	<-n.host.Done()
 }
 
-// access gives a view access to its server. The person is asked about the view's calls as about the model's, and
-// answers what the server asks during them.
+// access gives a view access to its server. The person is asked about the view's calls as about the
+// model's, and answers what the server asks during them.
 type access struct {
 	session *session
 	direct  host.Server

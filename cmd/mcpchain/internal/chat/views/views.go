@@ -37,7 +37,8 @@ const (
 	closeTime = 2 * time.Second  // for a view to close
 )
 
-// Person answers the questions of views. Its errors match the errors of package apps, such as [apps.ErrDenied].
+// Person answers the questions of views. Its errors match the errors of package apps, such as
+// [apps.ErrDenied].
 type Person interface {
 	// Approve decides on a call of a tool, and Elicit answers what its server asks.
 	Approve(context.Context, *approval.Request) (approval.Decision, error)

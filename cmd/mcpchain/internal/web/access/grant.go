@@ -163,7 +163,8 @@ func (g *grant) connect(ctx context.Context) {
 	}
 }
 
-// use makes a connection the grant's. It reports false if a connection has ended since the number of ends was read.
+// use makes a connection the grant's. It reports false if a connection has ended since the number
+// of ends was read.
 func (g *grant) use(tools *adapter.Toolset, ends int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
