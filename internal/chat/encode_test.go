@@ -180,7 +180,7 @@ func TestEncodeErrors(t *testing.T) {
 		{"call without id", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{Name: "f"}}}}}, `id ""`},
 		{"call without name", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a"}}}}}, `name ""`},
 		{"picture of the assistant", Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Image: &Image{}}}}}}, "text only"},
-		{"no picture", Request{Messages: []Message{{Role: User, Parts: []Part{{Image: &Image{}}}}}}, "without data"},
+		{"no picture", Request{Messages: []Message{{Role: User, Parts: []Part{{Image: &Image{}}}}}}, "neither data"},
 		{"required", Request{Messages: user, ToolChoice: ToolChoice{Choice: Required}}, "there are no tools"},
 		{"named", Request{Messages: user, Tools: []Tool{{Name: "f"}}, ToolChoice: ToolChoice{Named, "g"}}, `names "g"`},
 	}
