@@ -63,7 +63,7 @@ func Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	}
 	lent, ok := m.(lendable)
 	if !ok {
-		return nil, fmt.Errorf("the model %s cannot be lent: set OPENAI_MODEL", m.Info().Name)
+		return nil, fmt.Errorf("model %s cannot be lent: set OPENAI_MODEL", m.Info().Name)
 	}
 	return lent.Sampler(opts)
 }

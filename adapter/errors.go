@@ -11,14 +11,14 @@ var (
 
 	// ErrArguments means that the arguments do not fit. Unwrap returns the violation, without the
 	// name of the tool.
-	ErrArguments = errors.New("the arguments do not fit the tool")
+	ErrArguments = errors.New("arguments do not fit the tool")
 
 	// ErrStale means that the server of the tool has changed it or is gone, or that several servers
 	// have it.
-	ErrStale = errors.New("the tool is not what it was")
+	ErrStale = errors.New("tool is stale")
 
 	// ErrDenied means that an [approval.Decision] denied the call.
-	ErrDenied = errors.New("the call was denied")
+	ErrDenied = errors.New("call was denied")
 
 	// ErrUndecided means that Options.Approve failed, or returned arguments that do not fit.
 	ErrUndecided = errors.New("no decision about the call")

@@ -27,7 +27,7 @@ func TestErrorTexts(t *testing.T) {
 		got  error
 		want string
 	}{
-		{opened(Server{}), `open toolset: a server has no name: set Server.Name`},
+		{opened(Server{}), `open toolset: server has no name: set Server.Name`},
 		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport or Client`},
 		{opened(nobody, nobody), `open toolset: server "b" is there twice: give each a name of its own`},
 		{opened(Server{Name: "a", Transport: reach, Client: own}), `open toolset: server "a": set either Transport or Client, not both`},

@@ -118,7 +118,7 @@ func decodeArgument[In any](flat flat, arguments json.RawMessage) (in In, err er
 // otherwise NewFuncTool is like [Func]. def must not change afterwards.
 func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
 	if def == nil || def.Name == "" {
-		return nil, errors.New("a function has no name")
+		return nil, errors.New("function has no name")
 	}
 	var o FuncOptions
 	if opts != nil {

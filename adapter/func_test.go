@@ -158,7 +158,7 @@ func TestFuncThatIsNoTool(t *testing.T) {
 	panics(`adapter: function "f": the argument is int; want a struct or a map with string keys`, func() {
 		Func("f", "", func(context.Context, int) (int, error) { return 0, nil }, nil)
 	})
-	panics("adapter: a function has no name", func() {
+	panics("adapter: function has no name", func() {
 		Func("", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil)
 	})
 	panics(`unknown profile "x"`, func() {

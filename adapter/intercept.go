@@ -86,7 +86,7 @@ func (s *pendingCall) intercept(ctx context.Context, r *Request) (res *mcp.CallT
 	case err == nil && res != nil:
 		return res, nil
 	case err == nil:
-		err = errors.New("an interceptor returned neither a result nor an error")
+		err = errors.New("interceptor returned neither a result nor an error")
 	}
 	fromBehind := s.err != nil && errors.Is(err, s.err)
 	if fromBehind || ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (s *pendingCall) send(ctx context.Context, r *Request) (_ *mcp.CallToolResu
 		}
 	}()
 	if r.Tool != s.tool || r.Call != s.call {
-		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
+		return nil, &interceptedError{errors.New("interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
 	if _, err := s.tool.calls.connectedTool(s.tool); err != nil { // before anyone is asked
 		return nil, err

@@ -126,13 +126,13 @@ func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 
 func TestInterceptorFails(t *testing.T) {
 	over := errors.New("over the budget")
-	const replaced = "Error: the call was stopped: an interceptor may not put another Tool or Call into the Request: call the other tool itself"
+	const replaced = "Error: the call was stopped: interceptor may not put another Tool or Call into the Request: call the other tool itself"
 	for name, tt := range map[string]struct {
 		i    func(context.Context, *Request, Handler) (*mcp.CallToolResult, error)
 		want string
 	}{
 		"error":   {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return nil, over }, "Error: the call was stopped: over the budget"},
-		"nothing": {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return nil, nil }, "Error: the call was stopped: an interceptor returned neither a result nor an error"},
+		"nothing": {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return nil, nil }, "Error: the call was stopped: interceptor returned neither a result nor an error"},
 		"panic":   {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { panic("oops") }, "Error: the call was stopped: interceptor panicked: oops"},
 		"another tool": {func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			other := *r.Tool

@@ -80,7 +80,7 @@ type Server struct {
 func checkServer(s *Server) error {
 	switch {
 	case s.Name == "":
-		return errors.New("a server has no name: set Server.Name")
+		return errors.New("server has no name: set Server.Name")
 	case s.Client == nil && s.Transport == nil:
 		return fmt.Errorf("server %q: set Transport or Client", s.Name)
 	case s.Client != nil && s.Transport != nil:

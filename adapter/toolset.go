@@ -21,7 +21,7 @@ type Toolset struct {
 	calls     *calls
 }
 
-var errToolsetClosed = errors.New("the toolset is closed")
+var errToolsetClosed = errors.New("toolset is closed")
 
 // newToolset returns a toolset without servers. Its parts get each other's methods as functions.
 func newToolset(o *Options) *Toolset {

@@ -27,7 +27,7 @@ const (
 // ErrLimit is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost
 // leave too little for another model call. The text has the limit, what was used, what the call
 // takes, and the option to raise.
-var ErrLimit = errors.New("the run has not enough left for an answer")
+var ErrLimit = errors.New("run has not enough left for an answer")
 
 // ErrUncounted is the error of a run with Limits.Cost whose model does not report tokens.
 // Models report them in the Usage of a reply; a scripted model does with agenttest.Step.Using.
@@ -238,7 +238,7 @@ func (a account) checkShare(amount ledger.Amount, share int64) error {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		left := max(limits.Tokens-taken.Tokens, 0) / share
 		if limits.Tokens > 0 && amount.Tokens > left {
-			return fmt.Errorf("a call of the model may take %d tokens, and the run has %d left for it (Limits.Tokens)", amount.Tokens, left)
+			return fmt.Errorf("model call may take %d tokens, and the run has %d left for it (Limits.Tokens)", amount.Tokens, left)
 		}
 		known := false
 		for currency, micro := range amount.Cost {
@@ -248,12 +248,12 @@ func (a account) checkShare(amount ledger.Amount, share int64) error {
 			}
 			known = true
 			if left := max(limit-taken.Cost[currency], 0) / share; micro > left {
-				return fmt.Errorf("a call of the model may cost %v, and the run has %v left for it (Limits.Cost)",
+				return fmt.Errorf("model call may cost %v, and the run has %v left for it (Limits.Cost)",
 					cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
 			}
 		}
 		if len(limits.Cost) > 0 && !known {
-			return errors.New("the cost of a call of the model is not known in a currency of Limits.Cost")
+			return errors.New("cost of a model call is not known in a currency of Limits.Cost")
 		}
 	}
 	return nil

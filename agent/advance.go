@@ -134,4 +134,4 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	return l.state.Status, nil
 }
 
-var errNoStore = errors.New("the agent has no Options.Durable.Store")
+var errNoStore = errors.New("agent has no Options.Durable.Store")

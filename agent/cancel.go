@@ -16,7 +16,7 @@ import (
 const cancelInterval = time.Second
 
 // errCancelRequested ends the work on a run that is to be cancelled.
-var errCancelRequested = errors.New("the cancellation of the run was requested")
+var errCancelRequested = errors.New("cancellation of the run was requested")
 
 // checkCancels ends the work on runs that are to be cancelled. If the store fails, the next check
 // finds them.

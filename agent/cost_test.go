@@ -334,7 +334,7 @@ func TestCompactionCounts(t *testing.T) {
 					cancel()
 				}
 				if tt.fails {
-					return change, errors.New("the summary is empty")
+					return change, errors.New("summary is empty")
 				}
 				change.Replaced, change.Messages = len(history), history
 				return change, nil

@@ -248,7 +248,7 @@ func TestSearches(t *testing.T) {
 		`{"server":"bank"}`:                                "Its tools are these; search_tools with select: and names adds them:\n- pay_invoice",
 		`{"server":"nobody"}`:                              "There is no such server.",
 		`{}`:                                               "Error: say what the tool should do",
-		`{"query":"` + strings.Repeat("x", 1025) + `"}`:    "Error: the query is longer",
+		`{"query":"` + strings.Repeat("x", 1025) + `"}`:    "Error: query is longer",
 		`{"query":"valve","limit":11}`:                     "Error: ",
 	} {
 		m := play(uses(toolCall("1", "search_tools", query)), says("done"))

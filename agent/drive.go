@@ -36,7 +36,7 @@ type loaded struct {
 func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (r *driver, end func()) {
 	release := func() {}
 	if limit := d.agent.opts.MaxDuration; limit > 0 {
-		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
+		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
@@ -94,7 +94,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 		return err
 	}
 	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {
-		return r.engine.fail(fmt.Errorf("the run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
+		return r.engine.fail(fmt.Errorf("run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
 	}
 	if err := l.wake(r); err != nil {
 		return err

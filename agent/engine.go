@@ -28,9 +28,9 @@ type engine struct {
 }
 
 var (
-	errStopped = errors.New("the caller left the run")
-	errGoexit  = errors.New("a callback ended the goroutine of the run")
-	errOver    = errors.New("the run is over")
+	errStopped = errors.New("caller left the run")
+	errGoexit  = errors.New("callback ended the goroutine of the run")
+	errOver    = errors.New("run is over")
 )
 
 // newEngine returns the engine of a run. Its visits have to be ended.

@@ -45,12 +45,12 @@ func errorTexts(t *testing.T, store record.Store) {
 		want string
 	}{
 		{"prices", errorOf(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
-			`new agent: options: Model.Prices: the date is "", want a day such as "2026-11-22": prices change`},
+			`new agent: options: Model.Prices: date is "", want a day such as "2026-11-22": prices change`},
 		{"price", errorOf(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
-			`new agent: options: Model.Prices: model 0, "m": its currency is "", want a code of three letters such as "USD"`},
+			`new agent: options: Model.Prices: model 0, "m": currency is "", want a code of three letters such as "USD"`},
 
 		{"silent model", errorOf(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
-			`run agent: turn 1: the model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
+			`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
 		{"failing model", errorOf(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
 		{"no struct", errorOf3(agent.As[int](ctx, unkept, human("go"))),
 			`run agent: a structured answer is a struct, and int is none: make it a field of one`},
@@ -61,7 +61,7 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Run, running", errorOf(a.Run(ctx, human("go"), agent.In("begun"))),
 			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
 		{"Run, once", errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.NewOnly())),
-			`run agent: create run "r": a run has this key already`},
+			`run agent: create run "r": key belongs to another run`},
 
 		{"ResumeRun, none", errorOf(a.ResumeRun(ctx, none)), `run agent: load run "none": there is no such run`},
 		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
@@ -75,8 +75,8 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
 		{"Replay, other", replayed(ctx, other, theRun), `replay: load run "r": it is of agent "agent", and this is "other"`},
 
-		{"ResumeRun, no store", errorOf(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Durable.Store`},
-		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Durable.Store`},
+		{"ResumeRun, no store", errorOf(unkept.ResumeRun(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
+		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},
 
 		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
 			`answer question "x" of run "r": the question is not open`},
@@ -127,15 +127,15 @@ func TestLimitText(t *testing.T) {
 		name, got, want string
 	}{
 		{"tokens", errorOf(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
-			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`run agent: run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 		{"cost", errorOf(newAgent(t, play(costly).called("m-1"), &agent.Options{
 			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Model: agent.ModelSettings{Prices: prices},
 		}).Run(ctx, human("go"))).Error(),
-			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
+			`run agent: run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
 		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),
-			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
+			`the agent helper failed: run has not enough left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
 		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1250}}, nil),
-			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`the agent helper failed: run has not enough left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, tt.got, tt.want)

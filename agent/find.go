@@ -96,7 +96,7 @@ func parseCallTool(arguments string) (name, given string, err error) {
 		return "", "", err
 	}
 	if a.Name == "" || isSameName(a.Name, searchTool) || isSameName(a.Name, callTool) {
-		return "", "", errors.New("it names no tool that was found")
+		return "", "", errors.New("names no tool that was found")
 	}
 	given = string(a.Arguments)
 	var text string
@@ -134,7 +134,7 @@ func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolRes
 		return nil, err
 	}
 	if len(q.Query) > maxQuery {
-		return nil, fmt.Errorf("the query is longer than %d bytes", maxQuery)
+		return nil, fmt.Errorf("query is longer than %d bytes", maxQuery)
 	}
 	text, added, err := f.search(ctx, &q)
 	if err != nil {

@@ -114,7 +114,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamedReply, work func(context.Co
 // maxReply bounds the text and calls of a reply, in bytes.
 const maxReply = 8 << 20
 
-var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)
+var errLong = fmt.Errorf("reply of the model is longer than %d MiB", maxReply>>20)
 
 // streamedReply is the part of a turn's reply that has arrived.
 type streamedReply struct {

@@ -194,7 +194,7 @@ func (h *hold) setRenewed(asked time.Time) {
 }
 
 // takenError is the error of work on a run that another process has acquired.
-func takenError(err error) error { return fmt.Errorf("the run is held by another process: %w", err) }
+func takenError(err error) error { return fmt.Errorf("run is held by another process: %w", err) }
 
 // lateError is the error of work on a run that another process may have acquired.
 type lateError struct {

@@ -132,7 +132,7 @@ var hostiles = map[string]hostile{
 	"arguments that are text":    {model: loops("x", `"\ud800\x`), stop: agent.StopMaxFailures},
 	"thousands of calls at once": {slow: true, model: many(3_000), stop: agent.StopMaxToolCalls, bytes: 3 << 20},
 	"calls at the limit": {
-		model: uses(toolCall("", "x", "{}")), err: `run agent: turn 21: the model gave no answer: at the limit max_turns (Limits.Turns) it asked for tools ("x"), which it may not call any more`,
+		model: uses(toolCall("", "x", "{}")), err: `run agent: turn 21: model gave no answer: at the limit max_turns (Limits.Turns) it asked for tools ("x"), which it may not call any more`,
 	},
 	"empty replies": {model: says(""), err: "neither text nor tool calls"},
 	"no reply":      {model: func(context.Context, prompt) (*model.Response, error) { return nil, nil }, err: "ended without a reply"},

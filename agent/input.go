@@ -70,7 +70,7 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	case o.named && a.opts.Durable.Store == nil:
 		return nil, errors.New("In needs Options.Durable.Store")
 	case o.named && o.key.ID == "":
-		return nil, errors.New("In: the id is empty")
+		return nil, errors.New("In: id is empty")
 	case o.key.ID == "":
 		o.key.ID = "run_" + newKey()
 	}

@@ -228,7 +228,7 @@ func (k *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 func (k *results) load(ctx context.Context, handle string) ([]byte, error) {
 	store, lease := k.blobStore()
 	if store == nil {
-		return nil, errors.New("the results of this run are not kept")
+		return nil, errors.New("results of this run are not kept")
 	}
 	data, err := store.Blob(ctx, lease.Key, handle)
 	switch {
@@ -237,10 +237,10 @@ func (k *results) load(ctx context.Context, handle string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
+		return nil, fmt.Errorf("result %q cannot be read from the store", handle)
 	}
 	if entry := k.findKept(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
-		return nil, fmt.Errorf("the result %q is damaged", handle)
+		return nil, fmt.Errorf("result %q is damaged", handle)
 	}
 	return data, nil
 }

@@ -23,7 +23,7 @@ import (
 // ErrNoAnswer is the error of a run whose model replied with neither text nor tool calls, or
 // asked for tools where it had to answer. The messages of the run remain valid: asking again
 // may help.
-var ErrNoAnswer = errors.New("the model gave no answer")
+var ErrNoAnswer = errors.New("model gave no answer")
 
 // finalReason returns the limit that forces the model to answer, or "".
 func finalReason(stop StopReason) string {

@@ -28,7 +28,7 @@ const maxRepairs = 2
 
 // ErrNoOutput is the error of a run whose model gave no output in the form that [As] asks for.
 // The result has its text.
-var ErrNoOutput = errors.New("the model gave no answer in the form that it was asked for")
+var ErrNoOutput = errors.New("model gave no answer in the form that it was asked for")
 
 // As runs the agent for an output of type T, a struct; see [adapter.Func] for the tags of its
 // fields. Another type is an error before the model is called. If the model's host enforces
@@ -180,7 +180,7 @@ func (e *engine) setOutput(wanted *output) error {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
 	}, &adapter.FuncOptions{Server: answerServer, ReadOnly: true}) // idempotent: a call in doubt is repeated
 	if err != nil {
-		return fmt.Errorf("the structured answer of run %q: %w", e.rec.state.ID, err)
+		return fmt.Errorf("structured answer of run %q: %w", e.rec.state.ID, err)
 	}
 	e.agent = e.agent.withOutput(answer)
 	return nil
@@ -240,7 +240,7 @@ func (e *engine) isOutputCall(c *ledger.Call) bool {
 func (e *engine) parseOutput(text string) (json.RawMessage, error) {
 	tool := e.agent.output
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return nil, errors.New("it is not a JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	answer := llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: tool.Name(), Arguments: text}}
 	call, err := tool.Prepare(answer, tool.Wrapped())

@@ -268,7 +268,7 @@ func (r *recovery) forward(key run.Key, events iter.Seq2[Event, error]) error {
 }
 
 // errNotDue is the error of a run that another process has ended since it was listed.
-var errNotDue = errors.New("the run has ended")
+var errNotDue = errors.New("run has ended")
 
 // logTakeover logs a run that another process has left unfinished, and its calls in progress.
 func (r *recovery) logTakeover(s *ledger.State) {

@@ -35,7 +35,7 @@ func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Se
 }
 
 // ErrPosition is the error of a position that the run does not have, see [Agent.Replay].
-var ErrPosition = errors.New("the run has no such position")
+var ErrPosition = errors.New("run has no such position")
 
 // replay folds the records of a run, and yields the events of each that come after a position, until
 // yield returns false.

@@ -77,8 +77,8 @@ func newResult(s *ledger.State) *Result {
 
 // The errors of a run that has ended without an output. [Result.Failure] has the reason.
 var (
-	ErrFailed    = errors.New("the run has failed")
-	ErrCancelled = errors.New("the run was cancelled")
+	ErrFailed    = errors.New("run has failed")
+	ErrCancelled = errors.New("run was cancelled")
 )
 
 // failure is the error of a run that has ended without an output.

@@ -91,7 +91,7 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 // input until its questions are answered, see [Agent.Resume]. Result.Questions has them. [As]
 // and [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a
 // run that already waits.
-var ErrWaiting = errors.New("the run waits for answers to its questions")
+var ErrWaiting = errors.New("run waits for answers to its questions")
 
 // waitingError is an ErrWaiting with its run.
 type waitingError struct{ state *ledger.State }
@@ -104,7 +104,7 @@ func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 
 // ErrRunning is the error of an input to a run that has no output for the last one yet, and
 // that no process works on.
-var ErrRunning = errors.New("the run has no answer yet; continue it by Resume or Recover")
+var ErrRunning = errors.New("run has no answer yet; continue it by Resume or Recover")
 
 // runningError is an ErrRunning with the id of the run.
 type runningError struct{ id string }

@@ -61,7 +61,7 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 		def.InputSchema = json.RawMessage(handoffSchema)
 	}
 	alone := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return nil, errors.New("a sub-agent can be called only by an agent")
+		return nil, errors.New("only an agent can call a sub-agent")
 	}
 	tool, err := adapter.NewFuncTool(def, alone, &adapter.FuncOptions{Server: subServer, Trusted: true})
 	if err != nil {

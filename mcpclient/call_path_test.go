@@ -218,7 +218,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 
 			`{"extensions":{"x":{}}}`:               {`extension "x": it needs a prefix, such as com.example/`},
 			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": it must be`},
-			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": the labels before its slash must be`},
+			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": labels before the slash must be`},
 		} {
 			opts := asks(opts)
 			opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(declared), true

@@ -151,7 +151,7 @@ func TestConnectionDies(t *testing.T) {
 		start := time.Now()
 		_ = p.conn.Close()
 		for range cap(failed) {
-			wantBoth(t, <-failed, mcpclient.ErrClosed, "the server closed the connection")
+			wantBoth(t, <-failed, mcpclient.ErrClosed, "server closed the connection")
 		}
 		<-c.Done()
 		within(t, "all that", start, 0)

@@ -77,7 +77,7 @@ func newContinuation(r *mcp.InputRequired, method string, answers map[string]any
 		return nil, nil, errors.New("no round (nil)")
 	}
 	if r.Method != method {
-		return nil, nil, fmt.Errorf("the round is one of %s, not of %s", excerpt.Cut(r.Method), method)
+		return nil, nil, fmt.Errorf("round is one of %s, not of %s", excerpt.Cut(r.Method), method)
 	}
 	next, meta, err := customRequest(r.Method, r.Params)
 	if err != nil {

@@ -56,7 +56,7 @@ var (
 	errNotDiscovered = errors.New("not a result of server/discover")
 
 	// errIncomplete marks a result whose type is not complete.
-	errIncomplete = errors.New("its resultType is not complete")
+	errIncomplete = errors.New("resultType is not complete")
 )
 
 // discover identifies a modern server. The error is a [*RevisionError] with the server's

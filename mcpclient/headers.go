@@ -80,7 +80,7 @@ func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 			return r.lookup(tool).headers, nil
 		}
 	}
-	return nil, errors.New("the server does not list the tool")
+	return nil, errors.New("server does not list the tool")
 }
 
 // mirror sets the headers that repeat arguments of a tool call.

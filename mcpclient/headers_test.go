@@ -190,7 +190,7 @@ func TestHeaderMismatch(t *testing.T) {
 	playAll(t, []conversation{{name: "http_header_mismatch", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		args := map[string]string{"region": "eu"}
 		check.NoError(t, check.Err(c.CallTool(ctx, "t", args)), "corrected")
-		for i, want := range []string{"-32020", "the server does not list the tool", "not a header name"} {
+		for i, want := range []string{"-32020", "server does not list the tool", "not a header name"} {
 			_, err := c.CallTool(ctx, "t", args)
 			e := wantError[*mcp.RPCError](t, err)
 			wrong(t, e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want), "call %d: got %v, want %q", i, err, want)

@@ -121,7 +121,7 @@ func TestHTTPResume(t *testing.T) {
 			wrong(t, waited != want, "got waits of %v, want %v", waited, want)
 		}},
 		{name: "http_resume_fails", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "the event stream broke", "the event stream ended"} {
+			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "event stream broke", "event stream ended"} {
 				_, err := c.CallTool(ctx, "slow", nil)
 				if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, mcpclient.ErrClosed) {
 					t.Errorf("call %d: got %v, want %q in it", i, err, want)
@@ -138,7 +138,7 @@ func TestHTTPCutFailsOneCall(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		callText(t, ctx, c, "b", "done")
-		check.Text(t, <-failed, "the answer to the request did not come")
+		check.Text(t, <-failed, "answer to the request did not come")
 		check.Equal(t, "the calls took", time.Since(start), time.Second)
 	}}})
 }
@@ -153,7 +153,7 @@ func TestHTTPBodies(t *testing.T) {
 			_, err := c.CallTool(ctx, "a", nil)
 			wrong(t, !errors.Is(err, want), "call %d: got %v, want %v", i, err, want)
 		}
-		check.Text(t, check.Err(c.CallTool(ctx, "a", nil)), "the event stream ended", "stream with the answer to another request")
+		check.Text(t, check.Err(c.CallTool(ctx, "a", nil)), "event stream ended", "stream with the answer to another request")
 		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 			_, err := c.CallTool(ctx, "a", nil)
 			e := wantError[*transport.HTTPError](t, err)

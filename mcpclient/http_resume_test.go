@@ -391,7 +391,7 @@ func TestSSEStreamLost(t *testing.T) {
 			synctest.Wait()
 			close(s.say)
 			for range 3 {
-				wantBoth(t, <-failed, mcpclient.ErrClosed, "the server closed the connection")
+				wantBoth(t, <-failed, mcpclient.ErrClosed, "server closed the connection")
 			}
 			<-c.Done()
 			within(t, "failing the calls", start, 0)

@@ -164,7 +164,7 @@ func (l *link) read() {
 }
 
 // errHungUp is the error of a connection that the server closed.
-var errHungUp = errors.New("the server closed the connection")
+var errHungUp = errors.New("server closed the connection")
 
 // endReason returns why a connection ended. It replaces the plain end of input by errHungUp.
 func endReason(err error) error {

@@ -225,7 +225,7 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 	return checked, nil
 }
 
-var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its stack")
+var errMiddlewarePanicked = errors.New("middleware panicked; the log has its stack")
 
 // recoverPanic is deferred: it converts a panic of the host's code to an error.
 func recoverPanic(log *slog.Logger, method string, as error, err *error) {

@@ -261,7 +261,7 @@ func TestMiddlewareAnswers(t *testing.T) {
 		"a request from nowhere": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			return next(ctx, &mcpclient.Request{Method: r.Method})
 		}, 0, "", nil, "nor a copy"},
-		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, 0, "", nil, "the middleware panicked"},
+		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, 0, "", nil, "middleware panicked"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -158,6 +158,6 @@ func (n *negotiator) redial(ctx context.Context) error {
 	case <-gone:
 		return n.dial(ctx, n.transport)
 	case <-ctx.Done():
-		return fmt.Errorf("the former connection is still ending: %w", contextError(ctx))
+		return fmt.Errorf("former connection is still ending: %w", contextError(ctx))
 	}
 }

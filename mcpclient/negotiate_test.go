@@ -51,7 +51,7 @@ func TestProbe(t *testing.T) {
 		{name: "probe_unsupported_unnamed", refused: refusedWith(mcp.CodeUnsupportedRevision)},
 		{name: "probe_missing_capability", refused: refusedWith(mcp.CodeMissingCapability)},
 		{name: "probe_input_required", refused: func(t *testing.T, err error) {
-			wantBoth(t, err, mcp.ErrInvalidResult, "its resultType is not complete")
+			wantBoth(t, err, mcp.ErrInvalidResult, "resultType is not complete")
 		}},
 		{name: "probe_unsupported_none", refused: noCommonRevision("2031-01-01")},
 		{name: "probe_discover_none", refused: noCommonRevision("2031-01-01")},
@@ -334,7 +334,7 @@ func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
 // the probe and ends on initialize is not started again: most such servers fail to start.
 func TestServersThatDieOfTheHandshake(t *testing.T) {
 	const (
-		closed  = "transport: connection closed: the server closed the connection"
+		closed  = "transport: connection closed: server closed the connection"
 		running = "connect: initialize: server error -32000: another one is running (and before that, "
 	)
 	greet := (*peer).handshake

@@ -155,7 +155,7 @@ func TestRestart(t *testing.T) {
 			var calls sync.WaitGroup
 			calls.Go(func() {
 				_, err := c.CallTool(t.Context(), "a", nil)
-				if !errors.Is(err, mcpclient.ErrConnectionLost) || errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
+				if !errors.Is(err, mcpclient.ErrConnectionLost) || errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "server closed the connection") {
 					t.Errorf("tool call under way: got %v, want a lost connection and the cause", err)
 				}
 				within(t, "the failure of the tool call", start, 0)
@@ -215,7 +215,7 @@ func TestRestartGivesUp(t *testing.T) {
 		took, longest := time.Since(start), (10+20+30+30)*time.Second
 		wrong(t, took < longest/2 || took > longest, "gave up after %v, want %v to %v", took, longest/2, longest)
 		for _, err := range []error{<-waiting, <-waiting, c.Err(), c.Ping(t.Context())} {
-			if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection; restarted 4 times in a row") ||
+			if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "server closed the connection; restarted 4 times in a row") ||
 				!strings.Contains(err.Error(), "dial 5: no such server") {
 				t.Errorf("got %v, want what ended the connection, and the last attempt", err)
 			}

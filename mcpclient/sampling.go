@@ -43,7 +43,7 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 		return nil, err
 	}
 	if result == nil {
-		return nil, errors.New("the sampling handler returned neither a result nor an error")
+		return nil, errors.New("sampling handler returned neither a result nor an error")
 	}
 	e := a.peer.current()
 	if e.allowsSeveralBlocks() {

@@ -185,7 +185,7 @@ func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 // replace replaces the session with this id by calling begin, once for all callers.
 func (s *sessions) replace(ctx context.Context, id string, begin func(context.Context) error) error {
 	if s.renewals.Within(ctx) {
-		return errors.New("the new session was lost too")
+		return errors.New("new session was lost, too")
 	}
 	return s.renewals.Renew(ctx, func() bool { return s.link.Load().sessionID() == id }, begin)
 }

@@ -76,7 +76,7 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 // stream or asks the server to watch.
 func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts []CallOption) (*Subscription, error) {
 	if isEmptyFilter(&filter) {
-		return nil, errors.New("the filter asks for nothing")
+		return nil, errors.New("filter asks for nothing")
 	}
 	o, err := c.caller.callOptions(opts)
 	if err != nil {

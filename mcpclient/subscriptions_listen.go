@@ -23,9 +23,9 @@ const acknowledgeTimeout = 30 * time.Second
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
 // errIdle ends a stream after Options.Timeouts.SubscriptionIdle of silence.
-var errIdle = errors.New("the stream of the subscription was silent for too long")
+var errIdle = errors.New("stream of the subscription was silent for too long")
 
-var errNotAcknowledged = errors.New("the server did not acknowledge the subscription")
+var errNotAcknowledged = errors.New("server did not acknowledge the subscription")
 
 // listenFor opens the stream of a subscription to a modern server and waits for the
 // acknowledgement.

@@ -64,7 +64,7 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 }
 
 // errNilBlock is the error of a block that a reviewer has set to nil.
-var errNilBlock = errors.New("a block is nil")
+var errNilBlock = errors.New("block is nil")
 
 // isNil reports whether content is nil or a nil pointer.
 func isNil(c mcp.Content) bool {

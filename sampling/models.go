@@ -37,14 +37,14 @@ func checkModels(models []Model, initial string) error {
 	for _, m := range models {
 		switch {
 		case m.ID == "":
-			return errors.New("a model of Options.Models has no ID")
+			return errors.New("model of Options.Models has no ID")
 		case seen[m.ID]:
 			return fmt.Errorf("Options.Models has two models %q", m.ID)
 		}
 		seen[m.ID] = true
 	}
 	if len(models) > 0 && !seen[initial] {
-		return fmt.Errorf("the model %q is not in Options.Models: add it there", initial)
+		return fmt.Errorf("model %q is not in Options.Models: add it there", initial)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ type Options struct {
 
 func (o *Options) check(model string) error {
 	if model == "" {
-		return errors.New("the name of the model is empty")
+		return errors.New("name of the model is empty")
 	}
 	return cmp.Or(o.Limits.check(), checkModels(o.Models, model), o.checkPrices(model), checkPolicies(o))
 }

@@ -85,7 +85,7 @@ func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 	case r.Role != "assistant" && r.Role != "":
 		return fmt.Errorf("role %q is not assistant", excerpt.Cut(r.Role))
 	case r.Model == "":
-		return errors.New("the name of the model is missing")
+		return errors.New("name of the model is missing")
 	case len(r.Content) == 0:
 		return errors.New("there is no content")
 	}
@@ -97,7 +97,7 @@ func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 		}
 	}
 	if r.StopReason == "toolUse" && len(taken) == uses {
-		return errors.New("the stop reason is toolUse, but no tool is used")
+		return errors.New("stop reason is toolUse, but no tool is used")
 	}
 	return nil
 }

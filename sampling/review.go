@@ -118,7 +118,7 @@ func (r *run) timedReview(seen func() any, edited *bool, ask func() error) func(
 	}
 }
 
-var errReplyWaits = errors.New("the review of a reply cannot wait")
+var errReplyWaits = errors.New("review of a reply cannot wait")
 
 // decide returns who decided, and an error for a refusal. ask asks the reviewer.
 func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {

@@ -99,7 +99,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		}, ""},
 		{"a stop reason of its own", func(r *mcp.CreateMessageResult) { r.Role, r.StopReason = "", "enough" }, ""},
 		{"role", func(r *mcp.CreateMessageResult) { r.Role = "system" }, `role \"system\"`},
-		{"no model", func(r *mcp.CreateMessageResult) { r.Model = "" }, "the name of the model"},
+		{"no model", func(r *mcp.CreateMessageResult) { r.Model = "" }, "name of the model"},
 		{"no content", func(r *mcp.CreateMessageResult) { r.Content = nil }, "no content"},
 		{"nil", func(r *mcp.CreateMessageResult) { r.Content = blocks{nil} }, "nil"},
 		{"a nil image", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.ImageContent)(nil)} }, "nil"},

@@ -224,7 +224,7 @@ func (s *Sampler) applyEdits(r *run) error {
 		case i >= 0:
 			r.model = s.models[i]
 		case len(s.options.Models) > 0:
-			return s.noModelError(fmt.Errorf("the reviewer chose %q, which is not in the catalogue", id))
+			return s.noModelError(fmt.Errorf("reviewer chose %q, which is not in the catalogue", id))
 		default:
 			r.model = Model{ID: id, price: s.options.price(id)}
 		}

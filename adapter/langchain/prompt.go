@@ -102,7 +102,7 @@ func promptArguments(prompt *mcp.Prompt, values map[string]any) (map[string]stri
 		if !ok {
 			raw, err := json.Marshal(v)
 			if err != nil {
-				return nil, fmt.Errorf("the value of %.200q: %w", a.Name, err)
+				return nil, fmt.Errorf("value of %.200q: %w", a.Name, err)
 			}
 			text = string(raw)
 		}

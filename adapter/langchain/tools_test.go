@@ -139,7 +139,7 @@ func TestSource(t *testing.T) {
 	if tool, err := catalog.Find("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
 		t.Errorf("got %v, %v, want the tool by its label", tool, err)
 	}
-	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: a function has no name": calculator{}} {
+	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: function has no name": calculator{}} {
 		func() {
 			defer func() { check.Equal(t, "panic", recover(), any(want)) }()
 			Source(tool)

@@ -98,7 +98,7 @@ func (t *tokens) UnmarshalJSON(raw []byte) error {
 // decode reads an object. Members of another kind than into has are skipped.
 func decode(data []byte, into any) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		return errors.New("it is not a JSON object")
+		return errors.New("not a JSON object")
 	}
 	err := json.Unmarshal(data, into)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -113,7 +113,7 @@ func short(s string) string { return strings.Clone(excerpt.CutAt(s, maxName)) }
 func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 	e := event{Message: &message{Usage: &a.usage}, Usage: &a.usage}
 	if err := decode(data, &e); err != nil {
-		return false, fmt.Errorf("an event of the stream: %w", err)
+		return false, fmt.Errorf("event stream: %w", err)
 	}
 	switch e.Type {
 	case "message_start":
@@ -143,7 +143,7 @@ func (a *answer) Whole(body []byte) error {
 	case m.Type == "error":
 		return &chat.Reported{Body: body}
 	case m.Type != "message":
-		return errors.New("the answer is not a message of the Messages API")
+		return errors.New("answer is not a message of the Messages API")
 	}
 	a.stop = short(m.Stop)
 	return a.start(&m)
@@ -232,7 +232,7 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 // addPiece adds a piece to a block.
 func (a *answer) addPiece(index int, d *delta) error {
 	if index < 0 || index >= len(a.blocks) {
-		return fmt.Errorf("a piece of block %d, but there are only %d blocks", index, len(a.blocks))
+		return fmt.Errorf("piece of block %d, but there are only %d blocks", index, len(a.blocks))
 	}
 	b := a.blocks[index]
 	switch d.Type {

@@ -110,7 +110,7 @@ func New(key, name string, opts *Options) (*Model, error) {
 	}
 	switch {
 	case name == "":
-		return nil, errors.New("new model: the name of the model is empty")
+		return nil, errors.New("new model: name of the model is empty")
 	case key == "" && m.header.Get("Authorization") == "" && m.header.Get("X-Api-Key") == "":
 		return nil, errors.New("new model: the key is empty, and Header has none")
 	case !slices.Contains([]string{"", "5m", "1h", "none"}, o.Cache):

@@ -432,7 +432,7 @@ func TestSummarizerFails(t *testing.T) {
 		text string
 		err  error
 		want string
-	}{{"", down, "down"}, {" \n", nil, "the summary is empty"}} {
+	}{{"", down, "down"}, {" \n", nil, "summary is empty"}} {
 		c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Spent, error) {
 			return test.text, run.Spent{Total: 5}, test.err
 		}, &compact.Options{Window: 1000})

@@ -53,7 +53,7 @@ func summarize(s summarizer, opts Options) Compactor {
 		text, used, err := s(ctx, old)
 		text = strings.TrimSpace(text)
 		if text == "" && err == nil {
-			err = errors.New("the summary is empty")
+			err = errors.New("summary is empty")
 		}
 		if err != nil {
 			return &Result{Usage: used}, fmt.Errorf("summarize %d messages: %w", len(old), err)

@@ -112,7 +112,7 @@ func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, er
 			return nil, err
 		}
 		if bytes.IndexByte(data, '\n') >= 0 {
-			return nil, errors.New("a record has a line break")
+			return nil, errors.New("record has a line break")
 		}
 		if i == 0 {
 			b = fmt.Appendf(b, `,"%s":[`, name)

@@ -115,7 +115,7 @@ func (c *content) follows(at int64, seq uint64) error {
 	if n > 0 && (at > 0 || ledger.Begins(c.records[0])) && c.records[n-1].Seq == seq && c.records[0].Seq+uint64(n)-1 == seq {
 		return nil
 	}
-	return fmt.Errorf("its record is not the next: %w", record.ErrCorrupt)
+	return fmt.Errorf("record is not the next: %w", record.ErrCorrupt)
 }
 
 // Load implements [record.Store].

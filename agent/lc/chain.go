@@ -68,7 +68,7 @@ func (c *chain) GetCallbackHandler() callbacks.Handler { return c.handler }
 func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chains.ChainCallOption) (map[string]any, error) {
 	text, ok := inputs[inputKey].(string)
 	if !ok {
-		return nil, fmt.Errorf("the value of %q is a %T; give a string", inputKey, inputs[inputKey])
+		return nil, fmt.Errorf("value of %q is a %T; give a string", inputKey, inputs[inputKey])
 	}
 	stream, err := streamOption(options)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 				continue
 			}
 			if err := stream(ctx, []byte(e.Text)); err != nil {
-				return "", fmt.Errorf("the streaming function: %w", err)
+				return "", fmt.Errorf("streaming function: %w", err)
 			}
 		case *agent.Suspended:
 			if len(e.Path) == 0 {

@@ -129,7 +129,7 @@ func (w *langchainModel) Generate(ctx context.Context, r *model.Request) iter.Se
 }
 
 // errStopped ends a stream whose caller has stopped the iteration.
-var errStopped = errors.New("the caller has stopped the iteration")
+var errStopped = errors.New("caller has stopped the iteration")
 
 // stream asks the model on its own goroutine, because a model may call its streaming functions on any
 // goroutine. It returns when the model does.

@@ -111,7 +111,7 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		o = *opts
 	}
 	if name == "" {
-		return nil, errors.New("new model: the name of the model is empty")
+		return nil, errors.New("new model: name of the model is empty")
 	}
 	if o.Window < 0 {
 		return nil, fmt.Errorf("new model: Window is %d", o.Window)

@@ -268,7 +268,7 @@ func TestNewErrors(t *testing.T) {
 		opts        *Options
 		want        string
 	}{
-		{"no model", "", good, nil, "the name of the model is empty"},
+		{"no model", "", good, nil, "name of the model is empty"},
 		{"unknown host", "m", good, &Options{Host: "acme"}, `host "acme"`},
 		{"base URL", "m", bad, nil, "base URL"},
 		{"extra", "m", good, &Options{Extra: map[string]json.RawMessage{"model": nil}}, `"model"`},

@@ -83,11 +83,11 @@ const maxName = 1 << 10 // bytes of an id or tenant
 // Check returns an error if the key is invalid.
 func (k Key) Check() error {
 	if k.ID == "" {
-		return errors.New("the id is empty")
+		return errors.New("id is empty")
 	}
 	for _, name := range []string{k.ID, k.Tenant} {
 		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-			return fmt.Errorf("the id and the tenant have to be UTF-8 without U+0000, of at most %d bytes", maxName)
+			return fmt.Errorf("id and tenant have to be UTF-8 without U+0000, of at most %d bytes", maxName)
 		}
 	}
 	return nil

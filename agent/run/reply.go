@@ -71,11 +71,11 @@ func (q *Question) fits(r Reply) error {
 	case len(r.Reason)+len(r.Arguments)+len(r.Content)+len(r.Scope)+len(r.By) > maxReply:
 		return fmt.Errorf("it has more than %d bytes", maxReply)
 	case r.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, r.Scope):
-		return fmt.Errorf("the scope %.100q is not one of an approval", r.Scope)
+		return fmt.Errorf("scope %.100q is not one of an approval", r.Scope)
 	case len(r.Arguments) > 0 && (q.Kind != QuestionApproval && q.Kind != QuestionSampling || r.Action != ActionAllow):
 		return errors.New("arguments are for a call or a completion that is allowed")
 	case len(r.Arguments) > 0 && !isObject(r.Arguments):
-		return errors.New("the arguments are not a JSON object")
+		return errors.New("arguments are not a JSON object")
 	case len(r.Content) > 0 && (q.Kind != QuestionForm || r.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
 	}
@@ -115,10 +115,10 @@ func (r Reply) Sampled() (*mcp.CreateMessageParams, error) {
 	}
 	params := new(mcp.CreateMessageParams)
 	if err := json.Unmarshal(r.Arguments, params); err != nil {
-		return nil, fmt.Errorf("the arguments are not a sampling request: %w", err)
+		return nil, fmt.Errorf("arguments are not a sampling request: %w", err)
 	}
 	if len(params.Messages) == 0 {
-		return nil, errors.New("the arguments have no messages")
+		return nil, errors.New("arguments have no messages")
 	}
 	return params, inquiry.CheckMessages(params.Messages)
 }
@@ -138,7 +138,7 @@ func (q *Question) Elicited(r Reply) (*mcp.ElicitResult, error) {
 	result := &mcp.ElicitResult{Action: string(r.Action)}
 	if len(r.Content) > 0 {
 		if !isObject(r.Content) {
-			return nil, errors.New("the content is not a JSON object")
+			return nil, errors.New("content is not a JSON object")
 		}
 		d := json.NewDecoder(bytes.NewReader(r.Content))
 		d.UseNumber()

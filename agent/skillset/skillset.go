@@ -77,7 +77,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	s := &Set{names: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		if servers[server] == nil {
-			return nil, fmt.Errorf("the client of server %q is nil: connect it first", server)
+			return nil, fmt.Errorf("client of server %q is nil: connect it first", server)
 		}
 		if err := s.list(ctx, server, servers[server], &opts); err != nil {
 			return nil, fmt.Errorf("list the skills of server %q: %w", server, err)

@@ -186,5 +186,5 @@ func TestSearch(t *testing.T) {
 // A server that is not connected, such as an idle one of a toolset, is a mistake of the host.
 func TestServerWithoutAClient(t *testing.T) {
 	_, err := skillset.Open(t.Context(), map[string]*mcpclient.Client{"box": nil}, nil)
-	check.Text(t, err, `the client of server "box" is nil: connect it first`)
+	check.Text(t, err, `client of server "box" is nil: connect it first`)
 }

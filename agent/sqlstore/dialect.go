@@ -195,7 +195,7 @@ func setWAL(ctx context.Context, q querier) error {
 		return fmt.Errorf("set the journal mode: %w", err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("the journal mode is %q and not WAL: the database is in memory, or its file system cannot share memory, and what it keeps can be lost", mode)
+		return fmt.Errorf("journal mode is %q and not WAL: the database is in memory, or its file system cannot share memory, and what it keeps can be lost", mode)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func configurePostgres(ctx context.Context, q querier) (settings, error) {
 			return settings{}, fmt.Errorf("read the setting %s: %w", setting.name, err)
 		}
 		if value == setting.bad {
-			return settings{}, fmt.Errorf("the setting %s is %q: %s", setting.name, value, setting.lost)
+			return settings{}, fmt.Errorf("setting %s is %q: %s", setting.name, value, setting.lost)
 		}
 	}
 	var encoding string
@@ -219,7 +219,7 @@ func configurePostgres(ctx context.Context, q querier) (settings, error) {
 		return settings{}, fmt.Errorf("read the setting server_encoding: %w", err)
 	}
 	if encoding != "UTF8" {
-		return settings{}, fmt.Errorf("the database has encoding %q and not UTF8, and cannot have all ids", encoding)
+		return settings{}, fmt.Errorf("database has encoding %q and not UTF8, and cannot have all ids", encoding)
 	}
 	return settings{}, nil
 }

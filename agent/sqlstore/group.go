@@ -86,7 +86,7 @@ func (g *group) commitQueue(ctx context.Context, own *waiting) {
 }
 
 // errPanicked is the error of changes whose commit has panicked, for example in the driver.
-var errPanicked = errors.New("the commit panicked")
+var errPanicked = errors.New("commit panicked")
 
 // passOn tells the callers of a batch that it is done, and the next one to commit.
 func (g *group) passOn(batch []*waiting, own *waiting) {
@@ -123,7 +123,7 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 
 // errChangeFailed is the error of a transaction that was rolled back because one of its changes
 // failed.
-var errChangeFailed = errors.New("a change failed")
+var errChangeFailed = errors.New("change failed")
 
 // together makes changes in one transaction. A change that is refused has its error, and the others
 // are committed. After any other error none of them is, unless the commit itself failed.

@@ -27,14 +27,14 @@ type activities struct {
 }
 
 // errStopping ends the steps of a worker that stops.
-var errStopping = errors.New("the worker stops; another one continues the step")
+var errStopping = errors.New("worker stops; another one continues the step")
 
 // step advances a run by one turn at most. An error makes Temporal repeat the step, unless it is a
 // refusal; a run that has failed is not an error of the step.
 func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	release, ok := a.tenants.acquire(t.Tenant)
 	if !ok {
-		return progress{}, later(errors.New("the tenant is at its limit in this worker"), "TenantLimit", backoff(ctx))
+		return progress{}, later(errors.New("tenant is at its limit in this worker"), "TenantLimit", backoff(ctx))
 	}
 	defer release()
 	helper, err := a.agent(t)

@@ -70,7 +70,7 @@ const maxWorkflowID = 1000
 
 func checkWorkflowID(id string) error {
 	if n := len(id); n > maxWorkflowID {
-		return fmt.Errorf("the id of its workflow has %d bytes; Temporal takes %d", n, maxWorkflowID)
+		return fmt.Errorf("workflow id has %d bytes; Temporal takes %d", n, maxWorkflowID)
 	}
 	return nil
 }

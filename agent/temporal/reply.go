@@ -46,7 +46,7 @@ func (d *driver) checkReplies(replies []run.Reply) error {
 	for _, a := range replies {
 		size += len(a.Reason) + len(a.Arguments) + len(a.Content) + len(a.Scope) + len(a.By) + len(a.Unknown)
 		if a.Question == "" || len(a.Question) > maxQuestionID {
-			return refusal(fmt.Errorf("the id of a question has %d bytes, want 1 to %d: %w", len(a.Question), maxQuestionID, run.ErrNotAsked))
+			return refusal(fmt.Errorf("question id has %d bytes, want 1 to %d: %w", len(a.Question), maxQuestionID, run.ErrNotAsked))
 		}
 		if !d.mayAsk(a.Question) {
 			return refusal(fmt.Errorf("answer question %q: %w", a.Question, run.ErrNotAsked))

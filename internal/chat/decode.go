@@ -239,7 +239,7 @@ func (d *decoder) function(call *toolCallWire) {
 func (d *decoder) callID() string {
 	id := d.scalar()
 	if len(id) > maxCallID {
-		d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
+		d.Fail(fmt.Errorf("tool call id is over %d bytes", maxCallID))
 	}
 	return id
 }
@@ -254,8 +254,8 @@ func (d *decoder) callName() string {
 }
 
 var (
-	errLongName  = fmt.Errorf("the name of a tool call is over %d bytes", maxCallName)
-	errManyCalls = fmt.Errorf("the answer has more than %d tool calls", maxCalls)
+	errLongName  = fmt.Errorf("tool call name is over %d bytes", maxCallName)
+	errManyCalls = fmt.Errorf("answer has more than %d tool calls", maxCalls)
 )
 
 // opens reports whether the next value begins with c. Another value is skipped.

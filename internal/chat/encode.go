@@ -126,7 +126,7 @@ func (d *draft) checkChoice(r *Request) error {
 	d.mustCall = choice.Choice == Required || choice.Choice == Named
 	switch {
 	case d.mustCall && len(r.Tools) == 0:
-		return errors.New("a tool call is required, but there are no tools")
+		return errors.New("tool call is required, but there are no tools")
 	case choice.Choice == Named && findTool(r.Tools, choice.Name) < 0:
 		return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
 	}

@@ -75,7 +75,7 @@ func (e *messageEncoder) encode(m *Message) error {
 		return e.addAssistant(m)
 	case ToolRole:
 		if m.ToolCallID == "" {
-			return errors.New("a tool's result has no call id")
+			return errors.New("tool result has no call id")
 		}
 		text := joinText(m.Parts)
 		if text == "" { // some hosts refuse empty results
@@ -169,7 +169,7 @@ func dataURL(mimeType string, data []byte) string {
 // addAssistant adds a message of the assistant.
 func (e *messageEncoder) addAssistant(m *Message) error {
 	if slices.ContainsFunc(m.Parts, Part.isMedia) {
-		return errors.New("an assistant's message takes text only")
+		return errors.New("assistant message takes text only")
 	}
 	text := joinText(m.Parts)
 	msg := chatMessage{Role: "assistant", Content: text}
@@ -235,7 +235,7 @@ func (e *messageEncoder) fillReasoning() {
 func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought hostData, err error) {
 	for _, call := range calls {
 		if call.ID == "" || call.Name == "" {
-			return thought, fmt.Errorf("a tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
+			return thought, fmt.Errorf("tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
 		e.draft.ids[call.ID] = true
 		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: calledFunction{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}}

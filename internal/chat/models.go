@@ -92,7 +92,7 @@ func (p *Profile) withTools(model string, r modelRule, effort string) (set, note
 	}
 	switch {
 	case needsResponses(model):
-		return "", "", fmt.Errorf("the model %s takes tools only at the Responses API, and this is Chat Completions: "+
+		return "", "", fmt.Errorf("model %s takes tools only at the Responses API, and this is Chat Completions: "+
 			"set API to responses, or leave it empty", excerpt.Cut(model))
 	case effort == "" && r.reasons && r.effortNone:
 		note = fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model))

@@ -221,9 +221,9 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {
 	case err != nil: // the error's text would quote the URL
-		return "", errors.New("the base URL is malformed")
+		return "", errors.New("base URL is malformed")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return "", fmt.Errorf("the base URL %q is not an http URL with a host", excerpt.Cut(bareURL(base)))
+		return "", fmt.Errorf("base URL %q is not an http URL with a host", excerpt.Cut(bareURL(base)))
 	}
 	switch cfg.APIType {
 	case openai.APITypeAzure, openai.APITypeAzureAD, openai.APITypeCloudflareAzure:

@@ -15,7 +15,7 @@ const (
 	maxReasoningItem = 1 << 20 // bytes of a reasoning item; a larger one is not kept
 )
 
-var errManyItems = fmt.Errorf("the response has more than %d items", maxItems)
+var errManyItems = fmt.Errorf("response has more than %d items", maxItems)
 
 // responseWire is a response, in one piece or at the end of a stream.
 type responseWire struct {

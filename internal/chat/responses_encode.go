@@ -201,7 +201,7 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 		return d.responsesAssistant(ids, m)
 	case ToolRole:
 		if m.ToolCallID == "" {
-			return nil, errors.New("a tool's result has no call id")
+			return nil, errors.New("tool result has no call id")
 		}
 		d.ids[m.ToolCallID] = true
 		result := responsesResult{Type: "function_call_output", CallID: ids.outgoing(m.ToolCallID), Output: joinText(m.Parts)}
@@ -237,7 +237,7 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 		}
 	}
 	if slices.ContainsFunc(m.Parts, Part.isMedia) {
-		return nil, errors.New("an assistant's message takes text only")
+		return nil, errors.New("assistant message takes text only")
 	}
 	return out, nil
 }

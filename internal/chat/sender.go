@@ -21,7 +21,7 @@ const (
 // Why the context of an attempt ended.
 var (
 	errTimeout = errors.New("no complete answer in time")
-	errIdle    = errors.New("the stream fell silent")
+	errIdle    = errors.New("stream fell silent")
 )
 
 // sender sends requests within the bounds of its [Options], and repeats them after temporary failures.

@@ -107,7 +107,7 @@ func TestStreamFaults(t *testing.T) {
 		{"bare JSON of something else", []string{`{"status":"ok"}`}, Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"bare JSON of something else within the stream", []string{start, `{"status":"ok"}`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is not a chunk of a chat completion: '<' at byte 0, want '{'"}},
-		{"too many calls", append(many, many[0], chunk(`{}`, "stop")), Error{Code: CodeMalformed, Message: "the answer has more than 256 tool calls"}},
+		{"too many calls", append(many, many[0], chunk(`{}`, "stop")), Error{Code: CodeMalformed, Message: "answer has more than 256 tool calls"}},
 		{"a nameless call", []string{callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`), chunk(`{}`, "tool_calls")}, Error{Code: CodeMalformed, Message: "a tool call without a name"}},
 	}
 	for _, tt := range tests {
@@ -135,9 +135,9 @@ func TestStreamedCallsAreBounded(t *testing.T) {
 		want  string
 		delta func(n int) *toolCallWire
 	}{
-		{"the answer has more than 256 tool calls", func(n int) *toolCallWire { return &toolCallWire{id: fmt.Sprint(n), name: "f"} }},
-		{"the name of a tool call is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n)} }},
-		{"the name of a tool call is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n%2)} }},
+		{"answer has more than 256 tool calls", func(n int) *toolCallWire { return &toolCallWire{id: fmt.Sprint(n), name: "f"} }},
+		{"tool call name is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n)} }},
+		{"tool call name is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n%2)} }},
 	} {
 		calls := streamedCalls{names: newNames(&Request{}), byIndex: map[int]*streamedCall{}}
 		var err error

@@ -53,7 +53,7 @@ func Check(t *price.Table) error {
 		return nil
 	}
 	if _, err := time.Parse(time.DateOnly, t.Date); err != nil {
-		return fmt.Errorf("the date is %q, want a day such as \"2026-11-22\": prices change", t.Date)
+		return fmt.Errorf("date is %q, want a day such as \"2026-11-22\": prices change", t.Date)
 	}
 	seen := map[string]bool{}
 	for i, p := range t.Models {
@@ -72,13 +72,13 @@ func Check(t *price.Table) error {
 func checkPrice(p *price.Price) error {
 	switch {
 	case p.Model == "":
-		return errors.New("it has no name")
+		return errors.New("model has no name")
 	case len(p.Currency) != 3 || strings.Trim(p.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
-		return fmt.Errorf("its currency is %q, want a code of three letters such as \"USD\"", p.Currency)
+		return fmt.Errorf("currency is %q, want a code of three letters such as \"USD\"", p.Currency)
 	case min(p.Input, p.Cached, p.CacheWrite, p.Output, p.Reasoning) < 0:
-		return errors.New("a price is negative")
+		return errors.New("price is negative")
 	case max(p.Input, p.Cached, p.CacheWrite, p.Output, p.Reasoning) > maxPrice:
-		return errors.New("a price is over a million for a million tokens; prices are in millionths")
+		return errors.New("price is over a million for a million tokens; prices are in millionths")
 	}
 	return nil
 }

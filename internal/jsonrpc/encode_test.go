@@ -69,7 +69,7 @@ func TestCheckDepth(t *testing.T) {
 	deep := strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)
 	for in, want := range map[string]string{
 		deep:                  "JSON nested deeper than 1000 at byte 1000",
-		"[1":                  "not valid JSON: the message ends in the middle",
+		"[1":                  "not valid JSON: message ends in the middle",
 		"[] []":               "not valid JSON: text after the value at byte 3",
 		deep[1:][:2*MaxDepth]: "",
 	} {

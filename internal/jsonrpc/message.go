@@ -80,7 +80,7 @@ func integer(number string) string {
 
 // ErrBatch is the error of [Parse] for an array, which [Batch] splits. Only its first byte has been
 // read.
-var ErrBatch = errors.New("a batch of messages")
+var ErrBatch = errors.New("batch of messages")
 
 // Parse reads one message. It must be valid JSON whose members nest at most [MaxDepth] deep; their
 // values are checked when they are decoded. With an error the Message is empty.
@@ -150,7 +150,7 @@ func (m *Message) check() error {
 		case c != 'n': // null
 			return errors.New(`member "id" is neither a number nor a string`)
 		case m.Method != "":
-			return errors.New("a request whose id is null")
+			return errors.New("request id is null")
 		}
 	}
 	answer := m.Result != nil || m.Error != nil
@@ -168,13 +168,13 @@ func (m *Message) check() error {
 		return errors.New("both a result and an error")
 	}
 	if m.Result != nil && !m.HasID() {
-		return errors.New("a result without an id")
+		return errors.New("result without an id")
 	}
 	return nil
 }
 
 // ErrLargeBatch is the error of [Batch] for too many messages.
-var ErrLargeBatch = errors.New("a batch of too many messages")
+var ErrLargeBatch = errors.New("batch of too many messages")
 
 // Batch splits an array of at most max messages. Arrays within it are flattened; together they
 // nest less than [MaxDepth] deep.

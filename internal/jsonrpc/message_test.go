@@ -65,7 +65,7 @@ func TestParseRefuses(t *testing.T) {
 		{"duplicate method by escape", `{"id":1,"method":"a","\u006dethod":"b"}`, `member "method" twice`},
 		{"result and error", `{"id":1,"result":1,"error":{}}`, "both a result and an error"},
 		{"method and result", `{"id":1,"method":"m","result":1}`, "both a request and a response"},
-		{"result without id", `{"result":1}`, "a result without an id"},
+		{"result without id", `{"result":1}`, "result without an id"},
 		{"id is an object", `{"id":{},"method":"m"}`, `neither a number nor a string`},
 		{"request with id null", `{"id":null,"method":"m"}`, "id is null"},
 		{"method is a number", `{"id":1,"method":3}`, "is not a non-empty string"},

@@ -13,7 +13,7 @@ import (
 const MaxDepth = 1000
 
 var (
-	errEnd   = errors.New("the message ends in the middle")
+	errEnd   = errors.New("message ends in the middle")
 	errDepth = fmt.Errorf("nested deeper than %d", MaxDepth) // the text may still be valid JSON
 )
 

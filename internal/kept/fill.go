@@ -110,7 +110,7 @@ func decodeReference(v []byte) *reference {
 func (f *filler) resolve(r *reference) (shown, sent []byte, err error) {
 	f.n++
 	if f.n > maxReferences {
-		return nil, nil, fmt.Errorf("the arguments have more than %d references", maxReferences)
+		return nil, nil, fmt.Errorf("arguments have more than %d references", maxReferences)
 	}
 	data, err := f.data(r.Handle)
 	if err != nil {
@@ -125,17 +125,17 @@ func (f *filler) resolve(r *reference) (shown, sent []byte, err error) {
 		sent = bytes.Clone(data)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the result %q: %w", r.Handle, err)
+		return nil, nil, fmt.Errorf("result %q: %w", r.Handle, err)
 	}
 	f.size += len(sent)
 	if f.size > maxFilled {
-		return nil, nil, fmt.Errorf("the results in the arguments have more than %d MiB", maxFilled>>20)
+		return nil, nil, fmt.Errorf("results in the arguments have more than %d MiB", maxFilled>>20)
 	}
 	sum := sha256.Sum256(data)
 	described.Size = len(data)
 	described.SHA256 = hex.EncodeToString(sum[:])
 	if r.SHA256 != "" && r.SHA256 != described.SHA256 {
-		return nil, nil, fmt.Errorf("the result %q is not the one that the arguments name: its sha256 is %s", r.Handle, described.SHA256)
+		return nil, nil, fmt.Errorf("result %q is not the one that the arguments name: its sha256 is %s", r.Handle, described.SHA256)
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -42,10 +42,10 @@ func TestFill(t *testing.T) {
 		},
 		"what only looks so":      {`{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`, `{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`, `{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`},
 		"none of that name":       {`{"a":{"$result":"r0000000000000003"}}`, "", "error: there is none"},
-		"no such value":           {`{"a":{"$result":"` + one + `","pointer":"/b"}}`, "", `error: the result "` + one + `": there is no "/b": at "" is an object with ["items" "next"]`},
+		"no such value":           {`{"a":{"$result":"` + one + `","pointer":"/b"}}`, "", `error: result "` + one + `": there is no "/b": at "" is an object with ["items" "next"]`},
 		"another than was shown":  {`{"a":{"$result":"` + two + `","sha256":"00"}}`, "", `is not the one that the arguments name`},
 		"no JSON":                 {`{"a":{"$result":"` + two + `"}`, "", "error: arguments with a reference have to be one JSON object"},
-		"more than are filled in": {`[` + strings.Repeat(`{"$result":"`+two+`"},`, 101) + `0]`, "", "error: the arguments have more than 100 references"},
+		"more than are filled in": {`[` + strings.Repeat(`{"$result":"`+two+`"},`, 101) + `0]`, "", "error: arguments have more than 100 references"},
 	} {
 		shown, sent, err := kept.Fill([]byte(tt.in), results)
 		got := string(sent)

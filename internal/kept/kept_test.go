@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	}{
 		"all":               {data, kept.Query{}, data},
 		"offset":            {"äöü and more", kept.Query{Offset: 1}, "[bytes 2 to 15 of 15; the text ends here]\nöü and more"},
-		"beyond":            {data, kept.Query{Offset: 999}, "error: the offset is beyond the text, which has 88 bytes"},
+		"beyond":            {data, kept.Query{Offset: 999}, "error: offset is beyond the text, which has 88 bytes"},
 		"lines":             {text, kept.Query{Line: 2, Lines: 2}, "[lines 2 to 3 of 4]\ntwo\nthree\n"},
 		"lines to the end":  {text, kept.Query{Line: 4}, "[lines 4 to 4 of 4]\nfour"},
 		"no such line":      {text, kept.Query{Line: 5}, "error: there is no line 5: the text has 4 lines"},
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 		"no such member":    {data, kept.Query{Pointer: "/items/1/Id"}, `error: there is no "/items/1/Id": at "/items/1" is an object with ["id" "n" "tags"]`},
 		"no such item":      {data, kept.Query{Pointer: "/items/2"}, `error: there is no "/items/2": at "/items" is a list of 2`},
 		"into a string":     {data, kept.Query{Pointer: "/next/a"}, `error: there is no "/next/a": at "/next" is neither an object nor a list`},
-		"pointer in text":   {text, kept.Query{Pointer: "/a"}, "error: there is no \"/a\": at \"\" the result is not JSON"},
+		"pointer in text":   {text, kept.Query{Pointer: "/a"}, "error: there is no \"/a\": at \"\" result is not JSON"},
 		"fields":            {data, kept.Query{Pointer: "/items", Fields: []string{"n", "/tags/0", "none"}}, "[{\"n\":1,\"/tags/0\":\"x\"},\n{\"n\":2,\"/tags/0\":\"z\"}]"},
 		"pattern":           {data, kept.Query{Pattern: `"id":"b"`, Context: 3}, "[1 matches]\n[match 1 at byte 45 in \"/items/1\"]\n},{\"id\":\"b\",\"n\n"},
 		"pattern in a list": {data, kept.Query{Pattern: `"[yz]"`, Context: 1}, "[2 matches]\n[match 1 at byte 38 in \"/items/0/tags\"]\n,\"y\"]\n[match 2 at byte 68 in \"/items/1/tags\"]\n[\"z\"]\n"},

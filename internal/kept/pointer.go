@@ -17,7 +17,7 @@ func Value(data []byte, pointer string) ([]byte, error) {
 		return bytes.TrimSpace(data), nil
 	}
 	if pointer[0] != '/' {
-		return nil, fmt.Errorf("the pointer %q has to begin with /", cut(pointer, 100))
+		return nil, fmt.Errorf("pointer %q has to begin with /", cut(pointer, 100))
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	done := ""
@@ -35,7 +35,7 @@ func Value(data []byte, pointer string) ([]byte, error) {
 	return value, nil
 }
 
-var errNotJSON = errors.New("the result is not JSON")
+var errNotJSON = errors.New("result is not JSON")
 
 // descend reads to the value with that name or index in the next value. The error describes the next
 // value if there is none.

@@ -64,7 +64,7 @@ func Read(data []byte, q Query, most int) (string, error) {
 		return lines(text, q, limit)
 	}
 	if q.Offset >= len(text) && len(text) > 0 {
-		return "", fmt.Errorf("the offset is beyond the text, which has %d bytes", len(text))
+		return "", fmt.Errorf("offset is beyond the text, which has %d bytes", len(text))
 	}
 	from := excerpt.After(text, q.Offset)
 	return span(text, from, excerpt.Before(text, from+limit)), nil
@@ -119,14 +119,14 @@ func lines(text string, q Query, limit int) (string, error) {
 // at least one. base is the pointer of text in the result.
 func search(text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
-		return "", fmt.Errorf("the pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
+		return "", fmt.Errorf("pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
 	}
 	re, err := regexp.Compile("(?m)" + q.Pattern)
 	if err != nil {
 		return "", errors.New(strings.Replace(err.Error(), "(?m)", "", 1))
 	}
 	if q.Offset > len(text) {
-		return "", fmt.Errorf("the offset is beyond the text, which has %d bytes", len(text))
+		return "", fmt.Errorf("offset is beyond the text, which has %d bytes", len(text))
 	}
 	start := excerpt.After(text, q.Offset)
 	found := re.FindAllStringIndex(text[start:], maxMatches)

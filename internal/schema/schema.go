@@ -94,7 +94,7 @@ func newCompiler() *jsonschema.Compiler {
 // rescue turns a panic of the validator into an error, since its input comes from peers.
 func rescue(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("the validator gave up: %v", r)
+		*err = fmt.Errorf("validator gave up: %v", r)
 	}
 }
 

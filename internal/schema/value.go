@@ -77,7 +77,7 @@ var errTooDeep = fmt.Errorf("nested deeper than %d levels", MaxDepth)
 func checkNumber(text string) error {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
 	if len(mantissa) > maxDigits {
-		return fmt.Errorf("a number of %d digits, want at most %d", len(mantissa), maxDigits)
+		return fmt.Errorf("number of %d digits, want at most %d", len(mantissa), maxDigits)
 	}
 	if !found {
 		return nil

@@ -21,7 +21,7 @@ var (
 	longBuffers = sync.Pool{New: func() any { return new([maxBuffer]byte) }}
 )
 
-var errReleased = errors.New("the reader was released")
+var errReleased = errors.New("reader was released")
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 

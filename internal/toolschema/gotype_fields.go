@@ -106,7 +106,7 @@ func (w *typeWriter) property(f field) (json.RawMessage, error) {
 		case err != nil, text != number.String():
 			return nil, fmt.Errorf("%s %q is not a JSON number", bound, text)
 		case kind != "integer" && kind != "number":
-			return nil, fmt.Errorf("the tag %s is for numbers, not for %s", bound, schema)
+			return nil, fmt.Errorf("tag %s is for numbers, not for %s", bound, schema)
 		}
 		more[bound] = number
 	}
@@ -132,7 +132,7 @@ func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error)
 		items, err := enumerate(s.Items, values)
 		return with(schema, map[string]any{"items": items}), err
 	}
-	return nil, fmt.Errorf("the tag enum is for strings, not for %s", schema)
+	return nil, fmt.Errorf("tag enum is for strings, not for %s", schema)
 }
 
 // order lists the keywords of our schemas in the order in which they are written.

@@ -103,7 +103,7 @@ func TestTypesWithoutSchema(t *testing.T) {
 		{struct{ C []chan int }{}, "schema of struct { C []chan int }: field C: chan int has no JSON"},
 		{struct {
 			N int `enum:"1,2"`
-		}{}, `the tag enum is for strings`},
+		}{}, `tag enum is for strings`},
 		{struct {
 			N int `minimum:"one"`
 		}{}, `minimum "one" is not a JSON number`},
@@ -115,7 +115,7 @@ func TestTypesWithoutSchema(t *testing.T) {
 		}{}, `maximum "NaN" is not a JSON number`},
 		{struct {
 			N string `minimum:"1"`
-		}{}, `the tag minimum is for numbers`},
+		}{}, `tag minimum is for numbers`},
 	} {
 		check.Text(t, check.Err(OfType(reflect.TypeOf(tt.value))), tt.want, tt.value)
 	}

@@ -154,11 +154,11 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	kind, params, err := mime.ParseMediaType(r.MIMEType)
 	switch {
 	case err != nil || kind != "text/html" || params["profile"] != "mcp-app":
-		return nil, fmt.Errorf("its type is %q, want %s", excerpt.Cut(r.MIMEType), MIMEType)
+		return nil, fmt.Errorf("MIME type is %q, want %s", excerpt.Cut(r.MIMEType), MIMEType)
 	case len(bytes.TrimSpace(html)) == 0:
-		return nil, errors.New("it is empty")
+		return nil, errors.New("HTML is empty")
 	case len(html) > maxHTML:
-		return nil, fmt.Errorf("it is over %d bytes", maxHTML)
+		return nil, fmt.Errorf("HTML is over %d bytes", maxHTML)
 	case !utf8.Valid(html):
 		return nil, errors.New("not valid UTF-8")
 	}

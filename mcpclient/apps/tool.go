@@ -44,7 +44,7 @@ func OfTool(tool *mcp.Tool) (Tool, error) {
 	}
 	if len(raw) > 0 && string(raw) != "null" {
 		uri, ok := jsonrpc.String(raw)
-		err := errors.New("the URI of its view is not a string")
+		err := errors.New("view URI is not a string")
 		if ok {
 			err = checkURI(uri)
 		}
@@ -62,7 +62,7 @@ func (t *Tool) see(raw json.RawMessage) error {
 	var who []string
 	t.ForModel, t.ForViews = false, false
 	if raw[0] != '[' || json.Unmarshal(raw, &who) != nil {
-		return fmt.Errorf("its visibility is not a list of names: %s", excerpt.Quote(raw))
+		return fmt.Errorf("visibility is not a list of names: %s", excerpt.Quote(raw))
 	}
 	for _, name := range who {
 		t.ForModel = t.ForModel || name == "model"
@@ -75,9 +75,9 @@ func (t *Tool) see(raw json.RawMessage) error {
 func checkURI(uri string) error {
 	switch {
 	case len(uri) > maxURI:
-		return fmt.Errorf("the URI of its view is over %d bytes", maxURI)
+		return fmt.Errorf("view URI is over %d bytes", maxURI)
 	case !strings.HasPrefix(uri, "ui://"):
-		return fmt.Errorf("the URI of its view does not begin with ui://: %q", excerpt.Cut(uri))
+		return fmt.Errorf("view URI does not begin with ui://: %q", excerpt.Cut(uri))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (in *Input) value(answer string) (string, error) {
 	if i := slices.Index(in.Choices, answer); i >= 0 {
 		return in.values[i], nil
 	}
-	return "", errors.New("the answer is not one of its choices")
+	return "", errors.New("answer is not one of the choices")
 }
 
 // choice adds a choice. A person is shown its label, also as the default.
@@ -116,7 +116,7 @@ func readInput(n *node) (*Input, error) {
 		case kindObject:
 			in.choice(o.memberText("label"), o.memberText("value"))
 		default:
-			return nil, errors.New("an option is not a string")
+			return nil, errors.New("option is not a string")
 		}
 	}
 	return in, nil

@@ -215,7 +215,7 @@ func TestWrongInputs(t *testing.T) {
 		}
 		return "hunter2", nil
 	}}
-	const want = `mcp.json:7: servers.one.url: input "place": the answer is not one of its choices
+	const want = `mcp.json:7: servers.one.url: input "place": answer is not one of the choices
 mcp.json:8: servers.two.env.KEY: input "key": nobody is there`
 	check.Equal(t, "", mistake(&l, withInputs, nil), want)
 }

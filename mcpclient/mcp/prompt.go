@@ -49,7 +49,7 @@ func (m *PromptMessage) decode(d *jsonrpc.Decoder) {
 		}
 	}
 	if m.Content == nil {
-		d.Fail(errors.New("a message has no content"))
+		d.Fail(errors.New("message has no content"))
 	}
 }
 

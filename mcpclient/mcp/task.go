@@ -84,7 +84,7 @@ func (s *TaskState) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("status %q of a task", excerpt.Cut(string(wire.Status)))
 	}
 	if wire.ID == "" {
-		return errors.New("a task without an id")
+		return errors.New("task has no id")
 	}
 	*s = TaskState{
 		ID:        wire.ID,

@@ -209,7 +209,7 @@ func (s *signIn) receiveCode(ctx context.Context, reception Reception) (string, 
 	answer, err := reception.Receive(limited, s.url())
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
-			return "", fmt.Errorf("the person did not sign in within %v", signInTimeout)
+			return "", fmt.Errorf("person did not sign in within %v", signInTimeout)
 		}
 		return "", fmt.Errorf("sign in with %s: %w", safeURL(s.site.issuer()), err)
 	}

@@ -244,5 +244,5 @@ func algorithmFor(key crypto.Signer, supported []string) (jwt.SigningMethod, err
 			return alg, nil
 		}
 	}
-	return nil, fmt.Errorf("the server supports the algorithms %q, a key of type %T has %s", supported, key, ours[0].Alg())
+	return nil, fmt.Errorf("server supports the algorithms %q, a key of type %T has %s", supported, key, ours[0].Alg())
 }

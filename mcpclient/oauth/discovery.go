@@ -97,7 +97,7 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 		misses = append(misses, err)
 	}
 	if d.metadata != "" { // a server of 2025-03-26 would not name any
-		return nil, fmt.Errorf("the protected resource metadata that the server names: %w", errors.Join(misses...))
+		return nil, fmt.Errorf("protected resource metadata that the server names: %w", errors.Join(misses...))
 	}
 	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, errors.Join(misses...))
 }

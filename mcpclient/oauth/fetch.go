@@ -119,7 +119,7 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 // secrets.
 func (a *answer) decode(v any) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(a.body[:min(len(a.body), 64)])), "{") || json.Unmarshal(a.body, v) != nil {
-		return errors.New("the answer is not a JSON object of the expected form")
+		return errors.New("answer is not a JSON object of the expected form")
 	}
 	return nil
 }

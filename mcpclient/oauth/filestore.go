@@ -107,10 +107,10 @@ func (s *fileStore) write(key Key, value []byte) error {
 	}
 	data, err := json.Marshal(entry{key, value})
 	if err != nil {
-		return errors.New("the value is not JSON") // json's error would show it
+		return errors.New("value is not JSON") // json's error would show it
 	}
 	if len(data) > maxEntry {
-		return fmt.Errorf("an entry of %d bytes is over %d", len(data), maxEntry)
+		return fmt.Errorf("entry of %d bytes is over %d", len(data), maxEntry)
 	}
 	private.Sweep(s.dir)
 	return private.WriteFile(path, data)

@@ -72,7 +72,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 		return next, err
 	}
 	if r.unattended && t.flow.interactive() {
-		return nil, fmt.Errorf("the token for %s cannot be refreshed", t.name)
+		return nil, fmt.Errorf("token for %s cannot be refreshed", t.name)
 	}
 	scopes, err := scopesFor(r.demand, s, before, t.opts.Scopes)
 	if err != nil {

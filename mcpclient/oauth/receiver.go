@@ -114,7 +114,7 @@ func (r *loopbackReception) RedirectURI() string { return r.uri }
 func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	u, err := url.Parse(authorizationURL)
 	if err != nil || u.Query().Get("state") == "" {
-		return nil, errors.New("the authorization URL has no state")
+		return nil, errors.New("authorization URL has no state")
 	}
 	r.mu.Lock()
 	r.state = u.Query().Get("state")

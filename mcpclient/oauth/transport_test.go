@@ -133,7 +133,7 @@ func TestSignInTimeout(t *testing.T) {
 		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}}
 		start := time.Now()
 		err := call(t.Context(), w.transport(opts))
-		if err == nil || !strings.Contains(err.Error(), "the person did not sign in within 5m0s") || time.Since(start) != 5*time.Minute {
+		if err == nil || !strings.Contains(err.Error(), "person did not sign in within 5m0s") || time.Since(start) != 5*time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})

@@ -65,7 +65,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 		return nil, fmt.Errorf("get the platform's assertion: %w", err)
 	}
 	if !isSendable(assertion) {
-		return nil, errors.New("the platform's assertion is empty, or not a JWT")
+		return nil, errors.New("platform's assertion is empty, or not a JWT")
 	}
 	sum := sha256.Sum256([]byte(assertion))
 	if f.refused.Load() == sum {

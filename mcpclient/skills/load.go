@@ -84,12 +84,12 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	}
 	for name, value := range fields {
 		if other, ok := got[name]; !ok || !reflect.DeepEqual(value, other) {
-			return nil, fmt.Errorf("its front matter differs from the entry in %q", excerpt.Cut(name))
+			return nil, fmt.Errorf("front matter differs from the entry in %q", excerpt.Cut(name))
 		}
 		delete(got, name)
 	}
 	for name := range got {
-		return nil, fmt.Errorf("its front matter has %q, which the entry does not", excerpt.Cut(name))
+		return nil, fmt.Errorf("front matter has %q, which the entry does not", excerpt.Cut(name))
 	}
 	return body, nil
 }
@@ -99,7 +99,7 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, &Error{skill: l.skill.URI, File: uri, reason: errors.New("it is not among the files of the skill")}
+		return nil, &Error{skill: l.skill.URI, File: uri, reason: errors.New("not among the files of the skill")}
 	}
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOpt
 // verify returns the contents if they match the file's entry: its URI, size and SHA-256.
 func (f *File) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 	if len(result.Contents) != 1 || result.Contents[0].URI != f.URI {
-		return nil, errors.New("the server answered with other contents")
+		return nil, errors.New("server answered with other contents")
 	}
 	content := result.Contents[0].Blob
 	if content == nil {
@@ -126,7 +126,7 @@ func (f *File) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 		return nil, fmt.Errorf("it has %d bytes, want %d", len(content), *f.Size)
 	}
 	if sum := sha256.Sum256(content); !strings.EqualFold(hex.EncodeToString(sum[:]), strings.TrimPrefix(f.Digest, "sha256:")) {
-		return nil, errors.New("its SHA-256 is not that of the entry")
+		return nil, errors.New("SHA-256 differs from the entry")
 	}
 	return content, nil
 }

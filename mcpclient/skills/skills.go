@@ -110,14 +110,14 @@ func (s *entry) UnmarshalJSON(data []byte) error {
 		Description string `json:"description"`
 	}
 	if err := json.Unmarshal(w.Frontmatter, &head); err != nil {
-		s.problem = errors.New("its front matter is not an object with a name and a description")
+		s.problem = errors.New("front matter is not an object with a name and a description")
 		return nil
 	}
 	s.Name = head.Name
 	s.Description = head.Description
 	switch {
 	case len(w.Frontmatter) > maxEntryHead:
-		s.problem = fmt.Errorf("its front matter is over %d bytes", maxEntryHead)
+		s.problem = fmt.Errorf("front matter is over %d bytes", maxEntryHead)
 	case string(w.Resources) == `"dynamic"`:
 		s.dynamic = true
 	case len(w.Resources) == 0 || w.Resources[0] != '[' || json.Unmarshal(w.Resources, &s.Files) != nil:
@@ -143,9 +143,9 @@ func (s *Skill) Check() error {
 	}
 	switch {
 	case err != nil || path.Base(s.URI) != "SKILL.md":
-		return errors.New("its URI is not that of a SKILL.md")
+		return errors.New("URI does not lead to a SKILL.md")
 	case s.Name == "" || dir != s.Name:
-		return fmt.Errorf("its URI does not have its name %q before SKILL.md", excerpt.Cut(s.Name))
+		return fmt.Errorf("URI does not have the name %q before SKILL.md", excerpt.Cut(s.Name))
 	case s.dynamic:
 		return errors.New("it is dynamic, so that its files cannot be verified")
 	case len(s.Files) > maxFiles:
@@ -175,7 +175,7 @@ func (s *Skill) checkFiles() error {
 		seen[f.URI] = true
 	}
 	if !seen[s.URI] {
-		return errors.New("its SKILL.md is not among its files")
+		return errors.New("SKILL.md is not among the files")
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func TestSkills(t *testing.T) {
 func TestSkillsTampered(t *testing.T) {
 	play(t, "tampered_", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, want := range []string{
-			"its SHA-256 is not that of the entry",
+			"SHA-256 differs from the entry",
 			"bytes, want",
 			`differs from the entry in "description"`,
 			`has "allowed-tools", which the entry does not`,
@@ -201,9 +201,9 @@ func TestSkillCheck(t *testing.T) {
 		"negative size":   {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "[" + strings.Replace(md, `"size":1`, `"size":-1`, 1) + "]", "no size"},
 		"other digest":    {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "[" + strings.Replace(md, "sha256", "md5", 1) + "]", "not a sha256"},
 		"twice":           {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "[" + md + "," + md + "]", "listed twice"},
-		"not itself":      {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "[]", "not among its files"},
-		"other name":      {"skill://x/pdf/SKILL.md", `{"name":"other"}`, "[" + md + "]", `its name "other"`},
-		"other file":      {"skill://x/pdf/README.md", `{"name":"pdf"}`, "[" + md + "]", "not that of a SKILL.md"},
+		"not itself":      {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "[]", "not among the files"},
+		"other name":      {"skill://x/pdf/SKILL.md", `{"name":"other"}`, "[" + md + "]", `the name "other"`},
+		"other file":      {"skill://x/pdf/README.md", `{"name":"pdf"}`, "[" + md + "]", "does not lead to a SKILL.md"},
 		"no front matter": {"skill://x/pdf/SKILL.md", `7`, "[" + md + "]", "front matter"},
 		"object":          {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "{}", "neither a list"},
 	} {

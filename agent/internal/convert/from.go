@@ -61,7 +61,7 @@ func runRole(r llms.ChatMessageType) (run.Role, error) {
 // fits checks that a message of the role may have a part of the type.
 func fits(t run.PartType, role run.Role) error {
 	if t == run.PartCall && role != run.RoleAssistant || (t == run.PartResult) != (role == run.RoleTool) {
-		return fmt.Errorf("a message of role %q cannot have a part of type %q", role, t)
+		return fmt.Errorf("message of role %q cannot have a part of type %q", role, t)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // errStopped ends a request whose caller has stopped the iteration.
-var errStopped = errors.New("the caller has stopped the iteration")
+var errStopped = errors.New("caller has stopped the iteration")
 
 // Replies yields the deltas that ask shows, and then its reply, or its error converted by failure.
 func Replies(ask func(show func(model.Delta) error) (*model.Response, error), failure func(error) error) iter.Seq2[model.Delta, error] {

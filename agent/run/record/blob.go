@@ -62,7 +62,7 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	var err error
 	switch {
 	case !isBlobName(name):
-		err = fmt.Errorf("the name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
+		err = fmt.Errorf("name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
 	case size > MaxBlob+sealRoom:
 		err = fmt.Errorf("%w: it has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
 	case ofRun+size > maxRunBlobs+sealRoom:

@@ -68,7 +68,7 @@ func inOrder(seq uint64, head run.Head, records []run.Record) error {
 		}
 	}
 	if head.Seq != seq {
-		return fmt.Errorf("the head is of record %d, and the last one is %d", head.Seq, seq)
+		return fmt.Errorf("head is of record %d, and the last one is %d", head.Seq, seq)
 	}
 	return nil
 }

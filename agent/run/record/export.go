@@ -203,7 +203,7 @@ func (r *lineReader) checkSum() error {
 		return err
 	}
 	if end.SHA256 != want {
-		return fmt.Errorf("its checksum is wrong: %w", ErrCorrupt)
+		return fmt.Errorf("wrong checksum: %w", ErrCorrupt)
 	}
 	return nil
 }

@@ -118,8 +118,8 @@ func TestImportRefuses(t *testing.T) {
 		"a later form":     {strings.Replace(text, `"mcpchain_run":1`, `"mcpchain_run":3`, 1), "mcpchain_run is 3"},
 		"a cut":            {strings.Join(lines[:2], ""), "record 2: unexpected EOF"},
 		"no end":           {strings.Join(lines[:len(lines)-2], ""), "the last line: unexpected EOF"},
-		"a changed byte":   {strings.Replace(text, `"status":"waiting"`, `"status":"running"`, 1), "its checksum is wrong"},
-		"a changed record": {strings.Replace(text, "approval", "Approval", 1), "its checksum is wrong"},
+		"a changed byte":   {strings.Replace(text, `"status":"waiting"`, `"status":"running"`, 1), "wrong checksum"},
+		"a changed record": {strings.Replace(text, "approval", "Approval", 1), "wrong checksum"},
 	} {
 		into := record.NewMemory()
 		if _, err := record.Import(t.Context(), into, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {

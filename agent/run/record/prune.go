@@ -19,7 +19,7 @@ type Pruner interface {
 }
 
 // errNoPruner reports that a store keeps all records.
-var errNoPruner = errors.New("the store is not a record.Pruner, and keeps all records")
+var errNoPruner = errors.New("store is not a record.Pruner, and keeps all records")
 
 // Prune removes the records before the last snapshot of each run of a query, for example of
 // runs whose last change is long ago ([Query.Before]), and returns how many runs it looked at.

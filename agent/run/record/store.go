@@ -80,7 +80,7 @@ type Store interface {
 
 // The errors of a [Store].
 var (
-	ErrExists   = errors.New("a run has this key already")
+	ErrExists   = errors.New("key belongs to another run")
 	ErrNotFound = errors.New("there is no such run")
 	ErrConflict = errors.New("another process has taken the run over, or it was deleted")
 	ErrHeld     = errors.New("another process holds the run")

@@ -46,7 +46,7 @@ func CheckPattern(expr string) error {
 func measure(expr string) (instructions, effort int, err error) {
 	effort = reading(expr)
 	if effort > MaxPattern {
-		return 0, 1, fmt.Errorf("a pattern of %d bytes that takes about %d steps to be read, more than %d", len(expr), effort, MaxPattern)
+		return 0, 1, fmt.Errorf("pattern of %d bytes that takes about %d steps to be read, more than %d", len(expr), effort, MaxPattern)
 	}
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -54,7 +54,7 @@ func measure(expr string) (instructions, effort int, err error) {
 	}
 	n := size(re)
 	if n > MaxPattern {
-		return 0, effort, fmt.Errorf("a pattern that compiles to about %d instructions, more than %d", n, MaxPattern)
+		return 0, effort, fmt.Errorf("pattern that compiles to about %d instructions, more than %d", n, MaxPattern)
 	}
 	return n, max(n, effort), nil
 }

@@ -114,7 +114,7 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 // checkReady ends a session whose view is not ready in time.
 func (s *Session) checkReady() {
 	if _, ready := s.view.phase(); !ready {
-		s.end(fmt.Errorf("the view was not ready within %v (Limits.Initialize)", s.opts.Limits.Initialize))
+		s.end(fmt.Errorf("view was not ready within %v (Limits.Initialize)", s.opts.Limits.Initialize))
 	}
 }
 

@@ -34,7 +34,7 @@ func (t *teardown) ask(ctx, life context.Context, reason string) error {
 	case <-life.Done():
 		return context.Cause(life)
 	case <-ctx.Done():
-		return fmt.Errorf("the view does not answer: %w", ctx.Err())
+		return fmt.Errorf("view does not answer: %w", ctx.Err())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // errOutOfOrder is the error of a message about a tool call in the wrong order.
-var errOutOfOrder = errors.New("the view was told the arguments already, or not yet")
+var errOutOfOrder = errors.New("view was told the arguments already, or not yet")
 
 // toolPhase records which messages about the call were queued for the view.
 type toolPhase int

@@ -74,7 +74,7 @@ func (v *view) setContext(c Context) error {
 		return err
 	}
 	if c.DisplayMode != v.context.DisplayMode && !v.showsLocked(c.DisplayMode) {
-		return fmt.Errorf("the view cannot be shown in the mode %q", c.DisplayMode)
+		return fmt.Errorf("view cannot be shown in the mode %q", c.DisplayMode)
 	}
 	v.changeLocked(c, now)
 	return nil

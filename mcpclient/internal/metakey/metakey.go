@@ -23,7 +23,7 @@ func Check(key string) (prefixed bool, err error) {
 	}
 	for label := range strings.SplitSeq(prefix, ".") {
 		if prefixed && (!isLetter(label, 0) || !isWord(label, "-")) {
-			return prefixed, errors.New("the labels before its slash must be letters, digits and hyphens, from a letter to a letter or digit")
+			return prefixed, errors.New("labels before the slash must be letters, digits and hyphens, from a letter to a letter or digit")
 		}
 	}
 	if name != "" && !isWord(name, "-_.") {

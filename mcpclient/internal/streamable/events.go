@@ -41,12 +41,12 @@ const (
 )
 
 // errLost marks a request whose response began and did not arrive in whole.
-var errLost = errors.New("the answer to the request did not come")
+var errLost = errors.New("answer to the request did not come")
 
 // errEnded marks a connection of the standalone stream that ended: there is a next one.
-var errEnded = errors.New("the event stream ended")
+var errEnded = errors.New("event stream ended")
 
-var errNoStream = errors.New("the response is not an event stream")
+var errNoStream = errors.New("response is not an event stream")
 
 // exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy
 // stream that ends before that, but after an event with an id, is resumed where it ended, until
@@ -193,7 +193,7 @@ func eventError(err error) error {
 	if large, ok := errors.AsType[*sse.TooLargeError](err); ok {
 		return fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)
 	}
-	return fmt.Errorf("the event stream broke: %w", err)
+	return fmt.Errorf("event stream broke: %w", err)
 }
 
 // delay returns the wait before the next connection. It differs among clients that lost their

@@ -143,7 +143,7 @@ func readSized(r io.Reader, size int) ([]byte, error) {
 		case err != nil:
 			return b, err
 		case len(b) > size:
-			return b, fmt.Errorf("it is over its Content-Length of %d", size)
+			return b, fmt.Errorf("body is over its Content-Length of %d", size)
 		case len(b) == cap(b):
 			b = append(make([]byte, 0, min(size+1, trustedRatio*len(b))), b...)
 		}

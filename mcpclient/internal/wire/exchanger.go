@@ -102,7 +102,7 @@ func (m *Message) SetSession(s Session) {
 }
 
 // ErrSessionOver is the error of a message whose session has ended.
-var ErrSessionOver = errors.New("its session has ended")
+var ErrSessionOver = errors.New("session has ended")
 
 // OwnerError is the error of a message that was not sent: its token is of another user than
 // the session, whose id is Session. A client begins a session for the user of the token.

@@ -37,7 +37,7 @@ func operatorOf(expression string) (op operator, size int, err error) {
 	case '?', '&':
 		return operator{first: expression[:1], sep: "&", named: true, ifEmpty: "="}, 1, nil
 	case '=', ',', '!', '@', '|':
-		return operator{}, 0, fmt.Errorf("the operator %q is reserved", expression[0])
+		return operator{}, 0, fmt.Errorf("operator %q is reserved", expression[0])
 	}
 	return operator{sep: ","}, 0, nil
 }
@@ -46,7 +46,7 @@ func operatorOf(expression string) (op operator, size int, err error) {
 // Characters that a URI does not allow are percent-encoded as UTF-8.
 func Expand(template string, values map[string]string) (string, error) {
 	if len(template) > MaxTemplate {
-		return "", fmt.Errorf("a template of %d bytes, more than %d", len(template), MaxTemplate)
+		return "", fmt.Errorf("template of %d bytes, more than %d", len(template), MaxTemplate)
 	}
 	var out []byte
 	for template != "" {
