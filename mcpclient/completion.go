@@ -14,8 +14,9 @@ import (
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
 
-// complete is [Client.Complete] without the operation in its error.
-func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
+// completeParams returns the params of a request for a completion. withFilled includes the filled
+// values.
+func completeParams(p *mcp.CompleteParams, withFilled bool) (json.RawMessage, error) {
 	if (p.Prompt == "") == (p.Template == "") {
 		return nil, errors.New("CompleteParams: want either Prompt or Template")
 	}
@@ -39,10 +40,15 @@ func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []Call
 	if p.Template != "" {
 		wire.Ref = reference{Type: "ref/resource", URI: p.Template}
 	}
-	if len(p.Filled) > 0 && c.current().has(completionContext) {
+	if len(p.Filled) > 0 && withFilled {
 		wire.Context = &filled{maps.Clone(p.Filled)}
 	}
-	params, err := jsonrpc.EncodeParams(wire)
+	return jsonrpc.EncodeParams(wire)
+}
+
+// complete is [Client.Complete] without the operation in its error.
+func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
+	params, err := completeParams(p, c.current().has(completionContext))
 	if err != nil {
 		return nil, err
 	}

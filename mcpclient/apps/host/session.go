@@ -84,22 +84,27 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 		requests:      requests,
 		notifications: notifications,
 	}
+	s.run(conn, in, calls)
+	return s, nil
+}
 
+// run begins to send, to receive, and to call the functions of the host.
+func (s *Session) run(conn mcpclient.Conn, in *inbox, calls *callbacks) {
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
-	late := time.AfterFunc(o.Limits.Initialize, s.checkReady)
+	late := time.AfterFunc(s.opts.Limits.Initialize, s.checkReady)
 	s.ours.Go(func() {
-		if err := out.write(s.life, conn, o.Limits.Send); err != nil {
+		if err := s.out.write(s.life, conn, s.opts.Limits.Send); err != nil {
 			s.end(fmt.Errorf("send to the view: %w", err))
 		}
 	})
 	s.all.Go(func() {
-		for out.awaitRoom(s.life) {
+		for s.out.awaitRoom(s.life) {
 			if err := in.receive(); err != nil {
 				s.end(err)
 				break
 			}
 		}
-		requests.running.Wait()
+		in.requests.running.Wait()
 	})
 	s.all.Go(func() { calls.run(s.life) })
 	go func() {
@@ -108,7 +113,6 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 		late.Stop()
 		close(s.done)
 	}()
-	return s, nil
 }
 
 // checkReady ends a session whose view is not ready in time.

@@ -113,16 +113,11 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 			}
 		}
 		if listIsStale {
-			overview, err := s.overview(ctx, user)
+			events, err := s.listEvents(ctx, user, w)
 			if err != nil {
 				return err
 			}
-			batch = append(batch, overview...)
-			viewed, err := s.viewedIn(ctx, w)
-			if err != nil {
-				return err
-			}
-			batch = append(batch, viewed...)
+			batch = append(batch, events...)
 		}
 		if len(batch) > 0 {
 			if err := send(batch); err != nil {
@@ -144,6 +139,20 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		}
 		listIsStale = isClosed(listed)
 	}
+}
+
+// listEvents returns the events for a change of the list: the list, and what the window lacks of the
+// calls of its views.
+func (s *Service) listEvents(ctx context.Context, user string, w *window) ([]Event, error) {
+	overview, err := s.overview(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	viewed, err := s.viewedIn(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return append(overview, viewed...), nil
 }
 
 // openWindow opens a window on a conversation, which has the events up to a position. The caller calls closeWindow.
