@@ -76,7 +76,7 @@ func (s *strict) schema(in map[string]any, at string, depth int) map[string]any 
 		in = tree.Without(in, assertions...)
 	}
 	out := map[string]any{}
-	if !s.checkProperties(in, at) || !s.keywords(in, out, at) {
+	if !s.hasNamedProperties(in, at) || !s.keywords(in, out, at) {
 		return nil
 	}
 	tellDropped(out, in, "default", "format", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties")

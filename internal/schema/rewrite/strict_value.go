@@ -76,8 +76,8 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	return !slices.Contains(all, "object") || s.object(in, out, at, depth)
 }
 
-// checkProperties returns false unless all properties of an object are known by name.
-func (s *strict) checkProperties(in map[string]any, at string) bool {
+// hasNamedProperties reports whether all properties of an object are known by name.
+func (s *strict) hasNamedProperties(in map[string]any, at string) bool {
 	rest, limited := in["additionalProperties"]
 	all := tree.Types(in)
 	switch {
