@@ -89,7 +89,7 @@ func mistake(path string, before []byte, key, text string) error {
 	return fmt.Errorf("%s:%d: %s", path, 1+bytes.Count(before, []byte("\n")), text)
 }
 
-// problem says what is wrong with a value, or with the key of a member.
+// problem describes what is wrong with a value, or with the key of a member.
 func problem(e *json.SemanticError) string {
 	if e.Err == json.ErrUnknownName {
 		known := members(e.GoType)

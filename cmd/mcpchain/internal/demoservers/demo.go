@@ -148,7 +148,7 @@ func badge(_ context.Context, req *sdk.CallToolRequest, in badgeOrder) (*sdk.Cal
 }
 
 // answer returns the user's answer to a question, and whether the question was asked before. The
-// error says that the client cannot ask its user, or has answered with something else.
+// error means that the client cannot ask its user, or has answered with something else.
 func answer(req *sdk.CallToolRequest, key string) (result *sdk.ElicitResult, asked bool, err error) {
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
 		return nil, false, errors.New("this tool needs a client that asks its user (elicitation), and yours does not")

@@ -70,7 +70,7 @@ type Entries struct {
 // ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file
 // is "". Servers over HTTP without a sign-in are told the user, if the settings name a header. A
 // stdio server gets one process per user, because a process does not say for which user it asks.
-// signIn says that users can sign in to servers. The error matches [cli.FileError] if the file as a
+// signIn means that users can sign in to servers. The error matches [cli.FileError] if the file as a
 // whole cannot be read; without an error the caller calls Close.
 func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
 	e.Close = func() error { return nil }
