@@ -63,7 +63,7 @@ func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error 
 			with, events = r.stamp(now, events[:1]), events[1:]
 		}
 		if err := r.writer.add(r.lift(c, now), with); err != nil {
-			return fmt.Errorf("the run's records do not fit its state: %w", err)
+			return fmt.Errorf("records do not fit the state of the run: %w", err)
 		}
 	}
 	return nil

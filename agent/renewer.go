@@ -74,7 +74,7 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 
 // errNotRenewed is the error of a lease that the renewer does not have: this process no longer
 // works on the run.
-var errNotRenewed = errors.New("its lease is no longer renewed")
+var errNotRenewed = errors.New("lease is no longer renewed")
 
 // confirm waits for the next renewal and returns its result for a lease. Callers that ask
 // before it begins share one.

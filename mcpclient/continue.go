@@ -134,7 +134,7 @@ func encodeAnswer(q *mcp.InputRequest, v any) (json.RawMessage, error) {
 	if elicited, ok := v.(*mcp.ElicitResult); ok && elicited != nil {
 		params, _ := inquiry.Elicitation(q)
 		if params == nil {
-			return nil, fmt.Errorf("an ElicitResult does not answer %s", excerpt.Cut(q.Method))
+			return nil, fmt.Errorf("ElicitResult does not answer %s", excerpt.Cut(q.Method))
 		}
 		complete, err := forms.Complete(params, elicited)
 		if err != nil {

@@ -72,7 +72,7 @@ func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResu
 			known = audio
 		}
 		if !known {
-			return nil, fmt.Errorf("the server's revision cannot read content of type %q in an answer", inquiry.ContentType(r.Content[0]))
+			return nil, fmt.Errorf("server's revision cannot read content of type %q in an answer", inquiry.ContentType(r.Content[0]))
 		}
 		return r, nil
 	}
@@ -80,7 +80,7 @@ func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResu
 	for _, c := range r.Content {
 		t, ok := c.(*mcp.TextContent)
 		if !ok {
-			return nil, fmt.Errorf("the server's revision reads one content block, and the answer has %d, among them one of type %q", len(r.Content), inquiry.ContentType(c))
+			return nil, fmt.Errorf("server's revision reads one content block, and the answer has %d, among them one of type %q", len(r.Content), inquiry.ContentType(c))
 		}
 		texts = append(texts, t.Text)
 	}

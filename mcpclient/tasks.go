@@ -18,7 +18,7 @@ import (
 var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 
 // errNoTask is the error of a resumed task without an id.
-var errNoTask = errors.New("it has no id: a server that answers at once makes no task that could be resumed")
+var errNoTask = errors.New("task has no id: a server that answers at once makes no task that could be resumed")
 
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be
 // called concurrently.

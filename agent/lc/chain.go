@@ -126,7 +126,7 @@ func streamOption(options []chains.ChainCallOption) (streamFunc, error) {
 	stream := o.StreamingFunc
 	o.StreamingFunc = nil
 	if !reflect.ValueOf(o).IsZero() {
-		return nil, errors.New("a chain of an agent takes no options for the model; set agent.Options.Model")
+		return nil, errors.New("chain of an agent takes no options for the model; set agent.Options.Model")
 	}
 	return stream, nil
 }

@@ -96,7 +96,7 @@ func applyChange(s *State, r Entry) error {
 	}
 	spent := spending(s, r.Change)
 	if hasNegative(spent) {
-		return errors.New("it spends less than nothing")
+		return errors.New("spends less than nothing")
 	}
 	if err := r.Change.apply(s, r.At); err != nil {
 		return err
@@ -111,13 +111,13 @@ func checkAllowed(s *State, c Change) error {
 		return nil // Unknown reports its own error
 	}
 	if _, begins := c.(*Begun); begins != (s.Seq == 0) {
-		return fmt.Errorf("the run has %d records", s.Seq)
+		return fmt.Errorf("run has %d records", s.Seq)
 	}
 	if s.Status.Ended() {
 		switch c.(type) {
 		case *Said, *Compacted, *Charged, *Noted:
 		default:
-			return fmt.Errorf("the run is %s", s.Status)
+			return fmt.Errorf("run is %s", s.Status)
 		}
 	}
 	return checkNested(s, c)
@@ -134,12 +134,12 @@ func checkNested(s *State, c Change) error {
 		}
 		c = n.Record.Change
 		if isNil(c) {
-			return errors.New("the record of the sub-agent has no change")
+			return errors.New("record of the sub-agent has no change")
 		}
 	}
 	if o, ok := c.(*Opened); ok {
 		if q, _ := s.find(o.Question.ID); q != nil {
-			return fmt.Errorf("the question %q is open already", q.ID)
+			return fmt.Errorf("question %q is open already", q.ID)
 		}
 	}
 	return nil

@@ -144,10 +144,10 @@ func TestContradictions(t *testing.T) {
 
 		{"waking a run that runs", begun, &ledger.Woken{}, "running"},
 		{"a status that is not an end", begun, &ledger.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
-		{"a second end", ended, &ledger.Ended{Status: run.StatusFailed}, "the run is done"},
-		{"a call of the model after the end", ended, &ledger.Called{}, "the run is done"},
-		{"a question after the end", ended, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "the run is done"},
-		{"a wait after the end", ended, &ledger.Suspended{}, "the run is done"},
+		{"a second end", ended, &ledger.Ended{Status: run.StatusFailed}, "run is done"},
+		{"a call of the model after the end", ended, &ledger.Called{}, "run is done"},
+		{"a question after the end", ended, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "run is done"},
+		{"a wait after the end", ended, &ledger.Suspended{}, "run is done"},
 	} {
 		s := fold(t, tt.after)
 		err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, At: start, Change: tt.change})

@@ -25,7 +25,7 @@ func (*Reserved) kind() string { return "reserved" }
 
 func (c *Reserved) apply(s *State, _ time.Time) error {
 	if _, taken := s.Sampling[c.Key]; taken || !utf8.ValidString(c.Key) || c.Amount.isNegative() {
-		return errors.New("it reserves less than nothing, or with a key that is taken or is not text")
+		return errors.New("reserves less than nothing, or with a key that is taken or is not text")
 	}
 	s.Sampling = with(s.Sampling, c.Key, c.Amount)
 	return nil

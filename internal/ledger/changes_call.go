@@ -51,7 +51,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 		return err
 	}
 	if s.Status != run.StatusRunning {
-		return fmt.Errorf("the run is %s", s.Status)
+		return fmt.Errorf("run is %s", s.Status)
 	}
 	denied := call.Approved != nil && !call.Approved.Allow
 	asked := (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil

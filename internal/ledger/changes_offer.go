@@ -53,7 +53,7 @@ func (*Offered) kind() string { return "offered" }
 func (c *Offered) apply(s *State, _ time.Time) error {
 	if c.Discovery != DiscoveryNone {
 		if s.Discovery != DiscoveryNone {
-			return fmt.Errorf("the model has the tools by %q already", s.Discovery)
+			return fmt.Errorf("model has the tools by %q already", s.Discovery)
 		}
 		s.Discovery, s.Directory = c.Discovery, c.Directory
 	}
@@ -63,7 +63,7 @@ func (c *Offered) apply(s *State, _ time.Time) error {
 			continue
 		}
 		if t.Tool == "" || t.Name == "" || !utf8.ValidString(t.Name) {
-			return errors.New("a tool has no name, or a name that is not text")
+			return errors.New("tool has no name, or a name that is not text")
 		}
 		if slices.ContainsFunc(s.Offered, func(o OfferedTool) bool { return o.Name == t.Name }) {
 			return fmt.Errorf("two tools have the name %q", t.Name)

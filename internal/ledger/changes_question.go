@@ -24,7 +24,7 @@ func (*Opened) kind() string { return "opened" }
 func (c *Opened) apply(s *State, _ time.Time) error {
 	q := c.Question
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
-		return errors.New("the question has no id, an id that is not text, or no kind")
+		return errors.New("question has no id, an id that is not text, or no kind")
 	}
 	if err := s.markAsked(&q); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (*Said) kind() string { return "said" }
 
 func (c *Said) apply(s *State, _ time.Time) error {
 	if !s.Status.Ended() {
-		return fmt.Errorf("the run is %s; an input goes to one that has ended", s.Status)
+		return fmt.Errorf("run is %s; an input goes to one that has ended", s.Status)
 	}
 	s.History = append(s.History, c.Messages...)
 	s.Status, s.Phase, s.Turn = run.StatusRunning, PhaseModel, 1
@@ -97,7 +97,7 @@ func (*Woken) kind() string { return "woken" }
 
 func (c *Woken) apply(s *State, _ time.Time) error {
 	if s.Status != run.StatusWaiting {
-		return fmt.Errorf("the run is %s", s.Status)
+		return fmt.Errorf("run is %s", s.Status)
 	}
 	s.Status, s.Wake = run.StatusRunning, time.Time{}
 	return nil

@@ -28,7 +28,7 @@ func (c *Called) apply(s *State, _ time.Time) error {
 		return err
 	}
 	if c.Reserved.isNegative() || c.Lost && s.Model == nil {
-		return errors.New("it reserves less than nothing, or has lost the reply to a call that was not made")
+		return errors.New("reserves less than nothing, or has lost the reply to a call that was not made")
 	}
 	attempt := 1
 	if s.Model != nil {
@@ -61,7 +61,7 @@ func (c *Responded) apply(s *State, _ time.Time) error {
 		return err
 	}
 	if s.Model == nil {
-		return errors.New("the model was not called")
+		return errors.New("model was not called")
 	}
 	if c.Size < 0 {
 		return errors.New("the call has less than no bytes")
@@ -121,7 +121,7 @@ func checkCalls(calls []Call) error {
 // checkPhase returns an error unless the run is running in that phase.
 func (s *State) checkPhase(p Phase) error {
 	if s.Status != run.StatusRunning || s.Phase != p {
-		return fmt.Errorf("the run is %s, in phase %q", s.Status, s.Phase)
+		return fmt.Errorf("run is %s, in phase %q", s.Status, s.Phase)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (*TurnEnded) kind() string { return "turn_ended" }
 
 func (c *TurnEnded) apply(s *State, at time.Time) error {
 	if s.Phase != PhaseCalls {
-		return fmt.Errorf("the run is in phase %q", s.Phase)
+		return fmt.Errorf("run is in phase %q", s.Phase)
 	}
 	m, err := s.results(at)
 	if err != nil {
@@ -166,7 +166,7 @@ func (*Compacted) kind() string { return "compacted" }
 
 func (c *Compacted) apply(s *State, _ time.Time) error {
 	if s.Phase == PhaseCalls {
-		return errors.New("the calls of the last message have no results yet")
+		return errors.New("calls of the last message have no results yet")
 	}
 	if c.Replaced < 0 || c.Replaced > len(s.History) {
 		return fmt.Errorf("%d messages are replaced, and there are %d", c.Replaced, len(s.History))

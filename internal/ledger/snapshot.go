@@ -71,7 +71,7 @@ func (s *State) restore(r Entry) error {
 		return err
 	}
 	if kept.Seq+1 != r.Seq {
-		return fmt.Errorf("the snapshot in record %d is of record %d", r.Seq, kept.Seq)
+		return fmt.Errorf("snapshot in record %d is of record %d", r.Seq, kept.Seq)
 	}
 	*s = kept
 	return nil

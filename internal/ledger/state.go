@@ -340,7 +340,7 @@ func DigestOf(data []byte) string {
 // CheckKept verifies the data that a store returned for a stored result.
 func CheckKept(k *run.Kept, data []byte) error {
 	if got := DigestOf(data); got != k.Digest {
-		return fmt.Errorf("the result %q has the digest %s and should have %s", k.Handle, got, k.Digest)
+		return fmt.Errorf("result %q has the digest %s and should have %s", k.Handle, got, k.Digest)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (f *File) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 		content = []byte(result.Contents[0].Text)
 	}
 	if int64(len(content)) != *f.Size {
-		return nil, fmt.Errorf("it has %d bytes, want %d", len(content), *f.Size)
+		return nil, fmt.Errorf("%d bytes, want %d", len(content), *f.Size)
 	}
 	if sum := sha256.Sum256(content); !strings.EqualFold(hex.EncodeToString(sum[:]), strings.TrimPrefix(f.Digest, "sha256:")) {
 		return nil, errors.New("SHA-256 differs from the entry")

@@ -147,9 +147,9 @@ func (s *Skill) Check() error {
 	case s.Name == "" || dir != s.Name:
 		return fmt.Errorf("URI does not have the name %q before SKILL.md", excerpt.Cut(s.Name))
 	case s.dynamic:
-		return errors.New("it is dynamic, so that its files cannot be verified")
+		return errors.New("skill is dynamic, so its files cannot be verified")
 	case len(s.Files) > maxFiles:
-		return fmt.Errorf("it has %d files, more than %d", len(s.Files), maxFiles)
+		return fmt.Errorf("%d files, more than %d", len(s.Files), maxFiles)
 	}
 	return s.checkFiles()
 }
@@ -169,7 +169,7 @@ func (s *Skill) checkFiles() error {
 		case f.Size == nil || *f.Size < 0:
 			return fmt.Errorf("file %q: it has no size", excerpt.Cut(f.URI))
 		case *f.Size > left:
-			return fmt.Errorf("it has more than %d bytes", maxBytes)
+			return fmt.Errorf("more than %d bytes", maxBytes)
 		}
 		left -= *f.Size
 		seen[f.URI] = true

@@ -13,7 +13,7 @@ var (
 	ErrMessageTooLarge = errors.New("transport: message too large")
 
 	// ErrDialedOnce is the error of a second Dial of a transport that can be dialed only once.
-	ErrDialedOnce = errors.New("it can be dialed once")
+	ErrDialedOnce = errors.New("transport can be dialed once")
 )
 
 // MessageError is the error of a message of the server that could not be received.

@@ -145,9 +145,9 @@ func readExport(r io.Reader) (*imported, error) {
 	err := lines.read("the first line", into(&first))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("it is not an exported run: %w", err)
+		return nil, fmt.Errorf("not an exported run: %w", err)
 	case first.Version < 1 || first.Version > maxExport:
-		return nil, fmt.Errorf("it is not an exported run of version 1 or %d: mcpchain_run is %d", maxExport, first.Version)
+		return nil, fmt.Errorf("not an exported run of version 1 or %d: mcpchain_run is %d", maxExport, first.Version)
 	}
 	in := &imported{head: first.Head, replies: first.Answers}
 	for i := range first.Records {
@@ -212,7 +212,7 @@ func (r *lineReader) checkSum() error {
 // because the heads between chunks are unknown. If it fails, a part may be stored.
 func (in *imported) store(ctx context.Context, store Store) error {
 	if len(in.records) == 0 {
-		return errors.New("it has no records")
+		return errors.New("no records")
 	}
 	blobs := BlobsOf(store)
 	if blobs == nil && len(in.blobs) > 0 {

@@ -62,7 +62,7 @@ func (k *Keys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "keys "+k.
 
 // The errors of decryption.
 var (
-	ErrUnknownKey = errors.New("it was sealed with an unknown key")
+	ErrUnknownKey = errors.New("sealed with an unknown key")
 	ErrForged     = errors.New("what was sealed was changed or cut short, or belongs to another run or place")
 )
 

@@ -114,7 +114,7 @@ func checkSnapshot(current *Log, want *ledger.State) error {
 	}
 	second, err := s.MarshalJSON()
 	if err == nil && !bytes.Equal(first, second) {
-		err = errors.New("it leads to another state")
+		err = errors.New("leads to another state")
 	}
 	return err
 }

@@ -88,7 +88,7 @@ func TestVerify(t *testing.T) {
 			state, err := ledger.StateOf(l.Records)
 			check(t, err)
 			l.Head = ledger.HeadOf(state)
-		}, "its snapshot in record 2: it leads to another state"},
+		}, "its snapshot in record 2: leads to another state"},
 	} {
 		var got []string
 		for key, err := range record.Verify(t.Context(), changed(store, tt.change), record.Query{}) {

@@ -192,7 +192,7 @@ func (k *runKeys) sealReply(secret string, a run.Reply) (run.Reply, error) {
 // actionSealed is the action of an encrypted reply.
 const actionSealed run.Action = "sealed"
 
-var errUnsealed = errors.New("it is not sealed")
+var errUnsealed = errors.New("not sealed")
 
 // openReply decrypts a reply of sealReply.
 func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {

@@ -44,7 +44,7 @@ func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 	select {
 	case <-exited:
 	case <-timer.C:
-		return fmt.Errorf("it did not end within %v of being killed", killTimeout)
+		return fmt.Errorf("did not end within %v of being killed", killTimeout)
 	}
 	poll := time.NewTicker(groupPoll)
 	defer poll.Stop()
@@ -52,7 +52,7 @@ func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 		select {
 		case <-poll.C:
 		case <-timer.C:
-			return fmt.Errorf("a descendant did not end within %v of being killed", killTimeout)
+			return fmt.Errorf("descendant did not end within %v of being killed", killTimeout)
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@ func TestAwaitEnd(t *testing.T) {
 	}{
 		"all has ended":      {true, 0, ""},
 		"a slow descendant":  {true, killTimeout - time.Second, ""},
-		"a descendant stays": {true, time.Hour, "a descendant did not end within 5s of being killed"},
-		"the process stays":  {false, 0, "it did not end within 5s of being killed"},
+		"a descendant stays": {true, time.Hour, "descendant did not end within 5s of being killed"},
+		"the process stays":  {false, 0, "did not end within 5s of being killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
