@@ -18,7 +18,13 @@ import (
 
 // newKey returns the key of a decision about a call.
 func newKey(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
-	k := approval.Key{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
+	k := approval.Key{
+		Scope:  scope,
+		User:   user,
+		Server: t.policy.label,
+		Origin: t.policy.origin,
+		Place:  t.policy.place,
+	}
 	if scope == approval.ScopeServer {
 		return k
 	}

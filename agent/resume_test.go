@@ -307,7 +307,7 @@ func TestInIsRefused(t *testing.T) {
 		id    string
 	}{
 		"In needs Options.Durable.Store": {nil, "r"},
-		"In: id is empty":            {record.NewMemory(), ""},
+		"In: id is empty":                {record.NewMemory(), ""},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
 		if _, err := a.Run(t.Context(), human("go"), agent.In(tt.id)); err == nil || !strings.Contains(err.Error(), want) {

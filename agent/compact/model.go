@@ -43,7 +43,11 @@ func byModel(m model.Model, opts Options) summarizer {
 // costOf returns the cost of a call, nil if the price of the model is unknown.
 func costOf(prices *price.Table, used run.Spent, replied string, asked model.Info) map[string]int64 {
 	amount, ok := cost.OfReply(prices, replied, asked.Names(), cost.Tokens{
-		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
+		Input:      used.Input,
+		Cached:     used.Cached,
+		CacheWrite: used.CacheWrite,
+		Output:     used.Output,
+		Reasoning:  used.Reasoning,
 	})
 	if !ok {
 		return nil

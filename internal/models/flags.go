@@ -22,7 +22,7 @@ type Flags struct {
 	Hint   string       // why the settings name no model
 	File   *File        // nil: not read
 
-	path   string // of models; "": in the configuration folder
+	path   string // a file of models; "": in the configuration folder
 	prices string // path; "": none
 	getenv func(string) string
 	set    *flag.FlagSet

@@ -131,7 +131,8 @@ func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Repl
 // ciphertexts, so the other store notices a different reply to the same question. If it has one,
 // each reply is encrypted by the secret of the stored reply to its question.
 func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []run.Reply, keep func([]run.Reply) error) error {
-	keys, sealed := s.keys.forRun(key), make([]run.Reply, len(replies))
+	keys := s.keys.forRun(key)
+	sealed := make([]run.Reply, len(replies))
 	for i, a := range replies {
 		var err error
 		if sealed[i], err = keys.sealReply(s.keys.current, a); err != nil {
@@ -214,7 +215,8 @@ func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
 
 // sealAll encrypts records. Only their numbers and times stay readable.
 func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, error) {
-	sealed, keys := make([]run.Record, len(records)), s.keys.forRun(key)
+	sealed := make([]run.Record, len(records))
+	keys := s.keys.forRun(key)
 	for i, r := range records {
 		data, err := r.MarshalJSON()
 		if err != nil {

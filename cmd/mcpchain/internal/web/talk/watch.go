@@ -75,8 +75,8 @@ type spent struct {
 type window struct {
 	topic      *topic
 	reader     *eventfeed.Reader
-	generation int                       // of the draft
-	blocks     int                       // of the draft
+	generation int                       // the draft's number
+	blocks     int                       // how many blocks of the draft the window has
 	live       string                    // JSON of the last event
 	use        *windowUse                // as it was last sent
 	viewed     map[string]agent.Position // up to which it has the calls of views, by run
