@@ -1,7 +1,9 @@
 package browsertest_test
 
 import (
-	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,12 +53,22 @@ func TestSignInByToken(t *testing.T) {
 // functions.
 func TestWithoutHTTPS(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	proxy := httptest.NewUnstartedServer(nil) // -origin has its port, which it holds
+	_, port, _ := strings.Cut(proxy.Listener.Addr().String(), ":")
+	origin := "http://page.test:" + port
+	p := start(t, "-origin", origin, "-demo-sign-in")
+	target, err := url.Parse(p.url)
 	check.Must(t, err)
-	_, port, _ := strings.Cut(free.Addr().String(), ":")
-	check.Must(t, free.Close())
-	p := startAt(t, "127.0.0.1:"+port, "-origin", "http://page.test:"+port, "-demo-sign-in")
-	p.url = "http://page.test:" + port
+	proxy.Config.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host
+	}}
+	proxy.Start()
+	t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
+	p.url = origin
 	ada := visit(t, p, "Ada")
 	if eval[bool](ada, "isSecureContext") {
 		t.Fatal("the browser trusts the page")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // patience is how long a test waits for what has to come.
@@ -58,15 +59,9 @@ var address = regexp.MustCompile(`http://\S+:\d+`)
 // start runs the program with a new database until the test ends.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	return startAt(t, "127.0.0.1:0", args...)
-}
-
-// startAt is start at an address.
-func startAt(t *testing.T, listen string, args ...string) *program {
-	t.Helper()
 	p := &program{log: make(chan string, 1000), args: append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-demo-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
 	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
-	p.run(t, listen)
+	p.run(t, testenv.FreeAddress(t)) // which stays free until it is started again
 	return p
 }
 

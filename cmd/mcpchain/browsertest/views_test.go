@@ -2,7 +2,6 @@ package browsertest_test
 
 import (
 	"context"
-	"net"
 	"strconv"
 	"syscall"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // day is true in the view of the demo's desk.
@@ -75,7 +75,7 @@ func TestViewComesBack(t *testing.T) {
 	ada.sees("Visitors on Friday")
 	ada.checkIn("Lise Meitner")
 	ada.see(".card.approval", "Lise Meitner")
-	ada.expectErrors("net::ERR")
+	ada.expectErrors("net::ERR", "404") // the server is away; then it does not know the view
 	ada.reload()
 	ada.sees("Visitors on Friday")
 	ada.see(".card.approval", "Lise Meitner")
@@ -173,21 +173,12 @@ func (w *person) tillSays(text string) {
 	w.inView("document.querySelector('#till')?.textContent === " + strconv.Quote(text))
 }
 
-// freeAddress is an address for a program that is started twice.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.Must(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestViewInDoubt has the program killed after a call of a view was sent, and before its result came: the view comes back by
 // itself, its user is asked what became of the call, and the view that asks again gets that.
 func TestViewInDoubt(t *testing.T) {
 	begun := make(chan struct{}, 4)
-	ada := enter(t, append(serving(t, "bank", bank(begun)), "-views", freeAddress(t))...) // the page continues with the frames of its policy
-	ada.expectErrors("net::ERR", "404")                                                   // the server is away; then it does not know the view
+	ada := enter(t, append(serving(t, "bank", bank(begun)), "-views", testenv.FreeAddress(t))...) // the page continues with the frames of its policy
+	ada.expectErrors("net::ERR", "404")                                                           // the server is away; then it does not know the view
 	ada.allow("call till {}")
 	ada.till("#pay", "paying")
 	ada.click(".card.approval button", "Allow")
