@@ -80,10 +80,10 @@ func (s *settings) checkKeys(members []member) {
 		case slices.Contains(foreignKeys, name):
 		case !slices.Contains(knownKeys, name):
 			hint := didYouMean(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases))))
-			s.fail(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))
+			s.noteMistake(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))
 		case name == "oauth" && (m.value.kind == kindNull || m.value.text == "false"): // no sign-in, for any kind of server
 		case twice && before.key != m.key:
-			s.fail(m.line, s.key+"."+m.key, "has the meaning of %q on line %d; give one of them", before.key, before.line)
+			s.noteMistake(m.line, s.key+"."+m.key, "has the meaning of %q on line %d; give one of them", before.key, before.line)
 		default:
 			s.node[name] = m
 		}
@@ -124,7 +124,7 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 			if m.first != 0 {
 				return nil, d.errorf(m.line, m.key, "this key is on line %d already", m.first)
 			}
-			if err := d.want(m.value, m.key, kindObject); err != nil {
+			if err := d.checkKind(m.value, m.key, kindObject); err != nil {
 				return nil, err
 			}
 			all = append(all, section{m.key, m})
@@ -180,7 +180,7 @@ func (d *decoder) serverNames(mcp *node, key string) ([]string, error) {
 	}
 	names := []string{}
 	for i, item := range n.items {
-		if err := d.want(item, fmt.Sprintf("mcp.%s[%d]", key, i), kindString); err != nil {
+		if err := d.checkKind(item, fmt.Sprintf("mcp.%s[%d]", key, i), kindString); err != nil {
 			return nil, err
 		}
 		names = append(names, item.text)

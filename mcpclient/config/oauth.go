@@ -24,7 +24,7 @@ func (s *settings) oauth() *OAuth {
 	if m.value.kind == kindBool { // true: with the server's own settings
 		m.value = &node{kind: kindObject, line: m.value.line}
 	}
-	if !s.want(m.value, key, kindObject) {
+	if !s.requireKind(m.value, key, kindObject) {
 		return nil
 	}
 	o := new(OAuth)
@@ -32,7 +32,7 @@ func (s *settings) oauth() *OAuth {
 		s.oauthKey(o, key+"."+keyName(e.key), e)
 	}
 	if o.ClientSecret != "" && o.ClientID == "" {
-		s.fail(m.line, key, "has a client secret and no client id")
+		s.noteMistake(m.line, key, "has a client secret and no client id")
 	}
 	if !s.d.signIn && len(m.value.members) > 0 {
 		s.noteUnsupported(m.line, key, "not supported: this program does not sign in by the file")
@@ -54,13 +54,13 @@ func (s *settings) oauthKey(o *OAuth, key string, m member) {
 	case "callbackPort":
 		n, err := json.Number(m.value.text).Int64()
 		if m.value.kind != kindNumber || err != nil || n < 1 || n > 65535 {
-			s.fail(m.line, key, "want a port from 1 to 65535")
+			s.noteMistake(m.line, key, "want a port from 1 to 65535")
 		}
 		o.CallbackPort = int(n)
 	case "enabled":
-		s.want(m.value, key, kindBool)
+		s.requireKind(m.value, key, kindBool)
 	default:
-		s.fail(m.line, key, "unknown key;%s known keys: %s", didYouMean(m.key, oauthKeys), strings.Join(oauthKeys, ", "))
+		s.noteMistake(m.line, key, "unknown key;%s known keys: %s", didYouMean(m.key, oauthKeys), strings.Join(oauthKeys, ", "))
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *settings) scopes(n *node, key string) []string {
 	if n.kind == kindString {
 		return strings.Fields(s.text(n, key))
 	}
-	if !s.want(n, key, kindList) {
+	if !s.requireKind(n, key, kindList) {
 		return nil
 	}
 	return s.items(n, key)

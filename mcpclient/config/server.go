@@ -37,7 +37,7 @@ func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
 }
 
 func (d *decoder) config(root *node) (*Config, error) {
-	if err := d.want(root, "", kindObject); err != nil {
+	if err := d.checkKind(root, "", kindObject); err != nil {
 		return nil, err
 	}
 	all, err := d.sections(root)
@@ -119,17 +119,18 @@ type settings struct {
 	unsupported *fault // the first unsupported need
 }
 
-func (s *settings) fail(line int, key, format string, args ...any) {
+// noteMistake records a mistake at a key, unless there is an earlier one.
+func (s *settings) noteMistake(line int, key, format string, args ...any) {
 	s.note(s.d.errorf(line, key, format, args...))
 }
 
 // note records the first mistake.
 func (s *settings) note(err error) { s.err = cmp.Or(s.err, err) }
 
-// want returns whether a value is of a kind, and records a mistake if it is not.
-func (s *settings) want(n *node, key string, k kind) bool {
+// requireKind reports whether a value is of a kind, and records a mistake if it is not.
+func (s *settings) requireKind(n *node, key string, k kind) bool {
 	if n.kind != k {
-		s.note(s.d.want(n, key, k))
+		s.note(s.d.checkKind(n, key, k))
 	}
 	return n.kind == k
 }
@@ -175,14 +176,14 @@ func (s *settings) read(server *Server) {
 
 // check checks the name and the keys, and keeps the known keys.
 func (s *settings) check(m member) {
-	if !s.want(m.value, s.key, kindObject) {
+	if !s.requireKind(m.value, s.key, kindObject) {
 		return
 	}
 	switch {
 	case strings.TrimSpace(m.key) == "":
-		s.fail(m.line, s.key, "a server needs a name")
+		s.noteMistake(m.line, s.key, "a server needs a name")
 	case strings.ContainsFunc(m.key, func(r rune) bool { return !unicode.IsPrint(r) }):
-		s.fail(m.line, s.key, "the name has a character that cannot be seen")
+		s.noteMistake(m.line, s.key, "the name has a character that cannot be seen")
 	}
 	s.note(s.d.duplicate(m.value, s.key))
 	s.checkKeys(m.value.members)
@@ -202,14 +203,14 @@ func (s *settings) transport() transport.Transport {
 		_, local := s.node["command"]
 		_, remote := s.node["url"]
 		if local == remote {
-			s.fail(s.line, s.key, `want either "command", for a program to start, or "url", for a server to call`)
+			s.noteMistake(s.line, s.key, `want either "command", for a program to start, or "url", for a server to call`)
 		}
 		kind = "http"
 		if local {
 			kind = "stdio"
 		}
 	case !known:
-		s.fail(s.node["type"].line, s.at("type"), "unknown type; want stdio, http, streamable-http or sse")
+		s.noteMistake(s.node["type"].line, s.at("type"), "unknown type; want stdio, http, streamable-http or sse")
 	}
 	if kind == "stdio" {
 		return s.command()
@@ -223,7 +224,7 @@ func (s *settings) transport() transport.Transport {
 func (s *settings) revision() string {
 	revision := s.string("revision")
 	if revision != "" && s.unsupported == nil && !slices.Contains(mcpclient.Revisions(), revision) {
-		s.fail(s.node["revision"].line, s.at("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+		s.noteMistake(s.node["revision"].line, s.at("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 	}
 	return revision
 }
@@ -232,19 +233,19 @@ func (s *settings) revision() string {
 func (s *settings) start() string {
 	start := s.string("start")
 	if start != "" && start != "lazy" && s.unsupported == nil {
-		s.fail(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
+		s.noteMistake(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
 	}
 	return start
 }
 
 func (s *settings) command() *mcpclient.Command {
-	s.refuse("a server that is started by command", "url", "headers", "oauth")
+	s.refuseKeys("a server that is started by command", "url", "headers", "oauth")
 	c := new(mcpclient.Command)
 	c.Path, c.Args = s.program()
 	c.Dir = s.string("cwd")
 	c.Env = s.environment()
 	if s.d.missing != nil && s.usable() && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
-		s.fail(s.node["command"].line, s.key+".command", `there is no such program; arguments belong in "args", each a string of its own`)
+		s.noteMistake(s.node["command"].line, s.key+".command", `there is no such program; arguments belong in "args", each a string of its own`)
 	}
 	return c
 }
@@ -261,7 +262,7 @@ func (s *settings) program() (path string, args []string) {
 	}
 	line := slices.Concat(s.list("command"), s.list("args"))
 	if len(m.value.items) == 0 || s.usable() && line[0] == "" {
-		s.fail(m.line, s.at("command"), "is empty")
+		s.noteMistake(m.line, s.at("command"), "is empty")
 	}
 	if s.err != nil {
 		return "", nil
@@ -270,10 +271,10 @@ func (s *settings) program() (path string, args []string) {
 }
 
 func (s *settings) remote() *mcpclient.HTTP {
-	s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile")
+	s.refuseKeys("a server that is called by url", "command", "args", "cwd", "env", "envFile")
 	h := &mcpclient.HTTP{URL: s.required("url")}
 	if s.usable() && !s.d.preview && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
-		s.fail(s.node["url"].line, s.at("url"), "want a complete http or https URL")
+		s.noteMistake(s.node["url"].line, s.at("url"), "want a complete http or https URL")
 	}
 	h.Header = s.headers()
 	return h
@@ -293,11 +294,11 @@ func (s *settings) headers() http.Header {
 	for _, p := range s.pairs("headers") {
 		switch {
 		case !httptoken.Valid(p.name):
-			s.fail(p.line, p.key, "not the name of an HTTP header")
+			s.noteMistake(p.line, p.key, "not the name of an HTTP header")
 		case strings.ContainsFunc(p.value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			s.fail(p.line, p.key, "the value has a line break or another control character")
+			s.noteMistake(p.line, p.key, "the value has a line break or another control character")
 		case header.Values(p.name) != nil:
-			s.fail(p.line, p.key, "this header is here for the second time")
+			s.noteMistake(p.line, p.key, "this header is here for the second time")
 		}
 		header.Add(p.name, p.value)
 	}

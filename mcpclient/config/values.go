@@ -15,8 +15,8 @@ func keyName(key string) string {
 	return quoteKey(key)
 }
 
-// want returns the error for a value of the wrong kind, without showing it.
-func (d *decoder) want(n *node, key string, k kind) error {
+// checkKind returns an error for a value of the wrong kind, without showing it.
+func (d *decoder) checkKind(n *node, key string, k kind) error {
 	if n.kind == k {
 		return nil
 	}
@@ -53,11 +53,11 @@ func (n *node) isOff() bool {
 	return n.kind == kindNull
 }
 
-// refuse notes a key that this kind of server does not have.
-func (s *settings) refuse(kind string, keys ...string) {
+// refuseKeys records a mistake for keys that this kind of server does not have.
+func (s *settings) refuseKeys(kind string, keys ...string) {
 	for _, k := range keys {
 		if m, ok := s.node[k]; ok {
-			s.fail(m.line, s.at(k), "does not go with %s", kind)
+			s.noteMistake(m.line, s.at(k), "does not go with %s", kind)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (s *settings) refuse(kind string, keys ...string) {
 // disabled decodes "disabled", or "enabled" inverted.
 func (s *settings) disabled() bool {
 	m, ok := s.node["disabled"]
-	return ok && s.want(m.value, s.at("disabled"), kindBool) && m.value.text == "true" != (m.key == "enabled")
+	return ok && s.requireKind(m.value, s.at("disabled"), kindBool) && m.value.text == "true" != (m.key == "enabled")
 }
 
 // string decodes a string and expands its variables; a missing key is empty.
@@ -80,19 +80,19 @@ func (s *settings) string(key string) string {
 func (s *settings) required(key string) string {
 	m, ok := s.node[key]
 	if !ok {
-		s.fail(s.line, s.key, "%q is missing", key)
+		s.noteMistake(s.line, s.key, "%q is missing", key)
 		return ""
 	}
 	text := s.text(m.value, s.at(key))
 	if text == "" && s.unsupported == nil {
-		s.fail(m.line, s.at(key), "is empty")
+		s.noteMistake(m.line, s.at(key), "is empty")
 	}
 	return text
 }
 
 func (s *settings) list(key string) []string {
 	m, ok := s.node[key]
-	if !ok || !s.want(m.value, s.at(key), kindList) {
+	if !ok || !s.requireKind(m.value, s.at(key), kindList) {
 		return nil
 	}
 	return s.items(m.value, s.at(key))
@@ -115,7 +115,7 @@ type pair struct {
 // pairs decodes an object of strings. Numbers count as strings, as in VS Code.
 func (s *settings) pairs(key string) (out []pair) {
 	m, ok := s.node[key]
-	if !ok || !s.want(m.value, s.at(key), kindObject) {
+	if !ok || !s.requireKind(m.value, s.at(key), kindObject) {
 		return nil
 	}
 	for _, e := range m.value.members {
@@ -133,7 +133,7 @@ func (s *settings) text(n *node, key string) string { return s.expanded(n, key, 
 
 // expanded is text. With filled, an empty variable is an error like an unset one.
 func (s *settings) expanded(n *node, key string, filled bool) string {
-	if s.err != nil || !s.want(n, key, kindString) {
+	if s.err != nil || !s.requireKind(n, key, kindString) {
 		return ""
 	}
 	text, err := s.d.expand(n.text, filled)
@@ -142,7 +142,7 @@ func (s *settings) expanded(n *node, key string, filled bool) string {
 	case *inputError:
 		s.noteUnsupported(n.line, key, "%v", err)
 	default:
-		s.fail(n.line, key, "%v", err)
+		s.noteMistake(n.line, key, "%v", err)
 	}
 	return text
 }

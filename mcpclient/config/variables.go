@@ -107,7 +107,7 @@ func (s *settings) environment() []string {
 	env := s.envFile()
 	for _, p := range s.pairs("env") {
 		if p.name == "" || strings.ContainsAny(p.name, "=\x00") || strings.Contains(p.value, "\x00") {
-			s.fail(p.line, p.key, "not a variable that a process can have")
+			s.noteMistake(p.line, p.key, "not a variable that a process can have")
 		}
 		env = append(env, p.name+"="+p.value)
 	}
@@ -128,7 +128,7 @@ func (s *settings) envFile() (env []string) {
 	}
 	data, err := s.d.readFile(path)
 	if err != nil {
-		s.fail(line, key, "%v", err)
+		s.noteMistake(line, key, "%v", err)
 	}
 	for i, text := range strings.Split(string(data), "\n") {
 		text = strings.TrimPrefix(strings.TrimSpace(text), "export ")

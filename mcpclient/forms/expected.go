@@ -21,7 +21,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
 }
 
-func (f *Field) want() error { return &Error{"want " + f.expected(), f.Name} }
+// valueError returns the error for a value that does not fit the field.
+func (f *Field) valueError() error { return &Error{"want " + f.expected(), f.Name} }
 
 // expected describes a valid answer.
 func (f *Field) expected() string {

@@ -77,7 +77,7 @@ func (f *Field) Parse(text string) (any, error) {
 		case "no", "n", "false", "0":
 			return false, nil
 		}
-		return nil, f.want()
+		return nil, f.valueError()
 	case KindChoice:
 		return f.pick(text)
 	}
@@ -150,7 +150,7 @@ func (f *Field) pick(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err == nil && 1 <= n && n <= len(f.Options) {
 		return f.Options[n-1].Value, nil
 	}
-	return "", f.want()
+	return "", f.valueError()
 }
 
 // readDefault returns nil for a default that does not answer the field: then the person is asked,

@@ -42,11 +42,11 @@ func readForm(raw json.RawMessage) ([]*Field, error) {
 	}
 	form := readSchema(raw)
 	if typ := form.text("type"); typ != "object" && form.has("type") {
-		form.fail("type", `"object"`)
+		form.noteFault("type", `"object"`)
 	}
 	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"} {
 		if form.has(keyword) {
-			form.fail(keyword, "a flat list of properties instead")
+			form.noteFault(keyword, "a flat list of properties instead")
 		}
 	}
 	required := form.texts("required")
@@ -104,12 +104,12 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 		f.Format, f.Pattern = s.text("format"), s.text("pattern")
 		f.MinLength, f.MaxLength = s.count("minLength"), s.count("maxLength")
 		if len(f.Pattern) > maxPattern {
-			s.fail("pattern", fmt.Sprintf("at most %d bytes", maxPattern))
+			s.noteFault("pattern", fmt.Sprintf("at most %d bytes", maxPattern))
 		} else if tree.CheckPattern(f.Pattern) != nil {
-			s.fail("pattern", "a regular expression in RE2 syntax, of moderate size")
+			s.noteFault("pattern", "a regular expression in RE2 syntax, of moderate size")
 		}
 	case s.has("enum"):
-		s.fail("enum", "a type of string, or of array with the enum in its items")
+		s.noteFault("enum", "a type of string, or of array with the enum in its items")
 	case typ == "number", typ == "integer":
 		f.Kind = Kind(typ)
 		f.Minimum, f.Maximum = s.number("minimum"), s.number("maximum")
@@ -122,7 +122,7 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 		s.within("items", items)
 		f.MinItems, f.MaxItems = s.count("minItems"), s.count("maxItems")
 	default:
-		s.fail("type", "string, number, integer, boolean, or array of options: forms are flat")
+		s.noteFault("type", "string, number, integer, boolean, or array of options: forms are flat")
 	}
 	if s.err != nil {
 		return nil, s.err

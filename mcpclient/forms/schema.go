@@ -37,8 +37,8 @@ func readSchema(raw json.RawMessage) *formSchema {
 	return s
 }
 
-// fail records the expected value of a keyword, unless there is an earlier fault.
-func (s *formSchema) fail(keyword, want string) {
+// noteFault records the expected value of a keyword, unless there is an earlier fault.
+func (s *formSchema) noteFault(keyword, want string) {
 	if s.err == nil {
 		s.err = fmt.Errorf("%s: want %s", keyword, want)
 	}
@@ -60,7 +60,7 @@ func (s *formSchema) has(keyword string) bool {
 // read decodes the value of a keyword, if it is there. want describes the expected value.
 func (s *formSchema) read(keyword, want string, into any) {
 	if s.has(keyword) && json.Unmarshal(s.values[keyword], into) != nil {
-		s.fail(keyword, want)
+		s.noteFault(keyword, want)
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *formSchema) count(keyword string) *int {
 		return nil
 	}
 	if *n != math.Trunc(*n) || *n < 0 {
-		s.fail(keyword, "a whole number, at least 0")
+		s.noteFault(keyword, "a whole number, at least 0")
 		return nil
 	}
 	count := int(min(*n, math.MaxInt32))
@@ -95,7 +95,7 @@ func (s *formSchema) texts(keyword string) []string {
 	texts := make([]string, 0, len(items))
 	for _, item := range items {
 		if item == nil {
-			s.fail(keyword, "a list of strings")
+			s.noteFault(keyword, "a list of strings")
 			return nil
 		}
 		texts = append(texts, *item)
@@ -107,14 +107,14 @@ func (s *formSchema) texts(keyword string) []string {
 // oneOf or anyOf with const and title. No choice, too many, and the same value twice are faults.
 func (s *formSchema) options() []Option {
 	if typ := s.text("type"); s.has("type") && typ != "string" {
-		s.fail("type", "string; the options are")
+		s.noteFault("type", "string; the options are")
 	}
 	var options []Option
 	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
 		switch {
 		case !s.has(keyword):
 		case options != nil:
-			s.fail(keyword, "no second list of options")
+			s.noteFault(keyword, "no second list of options")
 		case keyword == "enum":
 			options = s.enum()
 		default:
@@ -122,12 +122,12 @@ func (s *formSchema) options() []Option {
 		}
 	}
 	if len(options) == 0 || len(options) > maxFieldOptions {
-		s.fail("options", fmt.Sprintf("1 to %d in enum, oneOf or anyOf", maxFieldOptions))
+		s.noteFault("options", fmt.Sprintf("1 to %d in enum, oneOf or anyOf", maxFieldOptions))
 	}
 	seen := map[string]bool{}
 	for _, o := range options {
 		if seen[o.Value] {
-			s.fail("options", fmt.Sprintf("%q only once", excerpt.Cut(o.Value)))
+			s.noteFault("options", fmt.Sprintf("%q only once", excerpt.Cut(o.Value)))
 		}
 		seen[o.Value] = true
 	}
@@ -141,7 +141,7 @@ func (s *formSchema) enum() []Option {
 		titles = values
 	}
 	if len(titles) != len(values) {
-		s.fail("enumNames", "as many as enum has")
+		s.noteFault("enumNames", "as many as enum has")
 		return nil
 	}
 	options := make([]Option, len(values))
@@ -160,7 +160,7 @@ func (s *formSchema) constants(keyword string) []Option {
 		o := readSchema(item)
 		value, title := o.text("const"), o.text("title")
 		if o.err != nil || !o.has("const") {
-			s.fail(keyword, "options with a const, and a title, that are strings")
+			s.noteFault(keyword, "options with a const, and a title, that are strings")
 			return nil
 		}
 		options = append(options, Option{Value: value, Title: cmp.Or(title, value)})

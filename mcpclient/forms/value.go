@@ -42,7 +42,7 @@ func (f *Field) value(v any) (any, error) {
 			return list, nil
 		}
 	}
-	return nil, f.want()
+	return nil, f.valueError()
 }
 
 // fitsString reports whether a text has the length, the format and the pattern of the field.
@@ -102,7 +102,7 @@ func notInURI(r rune) bool {
 func (f *Field) number(v any) (any, error) {
 	n, ok := parseRat(numberText(v))
 	if !ok || !f.inRange(n) || f.Kind == KindInteger && !n.IsInt() {
-		return nil, f.want()
+		return nil, f.valueError()
 	}
 	if f.Kind == KindInteger && n.Num().IsInt64() {
 		return n.Num().Int64(), nil
