@@ -73,27 +73,35 @@ func (i *Interrupts) converse(s screen.Screen) {
 	i.screen = s
 }
 
+// handle ends what a signal ends, and tells the person without the mutex: a screen may wait.
 func (i *Interrupts) handle(s os.Signal, now time.Time) {
+	if tell := i.end(s, now); tell != nil {
+		tell()
+	}
+}
+
+// end ends what a signal ends. The function tells the person; nil: there is nothing to tell.
+func (i *Interrupts) end(s os.Signal, now time.Time) (tell func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	shown := i.screen
 	if s != os.Interrupt || i.screen == nil || now.Sub(i.first) < doubleInterrupt {
 		number, _ := s.(syscall.Signal)
 		i.quit(&QuitError{number})
-		return
+		return nil
 	}
 	i.first = now
 	switch {
 	case i.endTurn != nil:
 		i.endTurn(errInterrupted)
-		return
+		return nil
 	case len(i.asides) > 0:
 		for _, end := range i.asides {
 			end(errInterrupted)
 		}
-		i.screen.Note(screen.Warn, "refused; Ctrl-C again leaves")
-		return
+		return func() { shown.Note(screen.Warn, "refused; Ctrl-C again leaves") }
 	}
-	i.screen.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave")
+	return func() { shown.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave") }
 }
 
 // turn returns the context of a turn, during which the person may be asked to sign in, and a function that ends it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 )
 
@@ -62,6 +63,38 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 				t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
 			}
 		})
+	}
+}
+
+// noting is a screen that looks for the mutex when it writes a note.
+type noting struct {
+	screen.Screen
+	i     *Interrupts
+	notes int
+	held  bool
+}
+
+func (n *noting) Note(screen.Style, string, ...any) {
+	n.notes++
+	if n.i.mu.TryLock() {
+		n.i.mu.Unlock()
+	} else {
+		n.held = true
+	}
+}
+
+// A note is written while no mutex is held: the screen may wait for a slow terminal.
+func TestNoteWithoutTheMutex(t *testing.T) {
+	program, i := newInterrupts(t)
+	n := &noting{i: i}
+	i.screen = n
+	start := time.Now()
+	i.handle(os.Interrupt, start)
+	_, done := i.aside(program)
+	defer done()
+	i.handle(os.Interrupt, start.Add(doubleInterrupt))
+	if n.notes != 2 || n.held {
+		t.Errorf("got %d notes, mutex held: %v, want 2, false", n.notes, n.held)
 	}
 }
 
