@@ -154,16 +154,12 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	}
 	signIn := newSignIn(s, client, reception.RedirectURI(), withOffline(scopes, s.meta))
 	t.log.Debug("a person signs in", "issuer", safeURL(s.issuer()), "scopes", signIn.scopes)
-	code, err := signIn.receiveCode(ctx, reception)
+	answer, err := signIn.receive(ctx, reception)
 	if err != nil {
+		t.registrar.doubt(ctx, client, err)
 		return nil, err
 	}
-	got, err := t.grant(ctx, s, signIn.scopes, &tokenRequest{
-		doing: "exchange the code for a token", client: client, secretKeys: []string{"code", "code_verifier"},
-		form: url.Values{
-			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {signIn.redirectURI}, "code_verifier": {signIn.verifier},
-		},
-	})
+	got, err := signIn.exchange(ctx, t, answer)
 	if err != nil {
 		t.registrar.forget(ctx, client, err)
 	}
@@ -202,18 +198,34 @@ func (s *signIn) url() string {
 	return config.AuthCodeURL(s.state, options...)
 }
 
-// receiveCode sends the person to the authorization server, and returns the code of the answer.
-func (s *signIn) receiveCode(ctx context.Context, reception Reception) (string, error) {
+// receive sends the person to the authorization server, and returns the answer.
+func (s *signIn) receive(ctx context.Context, reception Reception) (url.Values, error) {
 	limited, cancel := context.WithTimeout(ctx, signInTimeout)
 	defer cancel()
 	answer, err := reception.Receive(limited, s.url())
-	if err != nil {
-		if limited.Err() != nil && ctx.Err() == nil {
-			return "", fmt.Errorf("person did not sign in within %v", signInTimeout)
-		}
-		return "", fmt.Errorf("sign in with %s: %w", safeURL(s.site.issuer()), err)
+	switch {
+	case err == nil:
+		return answer, nil
+	case limited.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("person did not sign in within %v", signInTimeout)
 	}
-	return s.code(answer)
+	return nil, fmt.Errorf("sign in with %s: %w", safeURL(s.site.issuer()), err)
+}
+
+// exchange exchanges the code of an answer for a token.
+func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) (*token, error) {
+	code, err := s.code(answer)
+	if err != nil {
+		return nil, err
+	}
+	return t.grant(ctx, s.site, s.scopes, &tokenRequest{
+		doing: "exchange the code for a token", client: s.client, form: codeForm(code, s.redirectURI, s.verifier), secretKeys: []string{"code", "code_verifier"},
+	})
+}
+
+// codeForm returns the form of a token request with a code.
+func codeForm(code, redirectURI, verifier string) url.Values {
+	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {redirectURI}, "code_verifier": {verifier}}
 }
 
 // code checks an answer and returns its code. It uses and quotes an answer only after state and

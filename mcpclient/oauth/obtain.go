@@ -78,15 +78,15 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.saveLink(ctx, s); err != nil { // first, so that SignOut finds a registration without a token
+		return nil, err
+	}
 	tok, err := t.flow.acquire(ctx, t, s, scopes)
 	if err != nil {
 		return nil, err
 	}
 	tok.Requested = union(scopes, tok.Requested)
 	if err := save(ctx, t.opts.Store, t.tokenKey(s.resource, s.issuer()), tok); err != nil {
-		return nil, err
-	}
-	if err := t.saveLink(ctx, s); err != nil {
 		return nil, err
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)

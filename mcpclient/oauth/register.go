@@ -3,6 +3,7 @@ package oauth
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,10 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/mcpchain/mcpchain/internal/reach"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // clientMetadata describes a client for dynamic registration (RFC 7591).
@@ -33,6 +37,10 @@ type registration struct {
 	Method      string    `json:"token_endpoint_auth_method,omitempty"`
 	RedirectURI string    `json:"redirect_uri"`
 	Expiry      time.Time `json:"expiry,omitzero"`
+
+	// Unanswered says that the last sign-in ended without an answer. Perhaps its page told the person
+	// that the client is unknown.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 func (r *registration) credentials(issuer string) *Credentials {
@@ -41,9 +49,10 @@ func (r *registration) credentials(issuer string) *Credentials {
 
 // registrar registers a client with authorization servers, and stores the registrations.
 type registrar struct {
-	opts  *Options
-	fetch *fetcher
-	log   *slog.Logger
+	opts         *Options
+	fetch        *fetcher
+	log          *slog.Logger
+	requestToken func(context.Context, *tokenRequest) (*tokenAnswer, error)
 }
 
 func (g *registrar) key(issuer string) Key {
@@ -71,9 +80,10 @@ func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		if decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI {
+		if decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI && (!r.Unanswered || g.isKnown(ctx, s, r)) {
+			r.Unanswered = false
 			result = r
-			return old, nil
+			return json.Marshal(r)
 		}
 		made, err := g.register(ctx, s, name, redirectURI)
 		if err != nil {
@@ -160,18 +170,51 @@ func applicationType(redirectURI string) string {
 	return "web"
 }
 
+// isKnown reports whether an authorization server may still know a client: it makes a token request with a
+// made-up code. A server that knows the client refuses the code. A server that fails may know it.
+func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool {
+	_, err := g.requestToken(ctx, &tokenRequest{
+		doing: "ask for the client", meta: s.meta, client: r.credentials(s.issuer()),
+		form: codeForm(rand.Text(), r.RedirectURI, oauth2.GenerateVerifier()),
+	})
+	refused, ok := errors.AsType[*ServerError](err)
+	return !ok || refused.Code == "invalid_grant" || !isFinal(refused.status)
+}
+
 // forget removes the registration of a client from the store if err says that the server does not
 // know it any more, so that the next attempt registers again. It returns true if it did so.
 func (g *registrar) forget(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
-	if !ok || refused.Code != "invalid_client" {
+	if !ok || refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
 		return false
 	}
-	if r, err := g.stored(ctx, client.Issuer); err != nil || r == nil || r.ID != client.ID {
+	return g.replace(ctx, client, func(*registration) any { return nil })
+}
+
+// doubt marks the registration of a client, as a sign-in ended without an answer. err says why.
+func (g *registrar) doubt(ctx context.Context, client *Credentials, err error) {
+	if _, ok := errors.AsType[*mcp.SignInError](err); ok {
+		return // no page was shown
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtTimeout)
+	defer cancel()
+	g.replace(ctx, client, func(r *registration) any {
+		r.Unanswered = true
+		return r
+	})
+}
+
+// doubtTimeout bounds doubt, which is not cancelled with the sign-in.
+const doubtTimeout = 5 * time.Second
+
+// replace replaces the stored registration of a client, nil deletes it. It returns false if there is none.
+func (g *registrar) replace(ctx context.Context, client *Credentials, by func(*registration) any) bool {
+	r, err := g.stored(ctx, client.Issuer)
+	if err != nil || r == nil || r.ID != client.ID {
 		return false
 	}
-	if err := save(ctx, g.opts.Store, g.key(client.Issuer), nil); err != nil {
-		g.log.Warn("could not remove an invalid registration from the store", "error", err)
+	if err := save(ctx, g.opts.Store, g.key(client.Issuer), by(r)); err != nil {
+		g.log.Warn("could not change a registration in the store", "error", err)
 		return false
 	}
 	return true

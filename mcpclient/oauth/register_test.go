@@ -1,10 +1,12 @@
 package oauth
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestRegistrationRequest(t *testing.T) {
@@ -174,17 +177,107 @@ func TestForgottenClient(t *testing.T) {
 	}
 }
 
-// TestUnknownClient: the server has forgotten the registration; the next attempt makes another.
-func TestUnknownClient(t *testing.T) {
+// TestRefusedPage: the page of a sign-in refuses the client, and the person gives up. The next attempt asks the token endpoint,
+// and registers again unless that knows the client.
+func TestRefusedPage(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		body   any // of the token endpoint
+		want   string
+	}{
+		{http.StatusUnauthorized, map[string]string{"error": "invalid_client"}, "client-2-of-as.test"},
+		{http.StatusBadRequest, map[string]string{"error": "unauthorized_client"}, "client-2-of-as.test"},
+		{http.StatusUnprocessableEntity, map[string]string{"message": "Unrecognized client_id"}, "client-2-of-as.test"},
+		{http.StatusBadRequest, map[string]string{"error": "invalid_grant"}, "client-1-of-as.test"},
+		{http.StatusServiceUnavailable, "later", "client-1-of-as.test"},
+	} {
+		w := newWorld(t)
+		w.noRefresh = true
+		auth := w.transport(w.options())
+		w.pages["as.test/authorize"] = http.NotFound
+		check.Fails(t, call(t.Context(), auth), "no answer")
+		asked := 0
+		w.set(func() {
+			delete(w.pages, "as.test/authorize")
+			w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+				if w.codes[req.PostFormValue("code")] != nil {
+					w.authorization(rw, req)
+					return
+				}
+				if asked++; req.PostFormValue("client_id") != "client-1-of-as.test" || req.PostFormValue("code_verifier") == "" {
+					t.Errorf("got %v, want a token request of the first client", req.PostForm)
+				}
+				reply(rw, tt.status, tt.body)
+			}
+		})
+		for range 2 {
+			w.mustCall(auth)
+			w.revoke()
+		}
+		for _, url := range w.asked[1:] {
+			check.Equal(t, fmt.Sprint(tt.body), query(t, url, "client_id"), tt.want)
+		}
+		if len(w.asked) != 3 || asked != 1 {
+			t.Errorf("%v: got %d sign-ins, and the token endpoint was asked %d times, want 3, 1", tt.body, len(w.asked), asked)
+		}
+	}
+}
+
+// TestSignOutWithoutAToken forgets a registration with which nobody has signed in.
+func TestSignOutWithoutAToken(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())
-	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
-		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
-	}
-	if refused, ok := errors.AsType[*ServerError](call(t.Context(), auth)); !ok || refused.Code != "invalid_client" {
-		t.Errorf("got %v, want invalid_client", refused)
-	}
-	w.set(func() { delete(w.pages, "as.test/token") })
+	w.pages["as.test/authorize"] = http.NotFound
+	check.Fails(t, call(t.Context(), auth), "no answer")
+	check.Must(t, auth.SignOut(t.Context()))
+	w.set(func() { delete(w.pages, "as.test/authorize") })
 	w.mustCall(auth)
-	check.Equal(t, "registrations", len(w.clients), 2)
+	check.Equal(t, "client_id", query(t, w.asked[1], "client_id"), "client-2-of-as.test")
+	check.Equal(t, "token requests", len(w.forms), 1)
+}
+
+// TestSignInOnAnotherPage: a receiver that only refers to a page casts no doubt on the registration.
+func TestSignInOnAnotherPage(t *testing.T) {
+	w := newWorld(t)
+	worker := w.options()
+	worker.Store = MemoryStore()
+	worker.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { return &mcp.SignInError{URL: "https://host.test"} }}}
+	for range 2 {
+		check.Fails(t, call(t.Context(), w.transport(worker)), "no person")
+	}
+	page := w.options()
+	page.Store = worker.Store
+	w.mustCall(w.transport(page))
+	if len(w.clients) != 1 || len(w.forms) != 1 {
+		t.Errorf("got %d registrations and %d token requests, want one of each", len(w.clients), len(w.forms))
+	}
+}
+
+// TestUnknownClient: the server has forgotten the registration, and says so in the redirect or at the token endpoint. The next
+// attempt makes another.
+func TestUnknownClient(t *testing.T) {
+	for _, code := range []string{"invalid_client", "unauthorized_client"} {
+		for _, inRedirect := range []bool{true, false} {
+			w := newWorld(t)
+			opts, refusing := w.options(), true
+			opts.Grant = &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
+				if refusing && inRedirect {
+					answer.Del("code")
+					answer.Set("error", code)
+				}
+				return answer
+			}}}
+			auth := w.transport(opts)
+			w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
+				reply(rw, http.StatusUnauthorized, map[string]string{"error": code})
+			}
+			if refused, ok := errors.AsType[*ServerError](call(t.Context(), auth)); !ok || refused.Code != code {
+				t.Errorf("got %v, want %s", refused, code)
+			}
+			w.set(func() { delete(w.pages, "as.test/token") })
+			refusing = false
+			w.mustCall(auth)
+			check.Equal(t, "registrations", len(w.clients), 2)
+		}
+	}
 }
