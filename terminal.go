@@ -175,7 +175,11 @@ func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (s
 			}
 		}
 	}
-	return t.askLocked(ctx, "Waiting until you have signed in. If the last page does not load, copy its whole address to here:")
+	line, err := t.askLocked(ctx, "Waiting until you have signed in. If the last page does not load, copy its whole address to here, or type s to stop:")
+	if isAnswer(line, "s") {
+		err = signin.ErrDeclined
+	}
+	return line, err
 }
 
 // showLinkLocked shows the host of a page, its whole address, and warnings.

@@ -60,12 +60,17 @@ func (t *Terminal) chooseLocked(ctx context.Context, keys []string, format strin
 			return "", err
 		}
 		for _, key := range keys {
-			if strings.EqualFold(line, key) || strings.EqualFold(line, words[key]) {
+			if isAnswer(line, key) {
 				return key, nil
 			}
 		}
 		question = "Please type " + strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1] + ":"
 	}
+}
+
+// isAnswer reports whether a line is a key of words, or its word.
+func isAnswer(line, key string) bool {
+	return strings.EqualFold(line, key) || strings.EqualFold(line, words[key])
 }
 
 // approveLocked asks about a call.

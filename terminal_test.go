@@ -107,14 +107,16 @@ func TestInputOfTheFile(t *testing.T) {
 func TestVisit(t *testing.T) {
 	link := &signin.Visit{URL: "https://auth.example.com/a", Link: linkOf(t, "https://auth.example.com/a")}
 	var shown strings.Builder
-	you := &Terminal{In: strings.NewReader("n\nhttp://127.0.0.1/?code=c\ns\n"), Out: &shown}
+	you := &Terminal{In: strings.NewReader("n\nhttp://127.0.0.1/?code=c\ns\nn\n Stop\n"), Out: &shown}
 	if got, err := you.visit(t.Context(), "mail", link); got != "http://127.0.0.1/?code=c" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if !strings.Contains(shown.String(), "The server \"mail\" wants you to sign in at auth.example.com:\n\n  https://auth.example.com/a\n") {
 		t.Errorf("the person saw %q", &shown)
 	}
-	if _, err := you.visit(t.Context(), "mail", link); err != signin.ErrDeclined {
-		t.Errorf("got %v, want that the person stopped", err)
+	for _, when := range []string{"before", "after"} {
+		if _, err := you.visit(t.Context(), "mail", link); err != signin.ErrDeclined {
+			t.Errorf("%s the page is open: got %v, want that the person stopped", when, err)
+		}
 	}
 }
