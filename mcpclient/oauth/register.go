@@ -120,9 +120,9 @@ func (g *registrar) register(ctx context.Context, s *site, name, redirectURI str
 	switch {
 	case err != nil:
 	case got.ID == "":
-		err = errors.New("the answer has no client_id")
+		err = errors.New("answer has no client_id")
 	case max(len(got.ID), len(got.Secret)) > maxToken:
-		err = fmt.Errorf("the client_id has %d bytes and the client_secret %d, want at most %d", len(got.ID), len(got.Secret), maxToken)
+		err = fmt.Errorf("client_id has %d bytes and the client_secret %d, want at most %d", len(got.ID), len(got.Secret), maxToken)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: POST %s: %w", doing, safeURL(s.meta.RegistrationEndpoint), err)

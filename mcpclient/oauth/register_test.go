@@ -93,10 +93,10 @@ func TestRegistrationRefused(t *testing.T) {
 func TestRegistrationUnusable(t *testing.T) {
 	long := strings.Repeat("x", maxToken+1)
 	for want, answer := range map[string]any{
-		"the answer is not a JSON object of the expected form":                      []string{"secret"},
-		"the answer has no client_id":                                               map[string]any{"client_secret": "secret"},
-		"the client_id has 65537 bytes and the client_secret 6, want at most 65536": map[string]any{"client_id": long, "client_secret": "secret"},
-		"the client_id has 1 bytes and the client_secret 65537, want at most 65536": map[string]any{"client_id": "x", "client_secret": long},
+		"answer is not a JSON object of the expected form":                      []string{"secret"},
+		"answer has no client_id":                                               map[string]any{"client_secret": "secret"},
+		"client_id has 65537 bytes and the client_secret 6, want at most 65536": map[string]any{"client_id": long, "client_secret": "secret"},
+		"client_id has 1 bytes and the client_secret 65537, want at most 65536": map[string]any{"client_id": "x", "client_secret": long},
 	} {
 		w := newWorld(t)
 		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusCreated, answer) }
