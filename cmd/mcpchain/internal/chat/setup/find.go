@@ -41,8 +41,8 @@ type File struct {
 // read is an error.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
-	refused := err == nil
-	if refused {
+	found := err == nil
+	if found {
 		content, err := p.askTrust(ctx, s, data)
 		if err != nil {
 			return nil, err
@@ -60,8 +60,8 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 			return &File{Path: p.User}, nil
 		}
 	}
-	if refused {
-		s.Note(screen.Faint, "servers: none; %s is not used, as you said", hosttext.Line(p.Project, 400))
+	if found {
+		s.Note(screen.Faint, "servers: none; %s is not used", hosttext.Line(p.Project, 400))
 		return nil, nil
 	}
 	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, hosttext.Line(p.User, 400))

@@ -56,7 +56,7 @@ func TestTrust(t *testing.T) {
   remote: calls https://…@example.com/mcp?key=${KEY}&api_key=…
     with the header X-Key: …${KEY}
 Use these servers? A program that is started can do whatever you can. [y]es, as long as the file stays as it is, [o]nce, [n]o: `+
-		"servers: none; "+p.Project+" is not used, as you said\n")
+		"servers: none; "+p.Project+" is not used\n")
 	find(typist.New(t, "o"), p.Project)
 	find(typist.New(t, "y"), p.Project)
 	for range 2 {
@@ -146,7 +146,8 @@ func TestTrustOfALongList(t *testing.T) {
 		}
 		write(t, p.Project, `{"mcpServers": {`+strings.Join(servers, ",")+`}}`)
 		s := typist.New(t, "y")
-		if file, err := p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "names more than can be shown here") {
+		file, err := p.Find(t.Context(), s)
+		if err != nil || file != nil || !strings.Contains(s.Text(), "names more than can be shown here") || !strings.HasSuffix(s.Text(), "servers: none; "+p.Project+" is not used\n") {
 			t.Errorf("%s: got %v, %v, want no question:\n%s", name, file, err, s.Text())
 		}
 	}
