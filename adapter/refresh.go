@@ -72,9 +72,9 @@ func toolNames(tools []*Tool) []string {
 	return names
 }
 
-// Refresh lists the tools of the named servers again, or of all that are connected. It reconnects
-// servers that could not be reached or whose connection has ended immediately, and servers that
-// required a sign-in. A server that fails keeps its tools; the error joins all failures.
+// Refresh lists the tools of the named servers again, or of all that are connected. It immediately
+// reconnects servers that could not be reached, whose connection has ended, or that required a
+// sign-in. A server that fails keeps its tools; the error joins all failures.
 //
 // Servers that announce changes are listed automatically, at most once every
 // [Options.RefreshInterval]. For other servers call Refresh.
