@@ -68,7 +68,7 @@ var layers = []struct {
 
 	{"mcpclient/transport", []string{"mcpclient/internal/redact", "internal/excerpt"}},
 	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "mcpclient/mcp/internal/uritemplate"}},
-	{"mcpclient/forms", []string{"internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "mcpclient/mcp"}},
+	{"mcpclient/forms", []string{"internal/excerpt", "internal/inquiry", "internal/jsonrpc", "internal/schema/tree", "mcpclient/mcp"}},
 	{"internal/inquiry", []string{"internal/excerpt", "mcpclient/mcp"}},
 	{"mcpclient/internal/streamable", []string{"mcpclient/internal/metakey", "mcpclient/internal/results", "mcpclient/internal/await", "mcpclient/internal/wire", "internal/backoff", "internal/excerpt", "internal/bound", "internal/jsonrpc", "mcpclient/internal/redact", "mcpclient/internal/redirect", "internal/sse", "mcpclient/internal/version", "mcpclient/mcp", "mcpclient/transport"}},
 	{"mcpclient", []string{"internal/inquiry", "mcpclient/internal/await", "mcpclient/internal/pipe", "mcpclient/internal/stdio", "mcpclient/internal/streamable", "mcpclient/internal/wire", "mcpclient/internal/redact", "mcpclient/internal/version", "internal/excerpt", "internal/jsonrpc", "mcpclient/internal/paramheader", "internal/sse", "internal/backoff", "internal/bound", "mcpclient/internal/lifecycle", "mcpclient/internal/metakey", "mcpclient/internal/renewal", "mcpclient/internal/results"}},

@@ -482,6 +482,20 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 	}
 }
 
+// A server that asks for such visits without end does not fill the log.
+func TestRefusedVisitsDoNotFillTheLog(t *testing.T) {
+	var log logged
+	opts := visiting(legacy(), new(visitor))
+	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for id := range 150 {
+			p.send(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"javascript:x","message":"m"}}`, id)
+			p.refused(mcp.CodeInvalidParams)
+		}
+	})
+	check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 100)
+}
+
 // A handler can wait for the completion itself.
 func TestElicitationDone(t *testing.T) {
 	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {

@@ -56,6 +56,11 @@ func ElicitationDone(ctx context.Context) <-chan struct{} {
 
 type doneKey struct{}
 
+// withDone returns a context for the handler of an elicitation, see [ElicitationDone].
+func (v *urlElicitations) withDone(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, doneKey{}, v.expect(id))
+}
+
 const (
 	maxVisits       = 256     // URLs whose completion is awaited
 	maxElicitID     = 1 << 10 // bytes
@@ -166,8 +171,12 @@ func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLE
 
 // isValidURLElicitation reports whether a person can be asked to visit the URL of p.
 func isValidURLElicitation(p *mcp.ElicitParams) bool {
-	hasID := p.ElicitationID != "" && len(p.ElicitationID) <= maxElicitID
-	return p.Mode == mcp.ElicitURL && hasID && inquiry.Visitable(p.URL)
+	return p.Mode == mcp.ElicitURL && hasElicitationID(p) && inquiry.Visitable(p.URL)
+}
+
+// hasElicitationID reports whether p has an id by which the server can report its completion.
+func hasElicitationID(p *mcp.ElicitParams) bool {
+	return p.ElicitationID != "" && len(p.ElicitationID) <= maxElicitID
 }
 
 // validElicitations decodes the elicitations of an error -32042. It skips malformed ones and those

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -24,7 +23,7 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 	}
 	params := new(mcp.CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %s", excerpt.Cut(err.Error()))
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
 	if slices.Contains(params.Tools, nil) {
 		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: a tool is null")

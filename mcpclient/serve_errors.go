@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -18,8 +19,9 @@ type refusal struct {
 func (r *refusal) Error() string { return r.RPCError.Error() + r.hint }
 func (r *refusal) Unwrap() error { return r.RPCError }
 
+// newRefusal returns a refusal with a message, which is bounded: it may have text of the server.
 func newRefusal(code int, format string, args ...any) error {
-	return &refusal{&mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}, ""}
+	return &refusal{&mcp.RPCError{Code: code, Message: excerpt.Cut(fmt.Sprintf(format, args...))}, ""}
 }
 
 // uninstalledError refuses a request for which the host has no handler.

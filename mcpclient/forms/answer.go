@@ -6,21 +6,9 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// invalidAnswerError is the error of an answer that does not fit the form. Its text is for the
-// person; the server only learns that there was an error.
-type invalidAnswerError struct{ err error }
-
-func (e *invalidAnswerError) Error() string { return "elicitation answer: " + e.err.Error() }
-
-func (e *invalidAnswerError) Unwrap() error { return e.err }
-
-// RPCError returns the error for the server.
-func (e *invalidAnswerError) RPCError() *mcp.RPCError {
-	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
-}
 
 // fill checks and completes the answers, and leaves out fields without an answer. The error names
 // the first wrong field, in the order of the form, or one that is not in the form.
@@ -56,7 +44,7 @@ func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, erro
 		return &mcp.ElicitResult{Action: r.Action}, nil
 	case mcp.ElicitAccept:
 	default:
-		return nil, &invalidAnswerError{fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
+		return nil, &inquiry.AnswerError{Err: fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
 	}
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: r.Action}, nil
@@ -67,7 +55,7 @@ func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, erro
 	}
 	content, err := fill(fields, r.Content)
 	if err != nil {
-		return nil, &invalidAnswerError{err}
+		return nil, &inquiry.AnswerError{Err: err}
 	}
 	return &mcp.ElicitResult{Action: r.Action, Content: content}, nil
 }
