@@ -19,7 +19,7 @@ const (
 )
 
 // CSP lists the origins that a view may access, as sources of a Content Security Policy. The
-// zero value allows none. The result of [Load] has passed [CheckSource].
+// zero value allows none. The sources in a result of [Load] are normalized, see [CheckSource].
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitempty"`  // requests and web sockets
 	ResourceDomains []string `json:"resourceDomains,omitempty"` // images, scripts, styles, fonts, media
@@ -27,24 +27,24 @@ type CSP struct {
 	BaseURIDomains  []string `json:"baseUriDomains,omitempty"`  // base URIs of the document
 }
 
-// readCSP returns the valid sources, and lists the others.
+// readCSP returns the valid sources, and describes those that it refused.
 func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
-	list := func(name string, kind sourceKind) []string {
-		valid, others := readSources(ui[name], kind)
-		for _, other := range others {
-			refused = append(refused, name+": "+other)
+	read := func(name string, kind sourceKind) []string {
+		valid, rest := readSources(ui[name], kind)
+		for _, description := range rest {
+			refused = append(refused, name+": "+description)
 		}
 		return valid
 	}
-	csp.ConnectDomains = list("connectDomains", connectSource)
-	csp.ResourceDomains = list("resourceDomains", otherSource)
-	csp.FrameDomains = list("frameDomains", otherSource)
-	csp.BaseURIDomains = list("baseUriDomains", otherSource)
+	csp.ConnectDomains = read("connectDomains", connectSource)
+	csp.ResourceDomains = read("resourceDomains", otherSource)
+	csp.FrameDomains = read("frameDomains", otherSource)
+	csp.BaseURIDomains = read("baseUriDomains", otherSource)
 	return csp, refused
 }
 
-// readSources returns the valid sources of a list, and a text about each of the others.
-func readSources(raw json.RawMessage, kind sourceKind) (valid, others []string) {
+// readSources returns the valid sources of a list, and describes those that it refused.
+func readSources(raw json.RawMessage, kind sourceKind) (valid, refused []string) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -53,27 +53,27 @@ func readSources(raw json.RawMessage, kind sourceKind) (valid, others []string) 
 		return nil, []string{excerpt.Cut(string(raw))}
 	}
 	for _, item := range list[:min(len(list), maxSources)] {
-		source, isString := jsonrpc.String(item)
-		if clean, ok := checkSource(source, kind); isString && ok {
-			valid = append(valid, clean)
+		source, _ := jsonrpc.String(item) // "" for other types, which is refused
+		if normalized, ok := normalizeSource(source, kind); ok {
+			valid = append(valid, normalized)
 		} else {
-			others = append(others, excerpt.Cut(string(item)))
+			refused = append(refused, excerpt.Cut(string(item)))
 		}
 	}
 	if len(list) > maxSources {
-		others = append(others, "more than "+strconv.Itoa(maxSources)+" sources")
+		refused = append(refused, "more than "+strconv.Itoa(maxSources)+" sources")
 	}
-	return valid, others
+	return valid, refused
 }
 
-// CheckSource normalizes a source for a policy. ok is false unless it is an origin with an
-// optional path: https or wss, or http or ws for the person's own machine, and a host, whose
-// first label may be * if two others follow. A host without a scheme means https.
+// CheckSource normalizes a source for a policy. It accepts an origin with an optional path. The
+// scheme is https (the default) or wss; http and ws are accepted for the person's own machine only.
+// The first label of the host may be *, if at least two others follow. For anything else ok is false.
 //
 // No keyword of a policy ('unsafe-eval'), no scheme alone (data:), no character that ends a
 // source or a directive, and no wildcard for all hosts passes.
 func CheckSource(source string) (normalized string, ok bool) {
-	return checkSource(source, connectSource)
+	return normalizeSource(source, connectSource)
 }
 
 type sourceKind int
@@ -83,13 +83,13 @@ const (
 	otherSource
 )
 
-// checkSource is [CheckSource] for sources of a kind.
-func checkSource(source string, kind sourceKind) (string, bool) {
+// normalizeSource is [CheckSource] for sources of a kind.
+func normalizeSource(source string, kind sourceKind) (string, bool) {
 	if source == "" || len(source) > maxSource {
 		return "", false
 	}
 	for _, c := range []byte(source) {
-		if !sourceByte(c) {
+		if !isSourceByte(c) {
 			return "", false
 		}
 	}
@@ -99,18 +99,24 @@ func checkSource(source string, kind sourceKind) (string, bool) {
 	scheme, rest, _ := strings.Cut(source, "://")
 	authority, path, _ := strings.Cut(rest, "/")
 	host, port, ok := splitPort(authority)
-	if !ok || strings.Contains("/"+path, "//") || strings.Contains(path, ":") || strings.Contains(path, "*") {
+	if !ok || !isPlainPath(path) {
 		return "", false
 	}
 	scheme = strings.ToLower(scheme)
-	if !kind.allows(scheme, reach.ThisMachine(strings.Trim(host, "[]"))) || !checkHost(host) {
+	if !kind.allows(scheme, reach.ThisMachine(strings.Trim(host, "[]"))) || !isHost(host) {
 		return "", false
 	}
-	clean := scheme + "://" + strings.ToLower(host) + port
+	normalized := scheme + "://" + strings.ToLower(host) + port
 	if path != "" {
-		clean += "/" + path
+		normalized += "/" + path
 	}
-	return clean, true
+	return normalized, true
+}
+
+// isPlainPath reports whether a path, without its first slash, can only be read as a path: a colon,
+// a star or an empty segment may mean more.
+func isPlainPath(path string) bool {
+	return !strings.ContainsAny(path, ":*") && !strings.Contains("/"+path, "//")
 }
 
 // allows reports whether a source of this kind may have the scheme. local means the person's own
@@ -129,13 +135,13 @@ func (k sourceKind) allows(scheme string, local bool) bool {
 	return false
 }
 
-// sourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written
+// isSourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written
 // in Punycode.
-func sourceByte(c byte) bool {
+func isSourceByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~:/*[]", c) >= 0
 }
 
-// splitPort splits an authority into host and port, which keeps its colon.
+// splitPort splits an authority into host and port, which includes the colon.
 func splitPort(authority string) (host, port string, ok bool) {
 	host = authority
 	if i := strings.LastIndexByte(authority, ':'); i >= 0 && !strings.HasSuffix(authority, "]") {
@@ -148,9 +154,9 @@ func splitPort(authority string) (host, port string, ok bool) {
 	return host, port, true
 }
 
-// checkHost reports whether a host is an IPv6 address in brackets, or a name or IPv4 address whose
-// labels have 1 to 63 bytes, with a star before it or not.
-func checkHost(host string) bool {
+// isHost reports whether a text is an IPv6 address in brackets, an IPv4 address, or a name whose
+// labels have 1 to 63 bytes, optionally after "*.".
+func isHost(host string) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		addr, err := netip.ParseAddr(inner)
@@ -166,26 +172,42 @@ func checkHost(host string) bool {
 			return false
 		}
 	}
-	_, err := netip.ParseAddr(rest)
-	return len(host) <= 253 && (err == nil || !reach.EndsInNumber(rest))
+	if _, err := netip.ParseAddr(rest); err == nil {
+		return !wild // an address has no names below it
+	}
+	return len(host) <= 253 && !reach.EndsInNumber(rest)
 }
 
 // Private reports whether a source, as returned by [CheckSource], may be in the person's network:
-// addresses that are not on the public internet, names without a dot, and names below .local and
-// .internal. Hosts should warn, because a server there may trust everyone who can reach it.
+// addresses that are not on the public internet, names without a dot, and names below .local,
+// .internal and home.arpa. Hosts should warn, because a server there may trust everyone who can
+// reach it.
 func Private(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {
-		return true
+		return true // fail closed
 	}
 	host := u.Hostname()
-	if reach.ThisMachine(host) || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.ContainsAny(host, ".:") {
+	if reach.ThisMachine(host) || hasPrivateName(host) {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		_, isHost := CheckSource(host)
-		return !isHost // a browser may parse it as an address
+		_, ok := CheckSource(host)
+		return !ok // a browser may parse it as an address
 	}
 	return !reach.Public(ip)
+}
+
+// hasPrivateName reports whether a host has a name that only a local network resolves.
+func hasPrivateName(host string) bool {
+	if !strings.ContainsAny(host, ".:") {
+		return true
+	}
+	for _, domain := range []string{".local", ".internal", ".home.arpa"} { // the last: RFC 8375
+		if strings.HasSuffix("."+host, domain) {
+			return true
+		}
+	}
+	return false
 }

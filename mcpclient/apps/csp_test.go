@@ -49,7 +49,7 @@ var hostile = []string{
 	"https://example.com\r\nX: y", "https://example.com\x00", "https://example.com\t*", "https://example.com/;x", "https://example.com/a b", "https://example.com/\"x",
 	"https://user@example.com", "https://user:pw@example.com", "https://example.com?x", "https://example.com#x", "https://example.com:*", "https://example.com:0", "https://example.com:99999", "https://example.com:x",
 	"https://exämple.com", "https://example.com/%3b", "https://.example.com", "https://example..com", "https://-x.example.com", "https://[::1", "https://[fe80::1%25eth0]", "https://" + strings.Repeat("a", 300) + ".com",
-	"https://127.1", "https://2130706433", "https://0x7f000001", "https://a.0x1", "https://1.2.3.4.5", "https://256.1.1.1", "https://010.0.0.1", "https://*.1.2",
+	"https://127.1", "https://2130706433", "https://0x7f000001", "https://a.0x1", "https://1.2.3.4.5", "https://256.1.1.1", "https://010.0.0.1", "https://*.1.2", "https://*.1.2.3.4",
 	"https://example.com//x", "//example.com", "/x", "https://https://x.com", "https://example.com/*",
 }
 
@@ -70,7 +70,7 @@ func TestPrivate(t *testing.T) {
 	for source, want := range map[string]bool{
 		"https://example.com": false, "https://*.example.com": false, "https://192.0.2.1": false,
 		"http://localhost:1": true, "http://127.0.0.1": true, "https://10.1.2.3": true, "https://192.168.1.1:80": true, "https://169.254.169.254": true,
-		"https://[::1]": true, "https://[fd00::1]": true, "https://100.64.0.1": true, "https://100.128.0.1": false, "https://127.1": true, "https://0x7f000001": true, "https://[::ffff:10.0.0.1]": true, "https://[::ffff:7f00:1]": true, "https://[64:ff9b::7f00:1]": true, "https://[::7f00:1]": true, "https://198.18.0.1": true, "https://printer.local": true, "https://intranet": true,
+		"https://[::1]": true, "https://[fd00::1]": true, "https://100.64.0.1": true, "https://100.128.0.1": false, "https://127.1": true, "https://0x7f000001": true, "https://[::ffff:10.0.0.1]": true, "https://[::ffff:7f00:1]": true, "https://[64:ff9b::7f00:1]": true, "https://[::7f00:1]": true, "https://198.18.0.1": true, "https://printer.local": true, "https://nas.home.arpa": true, "https://home.arpa": true, "https://intranet": true,
 	} {
 		check.Equal(t, source, apps.Private(source), want)
 	}
