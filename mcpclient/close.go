@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // connectGrace is how long Connect waits, after its context has ended, for what it started to end.
@@ -62,9 +63,18 @@ func (c *connector) goodbye() {
 	start, within := time.Now(), c.opts.Timeouts.Close
 	if l := c.link.Load(); l != nil { // nil before the first dial
 		l.endCalls()
-		c.async.Finish(l.sendingTime(within / 2)) // leaves time to end the session
+		c.async.Finish(l.flushTimeout(within / 2)) // leaves time to end the session
 	}
 	c.endSession(within - time.Since(start))
+}
+
+// flushTimeout returns how long queued messages may take: d, or at most unreadTime for a pipe, which
+// the server may no longer read.
+func (l *link) flushTimeout(d time.Duration) time.Duration {
+	if conn, ok := wire.As[wire.Acknowledger](l.conn); ok && !conn.Acknowledged() {
+		return min(d, unreadTime)
+	}
+	return d
 }
 
 // endSession ends the sessions on the server. It runs hooks of the transport, which may not return.

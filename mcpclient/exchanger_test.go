@@ -261,6 +261,32 @@ func (c *droppingConn) Send(ctx context.Context, message []byte) error {
 
 func (c *droppingConn) Acknowledged() bool { return c.acknowledged }
 
+// vagueConn returns an error of its own if the context of a message ends.
+type vagueConn struct{ plain }
+
+func (c vagueConn) Send(ctx context.Context, message []byte) error {
+	if bytes.Contains(message, []byte("x/slow")) {
+		<-ctx.Done()
+		return errors.New("not sent")
+	}
+	return c.plain.Send(ctx, message)
+}
+
+// A notification that is given up has the error of its context and the cause, whatever the
+// connection returns.
+func TestNotifyGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe, p := newPeer(t)
+		conn, err := pipe.Dial(t.Context())
+		check.Must(t, err)
+		go p.handshake()
+		c := connected(t, &foreign{vagueConn{plain{conn}}}, legacy())
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("the person left")) })
+		wantBoth(t, c.Notify(ctx, "x/slow", nil), context.Canceled, "the person left")
+	})
+}
+
 type redacting struct{ plain }
 
 func (redacting) Redact(text string) string { return strings.ReplaceAll(text, "hunter2", "[secret]") }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,11 +137,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 	}
 	body := bodies.Get().(*[]byte)
 	*body = e.encode((*body)[:0], flight.ID, flight.request, o)
-	var header http.Header
-	if l.headed != nil {
-		header = e.header(flight.request)
-	}
-	number, err := l.send(ctx, *body, header)
+	number, err := l.send(ctx, *body, l.header(e, flight.request))
 	if cap(*body) <= maxPooledBody {
 		bodies.Put(body)
 	}
@@ -264,8 +259,12 @@ func (l *link) tellCancelled(e era, flight *inFlight, reason string) {
 	if err != nil {
 		return
 	}
-	header := e.header(&request{method: method})
-	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
+	l.postAsync(asyncPost{
+		session:     flight.session(l).session,
+		description: method,
+		body:        jsonrpc.AppendNotification(nil, method, params),
+		header:      l.header(e, &request{method: method}),
+	})
 }
 
 // cancelledParams returns the params of notifications/cancelled.

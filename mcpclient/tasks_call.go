@@ -163,5 +163,5 @@ func (w *roundTripper) sendUnawaited(ctx context.Context, r *request) {
 		return // there is no server to tell
 	}
 	l.calls.Forget(&flight.Call)
-	l.postAsync(asyncPost{what: r.method, body: e.encode(nil, flight.ID, r, o), header: e.header(r), values: ctx})
+	l.postAsync(asyncPost{description: r.method, body: e.encode(nil, flight.ID, r, o), header: l.header(e, r), values: ctx})
 }
