@@ -76,7 +76,7 @@ type approvals struct {
 func newApprovals(o *Options) *approvals {
 	store := o.Decisions
 	if store == nil {
-		store = &decisions{}
+		store = new(approval.Memory)
 	}
 	return &approvals{asking: turns{users: map[string]*turn{}}, store: store, user: o.User, log: o.Logger}
 }

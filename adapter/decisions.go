@@ -1,15 +1,13 @@
 package adapter
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"path/filepath"
-	"sync"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -58,7 +56,7 @@ func serverOrigin(s *Server) string {
 const maxAddress = 1024
 
 // serverAddress returns where a server is: the program and its directory, or the URL. It leaves out
-// arguments, user info and query, which may be secret.
+// arguments, user info and query, which may be secret. It is UTF-8, although paths need not be.
 func serverAddress(s *Server) string {
 	address := ""
 	switch t := s.Transport.(type) {
@@ -67,7 +65,7 @@ func serverAddress(s *Server) string {
 		if err != nil {
 			dir = t.Dir
 		}
-		return excerpt.Limit(t.Path+" in "+dir, maxAddress)
+		return excerpt.Limit(strings.ToValidUTF8(t.Path+" in "+dir, "\ufffd"), maxAddress)
 	case *mcpclient.HTTP:
 		address = t.URL
 	}
@@ -86,44 +84,4 @@ func stripUser(raw string) string {
 	}
 	u.User = nil
 	return u.String()
-}
-
-// maxRemembered bounds the decisions in memory.
-const maxRemembered = 10_000
-
-var errTooManyDecisions = fmt.Errorf("%d decisions are already remembered", maxRemembered)
-
-// decisions is the default store, in memory.
-type decisions struct {
-	mu  sync.Mutex
-	all map[approval.Key]approval.Decision
-}
-
-func (s *decisions) Recall(_ context.Context, key approval.Key) (approval.Decision, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d, ok := s.all[key]
-	return d, ok, nil
-}
-
-func (s *decisions) Remember(_ context.Context, key approval.Key, d approval.Decision) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.all[key]; !known && len(s.all) >= maxRemembered {
-		return errTooManyDecisions
-	}
-	if s.all == nil {
-		s.all = map[approval.Key]approval.Decision{}
-	}
-	s.all[key] = d
-	return nil
-}
-
-func (s *decisions) Forget(_ context.Context, user, server string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.all, func(key approval.Key, _ approval.Decision) bool {
-		return (user == "" || key.User == user) && (server == "" || key.Server == server)
-	})
-	return nil
 }

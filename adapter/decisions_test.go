@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -15,30 +14,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-func TestDecisionsInMemory(t *testing.T) {
-	s := &decisions{}
-	key := func(server, tool string) approval.Key {
-		return approval.Key{Scope: approval.ScopeTool, Server: server, Tool: tool}
-	}
-	for i := range maxRemembered {
-		check.Must(t, s.Remember(t.Context(), key("s", fmt.Sprint(i)), approval.Decision{Allow: true}))
-	}
-	check.Is(t, s.Remember(t.Context(), key("t", "one more"), approval.Decision{}), errTooManyDecisions, "no room")
-	check.NoError(t, s.Remember(t.Context(), key("s", "0"), approval.Decision{}), "what is there replaced")
-	for tool, allowed := range map[string]bool{"0": false, "1": true} {
-		if d, found, err := s.Recall(t.Context(), key("s", tool)); d.Allow != allowed || !found || err != nil {
-			t.Errorf("%s: got %v, %t, %v, want the latest decision", tool, d, found, err)
-		}
-	}
-	if err := s.Forget(t.Context(), "", "s"); err != nil || len(s.all) != 0 {
-		t.Errorf("got %v, and %d decisions", err, len(s.all))
-	}
-}
-
 // Key.Place shows how a server is reached, without secrets.
 func TestPlaceOfADecision(t *testing.T) {
 	dir := t.TempDir()
 	for want, transport := range map[string]mcpclient.Transport{
+		"s\ufffd in " + dir:     &mcpclient.Command{Path: "s\xe9", Dir: dir}, // so that the key can be stored as JSON
 		"serve in " + dir:       &mcpclient.Command{Path: "serve", Args: []string{"--token=hidden"}, Dir: dir},
 		"https://a.example/mcp": &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"},
 	} {

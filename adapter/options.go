@@ -36,8 +36,8 @@ type Options struct {
 	// Default: all calls are sent.
 	Approve approval.Func
 
-	// Decisions stores decisions of Approve that apply to later calls. Default: in memory,
-	// until the toolset is closed. [approval.Files] stores them in files.
+	// Decisions stores decisions of Approve that apply to later calls. Default: an
+	// [approval.Memory] of the toolset. [approval.Files] stores them in files.
 	Decisions approval.Store
 
 	// User returns the user of a call from its context. It is required if users share a

@@ -18,8 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Files is a [Store] that keeps each decision as a file of a directory of its own. Any number of
-// toolsets and processes may share it. It keeps at most 10,000 decisions.
+// Files is a [Store] that keeps each decision in a file of its own, all in one directory. Any number
+// of toolsets and processes may share it. Remember refuses a new decision if the directory has
+// 10,000, and a key that is not valid UTF-8.
 //
 // Whoever can write to the directory can allow calls. So Files creates the directory (mode 0700)
 // and the files (mode 0600) for their owner only. It refuses symbolic links and, on Unix,
@@ -28,16 +29,6 @@ type Files struct{ dir string }
 
 // NewFiles returns the store in a directory. The first Remember creates the directory.
 func NewFiles(dir string) *Files { return &Files{dir} }
-
-// maxDecisions bounds the decisions in a directory.
-const maxDecisions = 10_000
-
-var errFull = fmt.Errorf("%d decisions are already remembered", maxDecisions)
-
-// matches reports whether the key belongs to a user and a server. "" means all.
-func (k *Key) matches(user, server string) bool {
-	return (user == "" || k.User == user) && (server == "" || k.Server == server)
-}
 
 // decisionFile is the content of a file.
 type decisionFile struct {
@@ -55,17 +46,34 @@ const (
 	maxDecisionFile = 64 << 10 // bytes
 )
 
+// path returns the path of the file of a key. JSON replaces bytes that are not UTF-8, so such a key
+// would have the file of another one.
 func (s *Files) path(key Key) (string, error) {
 	raw, err := json.Marshal(key)
 	if err != nil {
 		return "", err
 	}
+	var read Key
+	if err := json.Unmarshal(raw, &read); err != nil {
+		return "", err
+	}
+	if read != key {
+		return "", errors.New("key is not valid UTF-8")
+	}
 	sum := sha256.Sum256(raw)
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+decisionSuffix), nil
 }
 
+// annotate puts the operation in front of its error, if there is one.
+func annotate(operation string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", operation, *err)
+	}
+}
+
 // Recall implements [Store].
-func (s *Files) Recall(_ context.Context, key Key) (Decision, bool, error) {
+func (s *Files) Recall(_ context.Context, key Key) (_ Decision, found bool, err error) {
+	defer annotate("recall a decision", &err)
 	path, err := s.path(key)
 	if err != nil {
 		return Decision{}, false, err
@@ -75,62 +83,68 @@ func (s *Files) Recall(_ context.Context, key Key) (Decision, bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return Decision{}, false, nil
 	case err != nil:
-		return Decision{}, false, fmt.Errorf("recall a decision: %w", err)
+		return Decision{}, false, err
 	case f.Key != key:
-		return Decision{}, false, fmt.Errorf("recall a decision: %s is about another call: remove it", path)
+		return Decision{}, false, fmt.Errorf("%s is about another call: remove it", path)
 	}
 	return f.decision(), true, nil
 }
 
+// readDecision reads a file. The error for a file that decides nothing is a
+// [*private.UnusableError], and for a missing one [fs.ErrNotExist].
 func readDecision(path string) (f decisionFile, err error) {
 	raw, err := private.ReadFile(path, maxDecisionFile, 0o022)
 	if err != nil {
 		return f, err
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, fmt.Errorf("%s: %w: remove it", path, err)
+		return f, &private.UnusableError{Reason: fmt.Sprintf("%s: %v: remove it", path, err)}
 	}
 	return f, nil
 }
 
 // Remember implements [Store].
-func (s *Files) Remember(_ context.Context, key Key, d Decision) error {
-	if err := s.remember(key, d); err != nil {
-		return fmt.Errorf("remember a decision: %w", err)
-	}
-	return nil
-}
-
-func (s *Files) remember(key Key, d Decision) error {
+func (s *Files) Remember(_ context.Context, key Key, d Decision) (err error) {
+	defer annotate("remember a decision", &err)
 	path, err := s.path(key)
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(decisionFile{Key: key, Allow: d.Allow, Reason: excerpt.CutAt(d.Reason, 1024)})
+	raw, err := json.Marshal(decisionFile{Key: key, Allow: d.Allow, Reason: excerpt.Cut(d.Reason)})
 	if err != nil {
 		return err
 	}
 	if len(raw) > maxDecisionFile {
-		return fmt.Errorf("%d bytes: want at most %d", len(raw), maxDecisionFile)
+		return fmt.Errorf("a decision of %d bytes: want at most %d", len(raw), maxDecisionFile)
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); err != nil {
-		all, err := s.files()
-		if err != nil {
-			return err
-		}
-		private.Sweep(s.dir)
-		if len(all) >= maxDecisions {
-			return errFull
-		}
+	if err := s.makeRoom(path); err != nil {
+		return err
 	}
 	return private.WriteFile(path, raw)
 }
 
-// files returns the paths of all decisions.
-func (s *Files) files() ([]string, error) {
+// makeRoom removes abandoned files unless path exists. The error says that there are too many
+// decisions for another file.
+func (s *Files) makeRoom(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	paths, err := s.paths()
+	if err != nil {
+		return err
+	}
+	private.Sweep(s.dir)
+	if len(paths) >= maxDecisions {
+		return errFull
+	}
+	return nil
+}
+
+// paths returns the paths of all decisions.
+func (s *Files) paths() ([]string, error) {
 	err := private.CheckDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -142,78 +156,107 @@ func (s *Files) files() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	var paths []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), decisionSuffix) {
-			out = append(out, filepath.Join(s.dir, e.Name()))
+			paths = append(paths, filepath.Join(s.dir, e.Name()))
 		}
 	}
-	return out, nil
+	return paths, nil
 }
 
-// Kept is a stored decision.
-type Kept struct {
+// StoredDecision is a decision in a store.
+type StoredDecision struct {
 	Key      Key
 	Decision Decision
-	Since    time.Time // when it was stored
+	Stored   time.Time
 }
 
-// List returns the stored decisions, the oldest first. It leaves out files that cannot be read,
-// because they decide nothing.
-func (s *Files) List(context.Context) ([]Kept, error) {
-	all, err := s.files()
+// List returns the stored decisions, the oldest first. It leaves out files that decide nothing:
+// malformed ones, and those that belong to another name.
+func (s *Files) List(context.Context) (_ []StoredDecision, err error) {
+	defer annotate("list decisions", &err)
+	paths, err := s.paths()
 	if err != nil {
-		return nil, fmt.Errorf("list decisions: %w", err)
+		return nil, err
 	}
-	var kept []Kept
-	for _, path := range all {
-		f, err := readDecision(path)
-		if err != nil {
+	var all []StoredDecision
+	for _, path := range paths {
+		d, err := s.stored(path)
+		if isGone(err) {
 			continue
 		}
-		info, err := os.Lstat(path)
 		if err != nil {
-			continue
+			return nil, err
 		}
-		kept = append(kept, Kept{Key: f.Key, Decision: f.decision(), Since: info.ModTime()})
+		all = append(all, d)
 	}
-	slices.SortStableFunc(kept, func(a, b Kept) int { return a.Since.Compare(b.Since) })
-	return kept, nil
+	slices.SortStableFunc(all, func(a, b StoredDecision) int { return a.Stored.Compare(b.Stored) })
+	return all, nil
 }
 
-// Drop removes one decision, if it is stored.
-func (s *Files) Drop(ctx context.Context, key Key) error {
-	if err := s.drop(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("drop a decision: %w", err)
+// stored returns the decision in a file.
+func (s *Files) stored(path string) (d StoredDecision, err error) {
+	f, err := readDecision(path)
+	if err != nil {
+		return d, err
 	}
-	return nil
+	if own, err := s.path(f.Key); err != nil || own != path {
+		return d, &private.UnusableError{Reason: path + " is about another call: remove it"}
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return d, err
+	}
+	return StoredDecision{Key: f.Key, Decision: f.decision(), Stored: info.ModTime()}, nil
 }
 
-func (s *Files) drop(key Key) error {
+// isGone reports whether a file that could not be read decides nothing, now and later. After other
+// errors, for example if too many files are open, it may decide something.
+func isGone(err error) bool {
+	_, unusable := errors.AsType[*private.UnusableError](err)
+	return unusable || errors.Is(err, fs.ErrNotExist)
+}
+
+// Drop forgets one decision, if it is stored.
+func (s *Files) Drop(_ context.Context, key Key) (err error) {
+	defer annotate("drop a decision", &err)
 	path, err := s.path(key)
 	if err != nil {
 		return err
 	}
 	if err := private.CheckDir(s.dir); err != nil {
-		return err
+		return unlessMissing(err)
 	}
-	return private.Remove(path)
+	return unlessMissing(private.Remove(path))
 }
 
-// Forget implements [Store]. It also removes files that cannot be read.
-func (s *Files) Forget(_ context.Context, user, server string) error {
-	all, err := s.files()
-	if err != nil {
-		return fmt.Errorf("forget decisions: %w", err)
+// unlessMissing returns the error, nil if it says that there is no such file.
+func unlessMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
+	return err
+}
+
+// Forget implements [Store]. It also removes files that decide nothing. A file that cannot be read
+// for another reason stays unless the decisions of all users and servers are forgotten, and is
+// part of the error.
+func (s *Files) Forget(_ context.Context, user, server string) (err error) {
+	defer annotate("forget decisions", &err)
+	paths, err := s.paths()
+	if err != nil {
+		return err
+	}
+	everything := user == "" && server == ""
 	var errs []error
-	for _, path := range all {
+	for _, path := range paths {
 		f, err := readDecision(path)
-		if err == nil && !f.Key.matches(user, server) {
-			continue
-		}
-		if err := private.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("forget decisions: %w", err))
+		switch {
+		case everything || isGone(err) || err == nil && f.Key.Matches(user, server):
+			errs = append(errs, unlessMissing(private.Remove(path)))
+		case err != nil:
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

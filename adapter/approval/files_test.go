@@ -88,13 +88,64 @@ func TestListAndDrop(t *testing.T) {
 		t.Fatalf("got %v, %v, want both", kept, err)
 	}
 	for i, k := range kept {
-		if k.Key != keys[i] || k.Decision.Allow != (i == 0) || k.Since.Unix() != int64(i+1) {
+		if k.Key != keys[i] || k.Decision.Allow != (i == 0) || k.Stored.Unix() != int64(i+1) {
 			t.Errorf("got %+v", k)
 		}
 	}
 	check.Must(t, s.Drop(t.Context(), keys[0]))
 	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 || kept[0].Key != keys[1] {
 		t.Errorf("got %v, %v, want the other one", kept, err)
+	}
+}
+
+// A file under another name decides nothing, and so it is not in the list.
+func TestListWithoutCopies(t *testing.T) {
+	s, key := NewFiles(filepath.Join(t.TempDir(), "kept")), sameTool("s", "a")
+	check.Must(t, s.Remember(t.Context(), key, Decision{Allow: true}))
+	path, err := s.path(key)
+	check.Must(t, err)
+	raw, err := os.ReadFile(path)
+	check.Must(t, err)
+	check.Must(t, os.WriteFile(filepath.Join(s.dir, "copy"+decisionSuffix), raw, 0o600))
+	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 {
+		t.Errorf("got %v, %v, want one decision", kept, err)
+	}
+	check.Must(t, s.Drop(t.Context(), key))
+	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
+		t.Errorf("got %v, %v, want none", kept, err)
+	}
+}
+
+// A decision that cannot be read now may belong to another user.
+func TestForgetLeavesUnreadableDecisions(t *testing.T) {
+	s := NewFiles(filepath.Join(t.TempDir(), "kept"))
+	ada, bob := sameTool("s", "a"), sameTool("s", "a")
+	ada.User, bob.User = "ada", "bob"
+	for _, key := range []Key{ada, bob} {
+		check.Must(t, s.Remember(t.Context(), key, Decision{}))
+	}
+	path, err := s.path(bob)
+	check.Must(t, err)
+	check.Must(t, os.Chmod(path, 0))
+	_, unreadable := os.ReadFile(path) // nil for root and on Windows
+	check.Equal(t, "an error", s.Forget(t.Context(), "ada", "s") != nil, unreadable != nil)
+	check.Must(t, os.Chmod(path, 0o600))
+	for key, want := range map[Key]bool{ada: false, bob: true} {
+		_, found := recalls(t, s, key)
+		check.Equal(t, key.User, found, want)
+	}
+}
+
+// The file of such a key would be that of another key.
+func TestKeysAreUTF8(t *testing.T) {
+	s, key := NewFiles(filepath.Join(t.TempDir(), "kept")), sameTool("s", "a")
+	key.User = "jos\xe9"
+	check.Text(t, s.Remember(t.Context(), key, Decision{Allow: true}), "key is not valid UTF-8")
+	_, _, err := s.Recall(t.Context(), key)
+	check.Text(t, err, "key is not valid UTF-8")
+	key.User = "jos\ufffd"
+	if _, found := recalls(t, s, key); found {
+		t.Error("got the decision of another user")
 	}
 }
 
@@ -196,7 +247,7 @@ func TestFilesConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if all, err := NewFiles(dir).files(); err != nil || len(all) != 81 {
+	if all, err := NewFiles(dir).paths(); err != nil || len(all) != 81 {
 		t.Errorf("got %d files, %v, want 81", len(all), err)
 	}
 	entries, err := os.ReadDir(dir)

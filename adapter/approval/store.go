@@ -27,3 +27,9 @@ type Key struct {
 	Fingerprint string `json:"fingerprint,omitempty"` // the fingerprint of the tool's definition, "" for ScopeServer
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for ScopeArguments only
 }
+
+// Matches reports whether the key belongs to a user and a server, for implementations of Forget. ""
+// means all users or all servers.
+func (k *Key) Matches(user, server string) bool {
+	return (user == "" || k.User == user) && (server == "" || k.Server == server)
+}

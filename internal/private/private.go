@@ -37,10 +37,20 @@ func CheckDir(path string) error {
 	return nil
 }
 
+// UnusableError is the error of a file that must not be used, whoever reads it and however often:
+// removing it loses nothing.
+type UnusableError struct{ Reason string }
+
+func (e *UnusableError) Error() string { return e.Reason }
+
+func unusableError(format string, args ...any) error {
+	return &UnusableError{fmt.Sprintf(format, args...)}
+}
+
 // ReadFile returns the content of a regular file of at most limit bytes. It refuses a symbolic
 // link, a file of another user and one with a permission of denied; on systems without Unix
-// permissions, only links are refused. The directory has to pass [CheckDir]. The error for a
-// missing file is [fs.ErrNotExist].
+// permissions, only links are refused. The directory has to pass [CheckDir]. The error for a file
+// that is refused is an [*UnusableError], and for a missing file [fs.ErrNotExist].
 func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -50,7 +60,7 @@ func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait
-		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
+		return nil, unusableError("%s is not a regular file: remove it", path)
 	}
 	file, err := open(path)
 	if err != nil {
@@ -61,14 +71,14 @@ func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 		return nil, err
 	}
 	if reason := exposure(info, denied); reason != "" {
-		return nil, fmt.Errorf("%s %s: want a file of your own with the mode 0600; remove it unless you trust its content", path, reason)
+		return nil, unusableError("%s %s: want a file of your own with the mode 0600; remove it unless you trust its content", path, reason)
 	}
 	content, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%s is over %d bytes: remove it", path, limit)
+		return nil, unusableError("%s is over %d bytes: remove it", path, limit)
 	}
 	return content, nil
 }

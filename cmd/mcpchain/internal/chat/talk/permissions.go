@@ -71,7 +71,7 @@ func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (e
 		return err
 	}
 	for i := range s.kept {
-		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, s.kept[i].Since.Local().Format("2006-01-02 15:04"), describeDecision(&s.kept[i]))
+		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, s.kept[i].Stored.Local().Format("2006-01-02 15:04"), describeDecision(&s.kept[i]))
 	}
 	if len(s.kept) == 0 {
 		s.Screen.List(screen.Faint, "nothing is decided for later calls")
@@ -80,7 +80,7 @@ func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (e
 }
 
 // describeDecision describes a decision on one line.
-func describeDecision(k *approval.Kept) string {
+func describeDecision(k *approval.StoredDecision) string {
 	verb, what := "never", "all tools"
 	if k.Decision.Allow {
 		verb = "always"

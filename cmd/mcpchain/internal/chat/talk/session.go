@@ -61,7 +61,7 @@ type Session struct {
 	history           []run.Message
 	turnCount         int
 	results           results
-	kept              []approval.Kept            // the last list of /permissions
+	kept              []approval.StoredDecision  // the last list of /permissions
 	listed            atomic.Pointer[[]run.Head] // the last list of /conversations, which completions read; nil: none yet
 
 	turnCut  int              // calls of models in the last turn that did not end
