@@ -8,8 +8,7 @@
 //	tools             calls of weather and clock; after "think" with a thought before
 //	a tool's result   an answer; after "think" a thought and more calls
 //
-// If a grammar forbids a phrase, the next best token is one that ends what has begun: a string, an object, the
-// reply. So every grammar gets a short text that fits.
+// If a grammar forbids a phrase, the next best token is one that ends the open string, object or reply. So every grammar gets a short text that fits.
 package tiny
 
 import (
@@ -26,7 +25,10 @@ const (
 	Greeting = "Hello from a tiny model."
 	Answer   = "It rains in Oslo."
 	Thought  = "I need the weather."
-	EndWords = "on and " // repeated without end after a prompt that ends with [Forever]; Ollama ends a reply that repeats one token
+
+	// EndWords are repeated without end after a prompt that ends with [Forever]. They are more than
+	// one token, because Ollama ends a reply that repeats one.
+	EndWords = "on and "
 )
 
 // What the last words of a prompt or of a tool's result ask for.
@@ -57,17 +59,20 @@ const (
 	closeCall     = "\n</tool_call>"
 )
 
+// promptEnd ends every prompt, behind what the reply depends on.
+const promptEnd = markEnd + markAssistant
+
 // Types of tokens in a file.
 const (
-	normalToken  = 1
-	controlToken = 3
-	userToken    = 4 // found in a text before all others, the longest first
+	normalToken  int32 = 1
+	controlToken int32 = 3
+	userToken    int32 = 4 // recognized in prompts before other tokens, the longest first
 )
 
-// table is the model: its tokens, and what follows each of them.
+// table is the model: its tokens, and what follows each of them. The first tokens are the bytes.
 type table struct {
 	texts []string
-	types []int32
+	types []int32 // one of the types above for each token
 	ids   map[string]int
 	next  map[int][]int // the phrases that may follow a token, the likeliest first
 }
@@ -76,11 +81,12 @@ type table struct {
 func Model() []byte {
 	t := newTable()
 	f := &file{}
-	t.describe(f)
-	t.weigh(f)
+	t.writeMetadata(f)
+	t.writeWeights(f)
 	return f.bytes()
 }
 
+// newTable returns the table with all chains of phrases.
 func newTable() *table {
 	t := &table{ids: map[string]int{}, next: map[int][]int{}}
 	for b := range 256 {
@@ -89,20 +95,20 @@ func newTable() *table {
 	for _, mark := range []string{markEnd, markUser, markAssistant, markSystem, markTool} {
 		t.token(mark, controlToken)
 	}
-	const begin = markEnd + markAssistant
 	for _, mark := range []string{markOffered, markReturned, openThought, closeThought, openCall} {
 		t.token(mark, userToken)
 	}
-	call := func(name string) string { return "{\"name\": \"" + name + "\", \"arguments\": " + Arguments + "}" }
-	second := closeCall + "\n" + openCall + "\n" + call(Clock)
-	t.chain(begin, "Hello", " from", " a", " tiny", " model.", markEnd)
-	t.chain(Forever+begin, "on ", "and ", "on ")
-	t.chain(markOffered+begin, openCall, "\n", call(Weather), second, closeCall, markEnd) // the line break is a token of its own: a grammar may begin after it
+	call := func(name string) string { return `{"name": "` + name + `", "arguments": ` + Arguments + `}` }
+	secondCall := closeCall + "\n" + openCall + "\n" + call(Clock)
+	t.chain(promptEnd, "Hello", " from", " a", " tiny", " model.", markEnd)
+	t.chain(Forever+promptEnd, "on ", "and ", "on ")
+	// The line break is a token of its own, because a grammar may begin after it.
+	t.chain(markOffered+promptEnd, openCall, "\n", call(Weather), secondCall, closeCall, markEnd)
 	t.chain(call(Weather), closeCall)
 	t.chain("}", closeCall)
-	t.chain(Think+markOffered+begin, openThought, "I need", " the weather.", closeThought, openCall)
-	t.chain(markReturned+begin, "It rains", " in", " Oslo.", markEnd)
-	t.chain(Think+markReturned+begin, openThought)
+	t.chain(Think+markOffered+promptEnd, openThought, "I need", " the weather.", closeThought, openCall)
+	t.chain(markReturned+promptEnd, "It rains", " in", " Oslo.", markEnd)
+	t.chain(Think+markReturned+promptEnd, openThought)
 	return t
 }
 
@@ -112,7 +118,8 @@ func (t *table) token(text string, kind int32) int {
 	if !ok {
 		id = len(t.texts)
 		t.ids[text] = id
-		t.texts, t.types = append(t.texts, text), append(t.types, kind)
+		t.texts = append(t.texts, text)
+		t.types = append(t.types, kind)
 	}
 	return id
 }
@@ -129,49 +136,65 @@ func (t *table) chain(first string, rest ...string) {
 	}
 }
 
-// score says how likely the next token is after a token: the logit, before it is sharpened.
+// Scores of tokens, from high to low. A grammar forbids the better ones until a token is left.
+const (
+	followsScore   float32 = 20 // what the table says; one less for each phrase before it
+	endScore       float32 = 12 // the end of the reply
+	callScore      float32 = 11 // the beginning of a call, and what ends an empty object or list
+	valueScore     float32 = 10 // what ends a value, and then what begins a short one; one less for each
+	visibleScore   float32 = 2  // other bytes, in order
+	spaceScore     float32 = 1
+	lineScore      float32 = 0
+	invisibleScore float32 = -10
+	misplacedScore float32 = -20 // phrases that the table does not have here
+)
+
+// isByte reports whether a token is a single byte, and not a phrase.
+func isByte(token int) bool { return token < 256 }
+
+// score returns the logit of next after a token, before sharpening.
 func (t *table) score(token, next int) float32 {
 	if i := slices.Index(t.next[token], next); i >= 0 {
-		return float32(20 - i)
+		return followsScore - float32(i)
 	}
 	text := t.texts[next]
 	switch {
 	case text == markEnd:
-		return 12
-	case text == openCall && token >= 256 && token != next: // between phrases, not inside a string
-		return 11
-	case next >= 256:
-		return -20
+		return endScore
+	case text == openCall && !isByte(token) && token != next: // between phrases, not inside a string
+		return callScore
+	case !isByte(next):
+		return misplacedScore
 	case t.texts[token] == "{" && text == "}" || t.texts[token] == "[" && text == "]":
-		return 11
+		return callScore
 	}
 	return scoreByte(text[0])
 }
 
-// scoreByte prefers what ends a value, then what begins a short one.
+// scoreByte returns the score of a byte that the table does not have here.
 func scoreByte(b byte) float32 {
 	const first = `"}],1{0a`
 	if i := strings.IndexByte(first, b); i >= 0 {
-		return float32(10 - i)
+		return valueScore - float32(i)
 	}
 	switch {
 	case b > ' ' && b < 0x7f && b != '\\':
-		return 2 - float32(b)/256
+		return visibleScore - float32(b)/256
 	case b == ' ':
-		return 1
+		return spaceScore
 	case b == '\n':
-		return 0
+		return lineScore
 	}
-	return -10
+	return invisibleScore
 }
 
-// describe writes the metadata of the file.
-func (t *table) describe(f *file) {
+// writeMetadata writes the metadata of the file.
+func (t *table) writeMetadata(f *file) {
 	texts := make([]string, len(t.texts))
 	for i, text := range t.texts {
 		texts[i] = text
 		if t.types[i] == normalToken {
-			texts[i] = visible(text)
+			texts[i] = gpt2Text(text)
 		}
 	}
 	for _, v := range []struct {
@@ -185,16 +208,16 @@ func (t *table) describe(f *file) {
 		{"llama.context_length", uint32(Window)},
 		{"llama.embedding_length", uint32(t.width())},
 		{"llama.block_count", uint32(1)},
-		{"llama.feed_forward_length", uint32(inner)},
-		{"llama.attention.head_count", uint32(t.width() / head)},
+		{"llama.feed_forward_length", uint32(feedForwardSize)},
+		{"llama.attention.head_count", uint32(t.width() / headSize)},
 		{"llama.attention.head_count_kv", uint32(1)},
 		{"llama.attention.layer_norm_rms_epsilon", float32(1e-5)},
-		{"llama.rope.dimension_count", uint32(head)},
+		{"llama.rope.dimension_count", uint32(headSize)},
 		{"tokenizer.ggml.model", "gpt2"},
 		{"tokenizer.ggml.pre", "gpt-2"},
 		{"tokenizer.ggml.tokens", texts},
 		{"tokenizer.ggml.token_type", t.types},
-		{"tokenizer.ggml.merges", []string{visible("\x00") + " " + visible("\x00")}}, // servers want one; there is no such token
+		{"tokenizer.ggml.merges", []string{gpt2Text("\x00") + " " + gpt2Text("\x00")}}, // servers want one; there is no such token
 		{"tokenizer.ggml.bos_token_id", uint32(t.ids[markEnd])},
 		{"tokenizer.ggml.eos_token_id", uint32(t.ids[markEnd])},
 		{"tokenizer.ggml.add_bos_token", false},
@@ -204,8 +227,8 @@ func (t *table) describe(f *file) {
 	}
 }
 
-// visible writes a text as vocabularies of GPT-2's kind do: each byte as a printable character.
-func visible(text string) string {
+// gpt2Text writes a text as vocabularies like GPT-2's do: each byte as a printable character.
+func gpt2Text(text string) string {
 	printable := func(b int) bool { return b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae }
 	var out []rune
 	for _, b := range []byte(text) {
@@ -225,34 +248,34 @@ func visible(text string) string {
 
 // Sizes of the model.
 const (
-	head  = 64 // size of an attention head
-	inner = 32 // size of the layer within the block
+	headSize        = 64
+	feedForwardSize = 32
 )
 
-// width returns the length of an embedding: one place for each token, rounded up to whole heads.
-func (t *table) width() int { return (len(t.texts) + head - 1) / head * head }
+// width returns the length of an embedding: one dimension for each token, rounded up to whole heads.
+func (t *table) width() int { return (len(t.texts) + headSize - 1) / headSize * headSize }
 
-// weigh writes the weights. The block adds nothing: its output is the embedding of the last token, which the output
+// writeWeights writes the weights. The block adds nothing: its output is the embedding of the last token, which the output
 // layer multiplies with the table.
-func (t *table) weigh(f *file) {
+func (t *table) writeWeights(f *file) {
 	width := t.width()
 	zero := func(int, int) float32 { return 0 }
 	one := func(int, int) float32 { return 1 }
-	f.add("token_embd.weight", width, len(t.texts), func(token, place int) float32 {
-		if token == place {
+	f.add("token_embd.weight", width, len(t.texts), func(token, dimension int) float32 {
+		if token == dimension {
 			return 1
 		}
 		return 0
 	})
 	f.add("blk.0.attn_norm.weight", width, 1, one)
 	f.add("blk.0.attn_q.weight", width, width, zero)
-	f.add("blk.0.attn_k.weight", width, head, zero)
-	f.add("blk.0.attn_v.weight", width, head, zero)
+	f.add("blk.0.attn_k.weight", width, headSize, zero)
+	f.add("blk.0.attn_v.weight", width, headSize, zero)
 	f.add("blk.0.attn_output.weight", width, width, zero)
 	f.add("blk.0.ffn_norm.weight", width, 1, one)
-	f.add("blk.0.ffn_gate.weight", width, inner, zero)
-	f.add("blk.0.ffn_up.weight", width, inner, zero)
-	f.add("blk.0.ffn_down.weight", inner, width, zero)
+	f.add("blk.0.ffn_gate.weight", width, feedForwardSize, zero)
+	f.add("blk.0.ffn_up.weight", width, feedForwardSize, zero)
+	f.add("blk.0.ffn_down.weight", feedForwardSize, width, zero)
 	f.add("output_norm.weight", width, 1, one)
 	// The norm turns a 1 into the root of the width. With this sharpness a token whose score is higher by 1 is certain.
 	const sharpness = 20

@@ -38,7 +38,6 @@ func reply(prompt string, allowed func(soFar string) bool) string {
 }
 
 func TestReplies(t *testing.T) {
-	const begin = markEnd + markAssistant
 	all := func(string) bool { return true }
 	weather := "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
 	both := weather + strings.ReplaceAll("\n"+weather, Weather, Clock)
@@ -46,22 +45,22 @@ func TestReplies(t *testing.T) {
 		prompt, want string
 		allowed      func(string) bool
 	}{
-		{begin, Greeting, all},
-		{Forever + begin, strings.Repeat(EndWords, 43), all},
-		{markOffered + begin, both, all},
-		{markOffered + begin, weather, func(s string) bool { return !strings.Contains(s, Clock) }},
-		{Think + markOffered + begin, "<think>" + Thought + "</think>" + both, all},
-		{markReturned + begin, Answer, all},
-		{Think + markReturned + begin, "<think>" + Thought + "</think>" + both, all},
-		{begin, `{"a":1,"b":[]}`, func(s string) bool { return strings.HasPrefix(`{"a":1,"b":[]}`+markEnd, s) }},
-		{begin, `""`, func(s string) bool {
+		{promptEnd, Greeting, all},
+		{Forever + promptEnd, strings.Repeat(EndWords, 43), all},
+		{markOffered + promptEnd, both, all},
+		{markOffered + promptEnd, weather, func(s string) bool { return !strings.Contains(s, Clock) }},
+		{Think + markOffered + promptEnd, "<think>" + Thought + "</think>" + both, all},
+		{markReturned + promptEnd, Answer, all},
+		{Think + markReturned + promptEnd, "<think>" + Thought + "</think>" + both, all},
+		{promptEnd, `{"a":1,"b":[]}`, func(s string) bool { return strings.HasPrefix(`{"a":1,"b":[]}`+markEnd, s) }},
+		{promptEnd, `""`, func(s string) bool {
 			return s[0] == '"' && (s == `""`+markEnd || !strings.ContainsAny(s[1:], "\"<") || s == `""`)
 		}},
 	} {
 		check.Equal(t, c.prompt, reply(c.prompt, c.allowed), c.want)
 	}
-	if newTable().texts[0] == visible("\x00") || visible(" \n") != "ĠĊ" {
-		t.Errorf("got %q, want the characters of GPT-2", visible(" \n"))
+	if newTable().texts[0] == gpt2Text("\x00") || gpt2Text(" \n") != "ĠĊ" {
+		t.Errorf("got %q, want the characters of GPT-2", gpt2Text(" \n"))
 	}
 	for _, mark := range []string{markEnd, markUser, markAssistant, markSystem, markTool, markOffered, markReturned, openThought, closeThought, openCall} {
 		if !strings.Contains(template, mark) || !strings.Contains(Modelfile("m"), mark) {
