@@ -22,7 +22,7 @@ import (
 type eino struct {
 	runner *adk.Runner
 	client *mcpgo.Client // nil if the tool is native
-	says   []*schema.Message
+	input  []*schema.Message
 }
 
 func openEino(ctx context.Context, p *place) (_ loop, err error) {
@@ -52,7 +52,7 @@ func openEino(ctx context.Context, p *place) (_ loop, err error) {
 		return nil, err
 	}
 	e.runner = adk.NewRunner(ctx, adk.RunnerConfig{Agent: a})
-	e.says = append(einoHistory(p.history), schema.UserMessage(question))
+	e.input = append(einoHistory(p.history), schema.UserMessage(question))
 	return e, nil
 }
 
@@ -72,7 +72,7 @@ func (e *eino) connect(ctx context.Context, p *place) ([]tool.BaseTool, error) {
 }
 
 func (e *eino) run(ctx context.Context) (text string, err error) {
-	for events := e.runner.Run(ctx, e.says); ; {
+	for events := e.runner.Run(ctx, e.input); ; {
 		event, ok := events.Next()
 		if !ok {
 			return text, err
@@ -104,7 +104,7 @@ func einoHistory(n int) []*schema.Message {
 	})
 }
 
-// einoModel plays the script in Eino's type.
+// einoModel is a model of Eino that replies by the script.
 type einoModel struct{ *script }
 
 func (m einoModel) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {

@@ -31,7 +31,7 @@ func (lcTool) Description() string { return toolPurpose }
 
 func (t lcTool) Call(context.Context, string) (string, error) { return t.tool(), nil }
 
-// lcModel plays the script in langchaingo's type.
+// lcModel is a model of langchaingo that replies by the script.
 type lcModel struct{ *script }
 
 func (m lcModel) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {

@@ -18,51 +18,61 @@ type ours struct {
 	agent *agent.Agent
 	store record.Store     // may be nil
 	tools *adapter.Toolset // nil if the tool is native
-	says  agent.Input
+	input agent.Input
 }
 
-func openOurs(ctx context.Context, p *place, history int, store record.Store) (_ *ours, err error) {
-	o := &ours{store: store, says: agent.Messages(append(ourHistory(history), run.Text(run.RoleUser, question))...)}
+// openOurs opens our agent for a cell, with a history of so many messages.
+func openOurs(ctx context.Context, p *place, messages int, store record.Store) (_ loop, err error) {
+	o := &ours{store: store, input: agent.Messages(append(ourHistory(messages), run.Text(run.RoleUser, question))...)}
 	defer func() {
 		if err != nil {
 			_ = o.close()
 		}
 	}()
-	tool, err := o.tool(ctx, p)
+	tool, err := o.newTool(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	o.agent, err = agent.New(ourModel{newScript(p.turns, p.calls)}, &agent.Options{
-		Tools: []adapter.Source{tool}, Durable: agent.Durable{Store: store},
-		Limits: run.Limits{Calls: -1, Parallel: p.calls},
+		Tools:   []adapter.Source{tool},
+		Durable: agent.Durable{Store: store},
+		Limits:  run.Limits{Calls: -1, Parallel: p.calls},
 	})
-	return o, err
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
-// tool makes the tool of the place.
-func (o *ours) tool(ctx context.Context, p *place) (_ adapter.Source, err error) {
+// newTool returns the tool of the cell: a Go function, or the toolset of its server.
+func (o *ours) newTool(ctx context.Context, p *place) (_ adapter.Source, err error) {
 	if p.kind == native {
 		return adapter.Func(toolName, toolPurpose, func(context.Context, input) (string, error) { return p.tool(), nil },
 			&adapter.FuncOptions{ReadOnly: true}), nil
 	}
-	o.tools, err = adapter.Open(ctx, []adapter.Server{
-		{Name: "server", Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer}, Policy: adapter.Policy{Trust: adapter.TrustHints}},
-	}, nil)
-	return o.tools, err
+	o.tools, err = adapter.Open(ctx, []adapter.Server{{
+		Name:      "server",
+		Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer},
+		Policy:    adapter.Policy{Trust: adapter.TrustHints},
+	}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return o.tools, nil
 }
 
 func (o *ours) run(ctx context.Context) (string, error) {
-	result, err := o.agent.Run(ctx, o.says)
+	result, err := o.agent.Run(ctx, o.input)
 	if err != nil {
 		return "", err
 	}
 	if result.Status != run.StatusFinished {
-		return "", fmt.Errorf("the run is %s", result.Status)
+		return "", fmt.Errorf("run %s is %s, want %s", result.State.Key(), result.Status, run.StatusFinished)
 	}
-	if o.store != nil { // runs would pile up in memory
-		err = o.store.Delete(ctx, result.State.Key())
+	if o.store == nil {
+		return result.Output, nil
 	}
-	return result.Output, err
+	return result.Output, o.store.Delete(ctx, result.State.Key()) // otherwise the runs would pile up in memory
 }
 
 func (o *ours) close() error {
@@ -72,7 +82,7 @@ func (o *ours) close() error {
 	return o.tools.Close()
 }
 
-// ourModel plays the script in our agent's type.
+// ourModel is a [model.Model] that replies by the script.
 type ourModel struct{ *script }
 
 func (ourModel) Info() model.Info { return model.Info{Whole: true} }
@@ -80,14 +90,15 @@ func (ourModel) Info() model.Info { return model.Info{Whole: true} }
 func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		ids := m.next()
-		reply := &model.Response{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}
-		if ids != nil {
-			reply.Finish, reply.Message.Parts = model.FinishCalls, make([]run.Part, len(ids))
+		if ids == nil {
+			yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}}, nil)
+			return
 		}
-		for i, id := range ids {
-			reply.Message.Parts[i] = ourCall(id)
+		calls := run.Message{Role: run.RoleAssistant}
+		for _, id := range ids {
+			calls.Parts = append(calls.Parts, ourCall(id))
 		}
-		yield(model.Delta{Response: reply}, nil)
+		yield(model.Delta{Response: &model.Response{Message: calls, Finish: model.FinishCalls}}, nil)
 	}
 }
 
