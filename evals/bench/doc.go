@@ -60,6 +60,7 @@
 // collection. A ratio is the median of the ratios by round, and ± is half the distance between their quartiles as a
 // share of that median: if it is large, the ratio means little. If a figure is closer to its target than three standard
 // errors of its median, the verdict would be chance: the cell then gets more rounds, up to four times as many.
+// Comparisons with peers get no more rounds: their limits include the ±.
 // Concurrent calls run in goroutines that have made one call before, and make at least eight each: otherwise their
 // common start would count too much.
 //

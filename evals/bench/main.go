@@ -52,7 +52,7 @@ func comparison(l *lab) *rig.Comparison {
 		},
 		Open:    l.open,
 		Summary: summary,
-		Judge:   judgeLeads,
+		Judge:   judgePeers,
 	}
 	for _, client := range clients {
 		c.Subjects = append(c.Subjects, client.name)
@@ -68,9 +68,9 @@ func summary(c *rig.Cell, client string) string {
 	if r := c.Ratios(client, baseline); len(r) > 0 {
 		return rig.Ratio(rig.Median(r))
 	}
-	for _, l := range leads {
-		if v := c.Of(client, l.figure); len(v) > 0 {
-			return l.show(rig.Median(v))
+	for _, p := range comparisons {
+		if v := c.Of(client, p.figure); len(v) > 0 {
+			return p.show(rig.Median(v))
 		}
 	}
 	return ""
