@@ -46,7 +46,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 // leaves the work to [Recover] or an engine. The error matches [ErrWaiting], [ErrRunning] or
 // [record.ErrHeld] if the run accepts no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
-	if a.opts.Durable.Store == nil {
+	if a.recipe.opts.Durable.Store == nil {
 		return run.Key{}, fmt.Errorf("begin a run: %w", errNoStore)
 	}
 	d := a.begin(in, opts)
@@ -94,7 +94,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 		return err
 	})
 	if err == nil {
-		a.cache.put(l.state, l.tally)
+		a.recipe.cache.put(l.state, l.tally)
 	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
 		if errors.Is(err, ErrCancelled) {
@@ -114,10 +114,10 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {
-		if unkept := a.opts.Durable.Store.RequestCancel(ctx, key); unkept != nil {
+		if unkept := a.recipe.opts.Durable.Store.RequestCancel(ctx, key); unkept != nil {
 			err = errors.Join(err, unkept)
 		}
-		a.renewals.checkCancelsNow()
+		a.recipe.renewals.checkCancelsNow()
 	}
 	if err != nil {
 		return "", fmt.Errorf("cancel: %w", err)

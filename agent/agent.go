@@ -24,19 +24,20 @@
 //	Agent.Advance              work on a run for one turn, for an engine
 //	Agent.Replay               yield what happened in a stored run
 //
-// Problems with tools are told to the model, which may try something else: an unknown name, invalid
+// The model is told about problems with tools, and may try something else: an unknown name, invalid
 // arguments, a tool that failed, timed out or has changed, a server that is gone. Problems with the
 // model, a callback or the context end the run with an error.
 //
-// Each model call gets a catalog of its own, and its reply refers to the tools of that catalog.
+// Each model call gets the tools that there are then, as an [adapter.Catalog]. The calls of its reply
+// are calls of those tools, also if their servers change them in the meantime.
 //
 // # Calls in doubt
 //
 // The intent of a call is durable before the call is sent, and its outcome as soon as there is one.
 // A call that was in progress when its process died has no outcome: it is in doubt. It is sent
 // again only if that is safe, because the server honours the key of the call or the tool changes
-// nothing, see [adapter.Server]. Otherwise the model is told, or a person
-// is asked ([Durable].AskInDoubt).
+// nothing, see [adapter.Server]. Otherwise the model is told, or a person is asked
+// ([Durable.AskInDoubt]).
 //
 // # Questions
 //
@@ -46,8 +47,7 @@
 // come to the run unless the host has given their clients an Elicitation handler.
 //
 // A server's question gets an error if it belongs to no run, or if several runs use the server and
-// it does not say which of them it belongs to. Nothing is said in the name of a person who was not
-// asked.
+// the question does not name its run. The agent never answers for a person who was not asked.
 package agent
 
 import (
@@ -67,7 +67,7 @@ type Model = model.Model
 
 // Agent is a model with tools. It has no state of runs, and may be used for any number of
 // concurrent runs.
-type Agent struct{ *recipe }
+type Agent struct{ recipe *recipe }
 
 // New returns an agent that uses the model, which must not be nil. It does no I/O. The error
 // names the invalid option.
@@ -80,12 +80,12 @@ func New(m Model, opts *Options) (*Agent, error) {
 }
 
 // Name returns the name under which the agent's runs are stored.
-func (a *Agent) Name() string { return a.opts.Name }
+func (a *Agent) Name() string { return a.recipe.opts.Name }
 
-// LeaseTTL returns [Durable.LeaseTTL] or its default: how soon an engine notices that the
-// process that drives a run has died.
-func (a *Agent) LeaseTTL() time.Duration { return a.opts.Durable.LeaseTTL }
+// LeaseTTL returns the time after which another process may take over a run whose process has died,
+// see [Durable.LeaseTTL].
+func (a *Agent) LeaseTTL() time.Duration { return a.recipe.opts.Durable.LeaseTTL }
 
-// Profile returns the provider for which tools are defined: the model gets the definitions of
-// [adapter.Toolset.Catalog] for it.
-func (a *Agent) Profile() profile.Profile { return a.profile }
+// Profile returns the profile by which tools are defined for the model, see
+// [adapter.Toolset.Catalog].
+func (a *Agent) Profile() profile.Profile { return a.recipe.profile }

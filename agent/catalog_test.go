@@ -306,7 +306,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestUnknownProfile(t *testing.T) {
-	if _, err := agent.New(play(says("x")).as(model.Info{Profile: "acme"}), nil); err == nil || !strings.Contains(err.Error(), `the profile "acme"`) {
+	if _, err := agent.New(play(says("x")).as(model.Info{Profile: "acme"}), nil); err == nil || !strings.Contains(err.Error(), `model: unknown profile "acme"`) {
 		t.Errorf("got %v, want an error that names it", err)
 	}
 }

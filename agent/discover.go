@@ -61,9 +61,9 @@ const (
 func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // also refuses NaN
-		return fmt.Errorf("options: Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
+		return fmt.Errorf("Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
 	case !slices.Contains([]Discovery{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.By):
-		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, DiscoveryNative, DiscoveryCall, DiscoveryHost)
+		return fmt.Errorf("Discover.By is %q; want %q, %q or %q", o.By, DiscoveryNative, DiscoveryCall, DiscoveryHost)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (r *recipe) defaultDiscovery() ledger.Discovery {
 // mustSearch reports whether the definitions of all tools take too much of the window, see
 // [Discover.Above].
 func (d *dialog) mustSearch() bool {
-	share, window := d.engine.agent.opts.Discover.Above, float64(cmp.Or(d.engine.agent.window.Load(), defaultWindow))
+	share, window := d.engine.agent.opts.Discover.Above, float64(cmp.Or(d.engine.agent.learnt.window.Load(), defaultWindow))
 	limit := share * window
 	switch {
 	case share < 0:
@@ -116,16 +116,16 @@ func (d *dialog) mustSearch() bool {
 	case share == 0:
 		limit = max(defaultShare*window, leastTokens)
 	}
-	w := d.engine.agent.weighed.Load()
+	w := d.engine.agent.learnt.tools.Load()
 	if w == nil || w.catalog != d.engine.catalog {
-		w = &weight{d.engine.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.engine.catalog)}, &d.engine.agent.info)}
-		d.engine.agent.weighed.Store(w)
+		w = &catalogSize{d.engine.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.engine.catalog)}, &d.engine.agent.info)}
+		d.engine.agent.learnt.tools.Store(w)
 	}
 	return float64(w.tokens) > limit
 }
 
-// weight is the size of a catalog's definitions in a request.
-type weight struct {
+// catalogSize is the size of a catalog's definitions in a request.
+type catalogSize struct {
 	catalog *adapter.Catalog
 	tokens  int64
 }

@@ -35,12 +35,12 @@ type loaded struct {
 // which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
 func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (r *driver, end func()) {
 	release := func() {}
-	if limit := d.agent.opts.MaxDuration; limit > 0 {
+	if limit := d.agent.recipe.opts.MaxDuration; limit > 0 {
 		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
-	rec.writer.observe, _ = d.agent.opts.Observe.(AppendObserver)
+	rec.writer.observe, _ = d.agent.recipe.opts.Observe.(AppendObserver)
 	e := newEngine(ctx, d.agent.recipe, &openQuestions{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {

@@ -25,8 +25,8 @@ func Fallback(models ...Model) Model {
 		panic("agent: Fallback without models")
 	}
 	for i, m := range models {
-		if m == nil || isNilPointer(m) {
-			panic(fmt.Sprintf("agent: Fallback: model %d is a nil %T: check the error of its constructor", i+1, m))
+		if err := nilError(fmt.Sprintf("model %d", i+1), m); err != nil {
+			panic("agent: Fallback: " + err.Error())
 		}
 	}
 	return &fallback{slices.Clone(models)}

@@ -62,12 +62,12 @@ func WithVar(name string, value json.RawMessage) RunOption {
 // settings returns the options of a run, with the defaults of its limits, and gives it an id if it has
 // none. The error names the option that is wrong.
 func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
-	o := &runOptions{limits: &a.opts.Limits}
+	o := &runOptions{limits: &a.recipe.opts.Limits}
 	for _, set := range opts {
 		set(o)
 	}
 	switch {
-	case o.named && a.opts.Durable.Store == nil:
+	case o.named && a.recipe.opts.Durable.Store == nil:
 		return nil, errors.New("In needs Options.Durable.Store")
 	case o.named && o.key.ID == "":
 		return nil, errors.New("In: id is empty")

@@ -167,7 +167,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 // refers reports whether the arguments of a call may have references to stored results. Tools of the
 // agent itself take none.
 func (t *tools) refers(c *ledger.Call) bool {
-	if c.Wrapped || c.Server == keptServer || c.Server == searchServer || t.agent.sub(c) != nil {
+	if c.Wrapped || c.Server == keptServer || c.Server == searchServer || t.agent.subAgent(c) != nil {
 		return false
 	}
 	return kept.Refers(cmp.Or(string(c.Args), c.Asked))

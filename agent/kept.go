@@ -118,7 +118,7 @@ func (r *recipe) resultTokens() int {
 	if n := r.opts.Durable.ResultTokens; n > 0 {
 		return n
 	}
-	window := int(cmp.Or(r.window.Load(), int64(maxResultTokens*resultShare/2)))
+	window := int(cmp.Or(r.learnt.window.Load(), int64(maxResultTokens*resultShare/2)))
 	return min(max(window/resultShare, minResultTokens), maxResultTokens)
 }
 
@@ -157,7 +157,7 @@ func (k *results) shorten(j *job, r *adapter.Result) (*adapter.Result, *longResu
 	}
 	var call ledger.Call
 	k.rec.read(func(s *ledger.State) { call = *s.Call(j.about.ID) })
-	if k.agent.sub(&call) != nil {
+	if k.agent.subAgent(&call) != nil {
 		return r, nil
 	}
 	store, _ := k.blobStore()

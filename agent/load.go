@@ -24,11 +24,11 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 			return nil, err
 		}
 		begun := &ledger.Begun{
-			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: ledger.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
+			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: ledger.AgentName{Name: a.recipe.opts.Name, Rev: a.recipe.opts.Version},
 			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
 		}
 		d.output = o.output
-		if a.opts.Durable.Store == nil {
+		if a.recipe.opts.Durable.Store == nil {
 			return &loaded{state: new(ledger.State), first: []ledger.Change{begun}}, nil
 		}
 		return a.create(ctx, o, begun, in)
@@ -69,7 +69,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 // holder describes this process to a store.
 func (a *Agent) holder() record.Holder {
 	host, _ := os.Hostname()
-	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.Durable.LeaseTTL}
+	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.recipe.opts.Durable.LeaseTTL}
 }
 
 // hold acquires a run of the store to continue it. The replies are checked before that, and
@@ -108,13 +108,13 @@ func (a *Agent) acquire(ctx context.Context, key run.Key) (*hold, error) {
 
 // newHold returns a hold whose lease is requested now.
 func (a *Agent) newHold() *hold {
-	return &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
+	return &hold{store: a.recipe.opts.Durable.Store, ttl: a.recipe.opts.Durable.LeaseTTL, renewed: time.Now()}
 }
 
 // holdStep acquires a run for a step. It loads the run unless this process was the last to step
 // it.
 func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
-	if !a.cache.has(key) {
+	if !a.recipe.cache.has(key) {
 		return a.hold(ctx, key)
 	}
 	h, err := a.acquire(ctx, key)
@@ -122,7 +122,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{hold: h}
-	l.state, l.tally = a.cache.take(h.lease)
+	l.state, l.tally = a.recipe.cache.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
 			h.release()
@@ -134,7 +134,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 
 // load reads the run, with its replies, from the store. The error is errNoStore without a store.
 func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
-	if a.opts.Durable.Store == nil {
+	if a.recipe.opts.Durable.Store == nil {
 		return errNoStore
 	}
 	log, err := record.LoadCurrent(ctx, a.runs(), key)
@@ -153,7 +153,7 @@ func (l *loaded) loadWith(ctx context.Context, a *Agent, key run.Key, replies []
 	if err := l.load(ctx, a, key); err != nil {
 		return nil, err
 	}
-	return l.addReplies(ctx, a.opts.Durable.Store, replies)
+	return l.addReplies(ctx, a.recipe.opts.Durable.Store, replies)
 }
 
 // addReplies checks replies against their questions, adds them to the run, and returns those that
@@ -187,7 +187,7 @@ func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
 		return err
 	}
-	if log, failed := a.opts.Durable.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
+	if log, failed := a.recipe.opts.Durable.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
 		return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
 	}
 	return err
@@ -199,7 +199,7 @@ type ownRuns struct {
 	agent string
 }
 
-func (a *Agent) runs() record.Store { return ownRuns{a.opts.Durable.Store, a.opts.Name} }
+func (a *Agent) runs() record.Store { return ownRuns{a.recipe.opts.Durable.Store, a.recipe.opts.Name} }
 
 // Load implements [record.Store].
 func (s ownRuns) Load(ctx context.Context, key run.Key) (*record.Log, error) {

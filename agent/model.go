@@ -278,7 +278,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 func (d *dialog) request() *model.Request {
 	a, settings := d.engine.agent, &d.engine.agent.opts.Model
 	return &model.Request{
-		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.format,
+		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.outputFormat,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
 		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}
@@ -312,7 +312,7 @@ func definitions(c *adapter.Catalog) []model.Tool {
 // recordReply records a reply, and releases what was reserved for it.
 func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
 	defer d.endModelCall()
-	if d.engine.agent.format != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
+	if d.engine.agent.outputFormat != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
 		r.output, _ = d.engine.parseOutput(r.text) // see complaint
 	}
 	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
@@ -342,7 +342,7 @@ func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	case final:
 		last = reminder.Last
 	}
-	if d.engine.agent.format != nil {
+	if d.engine.agent.outputFormat != nil {
 		last = strings.TrimSpace(last + "\n" + d.engine.complaint())
 	}
 	if last != "" {

@@ -114,7 +114,7 @@ func (e *engine) observe(work func() error) error {
 func (e *engine) invocation() *Invocation {
 	s := e.rec.view()
 	v := &Invocation{
-		Run: e.rec.writer.root.ID, Path: e.rec.path, Agent: e.agent.name, Version: e.agent.opts.Version,
+		Run: e.rec.writer.root.ID, Path: e.rec.path, Agent: e.agent.givenName, Version: e.agent.opts.Version,
 		Model: e.agent.info.Name, System: e.agent.opts.System, History: slices.Clip(s.History),
 	}
 	if e.parent == nil {

@@ -196,15 +196,15 @@ func (o *Options) withDefaults() (*Options, error) {
 	}
 	var err error
 	if out.Limits, err = withDefaults(out.Limits); err != nil {
-		return nil, fmt.Errorf("options: %w", err)
+		return nil, err
 	}
 	if out.Model.Prices != nil {
 		if err := cost.Check(out.Model.Prices); err != nil {
-			return nil, fmt.Errorf("options: Model.Prices: %w", err)
+			return nil, fmt.Errorf("Model.Prices: %w", err)
 		}
 	}
 	if out.Durable.LeaseTTL < 0 {
-		return nil, fmt.Errorf("options: Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", out.Durable.LeaseTTL, defaultLease)
+		return nil, fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", out.Durable.LeaseTTL, defaultLease)
 	}
 	if err := out.Discover.check(); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (o *Options) withDefaults() (*Options, error) {
 		out.Compact = compact.Trim(nil)
 	}
 	if out.Model.MaxTokens < 0 {
-		return nil, fmt.Errorf("options: Model.MaxTokens is %d; give a positive number, or 0 for the model's own", out.Model.MaxTokens)
+		return nil, fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", out.Model.MaxTokens)
 	}
 	if out.Model.Retries == 0 {
 		out.Model.Retries = 2

@@ -190,8 +190,8 @@ func (e *engine) setOutput(wanted *output) error {
 // its schema, otherwise as the arguments of a tool.
 func (r *recipe) withOutput(answer *adapter.FuncTool) *recipe {
 	with, strict := *r, answer.Catalog(profile.OpenAIStrict)
-	with.format = r.formatOf(strict)
-	if with.format != nil {
+	with.outputFormat = r.formatOf(strict)
+	if with.outputFormat != nil {
 		with.output = strict.Tools()[0]
 	} else {
 		with.tools = adapter.Merge(r.tools, answer)
@@ -214,7 +214,7 @@ func (r *recipe) formatOf(strict *adapter.Catalog) json.RawMessage {
 // answerTool returns the tool for structured output as it was offered, nil if the output is
 // text.
 func (e *engine) answerTool() *adapter.Tool {
-	if e.agent.format != nil || e.agent.output == nil {
+	if e.agent.outputFormat != nil || e.agent.output == nil {
 		return nil
 	}
 	tool, err := e.catalog.Find(answerServer, answerTool, e.agent.output.Fingerprint())

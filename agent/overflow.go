@@ -43,7 +43,7 @@ func (d *dialog) refit(o *overflowError) error {
 	sent := max(o.size/bytesPerToken, 1)
 	fits := history // a compactor leaves less than the window
 	if window > 0 {
-		d.engine.agent.window.Store(window)
+		d.engine.agent.learnt.window.Store(window)
 		if prompt == 0 {
 			prompt = sent
 		}
@@ -122,7 +122,7 @@ func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 // compact shortens the history if it is too long for the model. After a failure the history
 // stays as it is, and the usage counts.
 func (d *dialog) compact() error {
-	budget := compact.Budget{Window: d.engine.agent.window.Load()}
+	budget := compact.Budget{Window: d.engine.agent.learnt.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
 		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / bytesPerToken
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages

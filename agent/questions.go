@@ -146,7 +146,7 @@ func (o *openQuestions) childWith(question string) (call string, sub *SubAgent) 
 	o.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
 			if c.Child != nil && slices.ContainsFunc(ledger.Open(c.Child), asked) {
-				call, sub = c.ID, o.agent.sub(c)
+				call, sub = c.ID, o.agent.subAgent(c)
 			}
 		}
 	})

@@ -16,86 +16,115 @@ import (
 )
 
 // recipe is the configuration of an agent. It is constant, except for what is learnt about the
-// model. A run with structured output and a sub-agent under another agent have recipes of their
-// own.
+// model. A run with structured output and a sub-agent under another agent have copies, which differ
+// in a few fields.
 type recipe struct {
-	model    model.Model
-	info     model.Info
-	name     string // Options.Name, "" without one
-	tools    adapter.Source
-	subs     []*SubAgent
-	finder   *finder
-	weighed  *atomic.Pointer[weight] // the catalog that was measured last
-	reader   *reader
-	output   *adapter.Tool   // for structured output, see As
-	format   json.RawMessage // of output that is text; nil: a tool gives it
-	opts     *Options
-	profile  profile.Profile
-	window   *atomic.Int64 // tokens of the model's window, as reported by it or its refusals; 0: unknown
-	cache    *stateCache   // for Advance
-	renewals *renewer      // nil without a store
+	model   model.Model
+	info    model.Info
+	profile profile.Profile
+	learnt  *modelKnowledge // shared by copies
+
+	opts      *Options // with defaults; the fields below are derived from it
+	givenName string   // Options.Name, "" without one
+	tools     adapter.Source
+	subs      []*SubAgent
+	finder    *finder // searches for tools
+	reader    *reader // the tool that reads stored results
+	cache     *stateCache
+	renewals  *renewer // nil without a store
+
+	output       *adapter.Tool   // for structured output, see As
+	outputFormat json.RawMessage // the schema of text output; nil: output is the call of a tool
 }
 
-// newRecipe checks the model and the options of an agent. What they do not say is set to its
-// default.
+// modelKnowledge is what runs learn about a model.
+type modelKnowledge struct {
+	window atomic.Int64                // tokens of the model's window, as reported by it or its refusals; 0: unknown
+	tools  atomic.Pointer[catalogSize] // the catalog that was measured last
+}
+
+// newRecipe checks the model and the options of an agent. Options that are not set get their
+// defaults.
 func newRecipe(m model.Model, options *Options) (*recipe, error) {
-	if m == nil {
-		return nil, errors.New("model is nil")
-	}
-	if isNilPointer(m) {
-		return nil, fmt.Errorf("model is a nil %T: check the error of its constructor", m)
+	if err := nilError("model", m); err != nil {
+		return nil, err
 	}
 	opts, err := options.withDefaults()
 	if err != nil {
+		return nil, fmt.Errorf("options: %w", err)
+	}
+	r := &recipe{model: m, info: m.Info(), learnt: new(modelKnowledge), opts: opts, cache: new(stateCache)}
+	r.learnt.window.Store(max(r.info.Window, 0))
+	if r.profile, err = profileOf(&r.info); err != nil {
 		return nil, err
 	}
-	r := &recipe{
-		model: m, info: m.Info(), opts: opts,
-		window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), cache: new(stateCache),
-	}
 	if options != nil {
-		r.name = options.Name
+		r.givenName = options.Name
 	}
-	r.window.Store(max(r.info.Window, 0))
-	if opts.Durable.Store != nil {
-		r.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
+	if err := r.setTools(); err != nil {
+		return nil, err
 	}
-	if opts.Model.Prices != nil || r.info.Name == "" { // a sub-agent without prices uses those of its parent
+	// Without prices and with a name the check is left to the run: the agent may become a sub-agent,
+	// which uses the prices of its parent.
+	if opts.Model.Prices != nil || r.info.Name == "" {
 		if err := r.checkPrices(opts.Limits.Cost); err != nil {
 			return nil, fmt.Errorf("options: %w", err)
 		}
 	}
-	if r.info.NoTools != nil && len(opts.Tools) > 0 {
-		return nil, fmt.Errorf("options: Tools: %w", r.info.NoTools)
+	if opts.Durable.Store != nil {
+		r.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
 	}
-	r.profile = cmp.Or(r.info.Profile, profile.OpenAI)
-	if all := profile.All(); !slices.Contains(all, r.profile) {
-		return nil, fmt.Errorf("the model names the profile %q, which is not one of %v", r.profile, all)
+	r.reader = newReader(r.profile)
+	if r.finder, err = newFinder(r.profile); err != nil {
+		return nil, err
 	}
-	for i, source := range opts.Tools {
-		if source == nil {
-			return nil, fmt.Errorf("options: Tools[%d] is nil", i)
-		}
-		if isNilPointer(source) {
-			return nil, fmt.Errorf("options: Tools[%d] is a nil %T: check the error of its constructor", i, source)
-		}
-		if sub, ok := source.(*SubAgent); ok {
-			r.subs = append(r.subs, sub)
-		}
-	}
-	r.tools, r.reader = adapter.Merge(opts.Tools...), newReader(r.profile)
-	r.finder, err = newFinder(r.profile)
-	return r, err
+	return r, nil
 }
 
-// isNilPointer reports whether an interface holds a nil pointer.
-func isNilPointer(v any) bool {
-	value := reflect.ValueOf(v)
-	return value.Kind() == reflect.Pointer && value.IsNil()
+// profileOf returns the profile of a model.
+func profileOf(info *model.Info) (profile.Profile, error) {
+	p := cmp.Or(info.Profile, profile.OpenAI)
+	if all := profile.All(); !slices.Contains(all, p) {
+		return "", fmt.Errorf("model: unknown profile %q: want one of %v", p, all)
+	}
+	return p, nil
 }
 
-// sub returns the sub-agent that a call means, nil if it means another tool.
-func (r *recipe) sub(c *ledger.Call) *SubAgent {
+// setTools sets the tools and sub-agents of Options.Tools. The error names the wrong one.
+func (r *recipe) setTools() error {
+	if r.info.NoTools != nil && len(r.opts.Tools) > 0 {
+		return fmt.Errorf("options: Tools: %w", r.info.NoTools)
+	}
+	for i, source := range r.opts.Tools {
+		if err := nilError(fmt.Sprintf("options: Tools[%d]", i), source); err != nil {
+			return err
+		}
+		sub, ok := source.(*SubAgent)
+		if !ok {
+			continue
+		}
+		if slices.ContainsFunc(r.subs, sub.isLike) {
+			return fmt.Errorf("options: Tools[%d] is a second sub-agent %q with the same description", i, sub.Tool().Definition().Name)
+		}
+		r.subs = append(r.subs, sub)
+	}
+	r.tools = adapter.Merge(r.opts.Tools...)
+	return nil
+}
+
+// nilError returns an error if an interface is nil or holds a nil pointer.
+func nilError(name string, v any) error {
+	if v == nil {
+		return errors.New(name + " is nil")
+	}
+	if value := reflect.ValueOf(v); value.Kind() == reflect.Pointer && value.IsNil() {
+		return fmt.Errorf("%s is a nil %T: check the error of its constructor", name, v)
+	}
+	return nil
+}
+
+// subAgent returns the sub-agent that a call means, nil if it means another tool.
+func (r *recipe) subAgent(c *ledger.Call) *SubAgent {
 	i := slices.IndexFunc(r.subs, func(s *SubAgent) bool { return isCallOf(c, s.Tool()) })
 	if i < 0 {
 		return nil
@@ -103,7 +132,7 @@ func (r *recipe) sub(c *ledger.Call) *SubAgent {
 	return r.subs[i]
 }
 
-// maxOutput bounds the tokens of a reply if tokens or costs are limited.
+// maxOutput returns how many tokens to reserve for a reply if tokens or costs are limited.
 func (r *recipe) maxOutput() int64 {
 	if n := cmp.Or(r.opts.Model.MaxTokens, r.info.MaxTokens); n > 0 {
 		return int64(n)

@@ -82,13 +82,13 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, o *Recove
 	r.opts.Every = cmp.Or(r.opts.Every, time.Second)
 	r.opts.Logger = cmp.Or(r.opts.Logger, slog.Default())
 	for _, a := range agents {
-		if a.opts.Durable.Store != store {
-			return fmt.Errorf("recover: agent %q has another Options.Durable.Store", a.opts.Name)
+		if a.recipe.opts.Durable.Store != store {
+			return fmt.Errorf("recover: agent %q has another Options.Durable.Store", a.recipe.opts.Name)
 		}
-		if r.agents[a.opts.Name] != nil {
-			return fmt.Errorf("recover: two agents have the name %q", a.opts.Name)
+		if r.agents[a.recipe.opts.Name] != nil {
+			return fmt.Errorf("recover: two agents have the name %q", a.recipe.opts.Name)
 		}
-		r.agents[a.opts.Name] = a
+		r.agents[a.recipe.opts.Name] = a
 	}
 	if r.opts.Every < 0 {
 		return fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for 1 s", r.opts.Every)

@@ -40,7 +40,7 @@ var ErrPosition = errors.New("run has no such position")
 // replay folds the records of a run, and yields the events of each that come after a position, until
 // yield returns false.
 func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield func(Event) bool) error {
-	if a.opts.Durable.Store == nil {
+	if a.recipe.opts.Durable.Store == nil {
 		return errNoStore
 	}
 	log, err := a.runs().Load(ctx, key)
@@ -181,7 +181,7 @@ func (p place) resolve(c ledger.Change) (place, ledger.Change) {
 		call := p.state.Call(n.Call)
 		below := place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}
 		if p.agent != nil {
-			if sub := p.agent.sub(call); sub != nil {
+			if sub := p.agent.subAgent(call); sub != nil {
 				below.agent = sub.agent
 			}
 		}

@@ -67,7 +67,7 @@ func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 // question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
 // [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an error no reply is stored.
 func (a *Agent) Reply(ctx context.Context, key run.Key, replies ...run.Reply) error {
-	if a.opts.Durable.Store == nil {
+	if a.recipe.opts.Durable.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
 	}
 	return record.Submit(ctx, a.runs(), key, replies...)
@@ -77,7 +77,7 @@ func (a *Agent) Reply(ctx context.Context, key run.Key, replies ...run.Reply) er
 // any process. It returns none if the run does not wait. The error matches [record.ErrNotFound]
 // if there is no such run. [record.OpenQuestions] has the questions of all runs.
 func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, error) {
-	if a.opts.Durable.Store == nil {
+	if a.recipe.opts.Durable.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
 	log, err := record.LoadCurrent(ctx, a.runs(), key)

@@ -148,7 +148,7 @@ func (d *session) withRenewal(ctx context.Context, l *loaded, f func(context.Con
 	defer l.hold.release()
 	l.hold.host = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := d.agent.renewals
+	r := d.agent.recipe.renewals
 	defer r.add(l.hold, cancel)()
 	if r.batch != nil {
 		l.hold.all = r

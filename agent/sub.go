@@ -70,6 +70,11 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 	return &SubAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
 }
 
+// isLike reports whether calls of the two sub-agents cannot be told apart.
+func (s *SubAgent) isLike(other *SubAgent) bool {
+	return s.Tool().Definition().Name == other.Tool().Definition().Name && s.Tool().Fingerprint() == other.Tool().Fingerprint()
+}
+
 // inherit returns the sub-agent as it works for another agent, whose approval, hooks, prices and
 // observer apply.
 func (s *SubAgent) inherit(parent *recipe) *recipe {
@@ -202,7 +207,7 @@ func (e *engine) root() *engine {
 // takenOver returns the answer of an agent that has taken over the run, if there is one.
 func (e *engine) takenOver() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
-		if sub := e.agent.sub(c); sub != nil && sub.handoff && c.At == ledger.CallDone && !c.Result.IsError {
+		if sub := e.agent.subAgent(c); sub != nil && sub.handoff && c.At == ledger.CallDone && !c.Result.IsError {
 			return c.Result.Text, true
 		}
 	}

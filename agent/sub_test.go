@@ -62,6 +62,23 @@ func TestSubAgentWithoutAName(t *testing.T) {
 	}
 }
 
+// The calls of two such sub-agents could not be told apart.
+func TestSubAgentTwice(t *testing.T) {
+	named := func(description string) *agent.SubAgent {
+		s, err := agent.Sub(newAgent(t, play(says("x")), nil), "expert", description)
+		check(t, err)
+		return s
+	}
+	expert := named("Knows.")
+	for want, second := range map[string]*agent.SubAgent{"the same": expert, "an equal one": named("Knows.")} {
+		_, err := agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{named("Knows more."), expert, second}})
+		if err == nil || err.Error() != `new agent: options: Tools[2] is a second sub-agent "expert" with the same description` {
+			t.Errorf("%s: got %v, want an error that names it", want, err)
+		}
+	}
+	newAgent(t, play(says("x")), &agent.Options{Tools: []adapter.Source{expert, named("Knows more.")}})
+}
+
 // A question that a sub-agent's server asks is one of the run, and is answered in another
 // process.
 func TestSubAgentAsks(t *testing.T) {

@@ -265,7 +265,7 @@ var steps = map[ledger.CallAt]step{
 
 // beginCall sends a call, or lets a sub-agent work on it.
 func beginCall(t *turn, c *ledger.Call) (func() error, error) {
-	if sub := t.agent.sub(c); sub != nil {
+	if sub := t.agent.subAgent(c); sub != nil {
 		return delegate(t, c, sub)
 	}
 	return sendReady(t, c)

@@ -45,7 +45,7 @@ type window struct {
 // request, all is counted again.
 func (d *dialog) windowUse(q *model.Request) *WindowUse {
 	w, info := &d.tally.window, &d.engine.agent.info
-	use := &WindowUse{Size: d.engine.agent.window.Load(), Estimated: true}
+	use := &WindowUse{Size: d.engine.agent.learnt.window.Load(), Estimated: true}
 	if q.System != w.system {
 		w.system, w.said = q.System, model.Tokens(&model.Request{System: q.System}, info)
 	}
