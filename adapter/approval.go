@@ -132,7 +132,7 @@ func (a *approvals) remember(ctx context.Context, d approval.Decision, q *questi
 }
 
 func (a *approvals) warn(what string, q *question, err error) {
-	a.log.Warn(what, "server", q.tool.policy.label, "tool", q.tool.name, "error", err)
+	a.log.Warn(what, "server", q.tool.server.label, "tool", q.tool.name, "error", err)
 }
 
 // errUnknownUser is the error of forgetting decisions of a user without a name.
@@ -150,12 +150,12 @@ func (a *approvals) forget(ctx context.Context, server string) error {
 // approver returns the function that decides on calls of the tool, nil if they need no approval.
 // The [Caller] of the context may replace the host's function.
 func (t *Tool) approver(ctx context.Context) approval.Func {
-	ask := t.policy.approve
+	ask := t.server.approve
 	if around := callerFrom(ctx).Approve; around != nil {
 		ask = around(ask)
 	}
 	switch {
-	case t.isReader(), t.policy.Trust == TrustFull, t.policy.Trust == TrustHints && ReadOnly(t.def):
+	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && ReadOnly(t.def):
 		return nil
 	}
 	return ask
@@ -169,7 +169,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	}
 	d, err := a.decide(ctx, a.newQuestion(ctx, t, arguments), func() (approval.Decision, error) {
 		return t.askHost(ctx, ask, &approval.Request{
-			Server:     t.policy.label,
+			Server:     t.server.label,
 			Name:       t.name,
 			Call:       call,
 			View:       ViewFrom(ctx),
@@ -223,7 +223,7 @@ func (a *approvals) decide(ctx context.Context, q *question, ask func() (approva
 
 // askHost asks the host to decide on a call of the tool. The error is an [ErrUndecided].
 func (t *Tool) askHost(ctx context.Context, ask approval.Func, about *approval.Request) (d approval.Decision, err error) {
-	err = runGuarded(t.policy.log, "Options.Approve", func() (err error) {
+	err = runGuarded(t.server.log, "Options.Approve", func() (err error) {
 		d, err = ask(ctx, about)
 		return err
 	})
@@ -231,7 +231,7 @@ func (t *Tool) askHost(ctx context.Context, ask approval.Func, about *approval.R
 		return d, nil
 	}
 	if callerFrom(ctx).Approve == nil { // a caller that takes over may ask later
-		t.policy.log.Warn("Options.Approve gave no decision", "server", t.policy.label, "tool", t.name, "error", err)
+		t.server.log.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
 	}
 	return approval.Decision{}, &approvalError{t.name, err}
 }

@@ -108,7 +108,7 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 		return c.answer(r, res, nil)
 	}
 	if t.local == nil {
-		opts = append(callLimits(t.policy.IdleTimeout, t.policy.CallTimeout), opts...)
+		opts = append(t.server.policy.timeoutOptions(), opts...)
 	}
 	s.request = Request{Tool: t, Call: s.call, Arguments: s.checkedArgs, Options: opts}
 	res, err := s.intercept(s.withContext(ctx), &s.request)
@@ -133,9 +133,9 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 // answer completes a result with the result of the tool. edited are the arguments that were sent if
 // they differ from the model's.
 func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Result {
-	p := r.Tool.policy
+	server := r.Tool.server
 	r.Raw, r.IsError = res, res.IsError
-	text, media := render(res, p.maxMedia)
+	text, media := render(res, server.maxMedia)
 	if edited != nil {
 		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", excerpt.Limit(string(edited), 2000), text)
 	}
@@ -154,12 +154,12 @@ func (r *Result) write(full, text string) {
 // answerViolation completes a result that violates the tool's output schema. As the tool did run,
 // the model also gets the result.
 func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
-	p := r.Tool.policy
-	p.log.Warn("a result does not fit the output schema of its tool",
-		"server", p.label, "tool", excerpt.Limit(r.Tool.def.Name, 200), "error", excerpt.Limit(bad.Err.Error(), 1<<10))
+	server := r.Tool.server
+	server.log.Warn("a result does not fit the output schema of its tool",
+		"server", server.label, "tool", excerpt.Limit(r.Tool.def.Name, 200), "error", excerpt.Limit(bad.Err.Error(), 1<<10))
 	c.answer(r, bad.Result, edited)
 	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", excerpt.Limit(bad.Err.Error(), 1<<10))
-	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, p.MaxResult))
+	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, server.policy.MaxResult))
 	r.IsError, r.Err = true, err
 	return r
 }

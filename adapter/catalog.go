@@ -58,12 +58,12 @@ func newCatalog(all []*Tool, p profile.Profile, maxResult int) *Catalog {
 		tools: make([]*Tool, len(all)), definitions: make([]llms.Tool, len(all)),
 		maxResult: maxResult,
 	}
-	rooms := map[*policy]*rewrite.Room{} // one for each server
+	rooms := map[*serverState]*rewrite.Room{} // one for each server
 	for i, tool := range all {
-		if rooms[tool.policy] == nil {
-			rooms[tool.policy] = &rewrite.Room{}
+		if rooms[tool.server] == nil {
+			rooms[tool.server] = &rewrite.Room{}
 		}
-		written := tool.input.For(p, rooms[tool.policy])
+		written := tool.input.For(p, rooms[tool.server])
 		function := &llms.FunctionDefinition{
 			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
 		}
@@ -136,7 +136,7 @@ func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
 	known, equal := 0, 0
 	for _, tool := range c.tools {
-		if tool.def.Name != name || tool.policy.label != server {
+		if tool.def.Name != name || tool.server.label != server {
 			continue
 		}
 		known++

@@ -15,8 +15,8 @@ import (
 // server.
 type server struct {
 	label  string
-	recipe *Server // shared by all connections to the server
-	policy *policy // shared, too
+	recipe *Server      // shared by all connections to the server
+	state  *serverState // shared, too
 	client *mcpclient.Client
 	watch  *watch
 
@@ -46,7 +46,7 @@ type server struct {
 // open connects to a server that is to join the toolset, and lists its tools. If it fails, it closes
 // what it opened, and the error names the server.
 func (c *connector) open(ctx context.Context, s *server) error {
-	ctx, cancel := s.policy.bounded(ctx)
+	ctx, cancel := s.state.policy.connectContext(ctx)
 	defer cancel()
 	l, err := c.connectAndList(ctx, s)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *connector) open(ctx context.Context, s *server) error {
 	s.pins = l.applyPins(s, s.pins)
 	s.listing = l
 	if s.isLazy() && s.ready == nil { // the remembered tools have no connection of their own
-		s.policy.live.Store(s.client)
+		s.state.live.Store(s.client)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (c *connector) connectOptions(s *server) *mcpclient.Options {
 	question := func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }
 	opts := withNotifications(withQuestions(c.hostOptions(s), s.label, question), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
-	if s.policy.older.Load() {
+	if s.state.useOlder.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
 	}
 	if s.recipe.Options == nil && opts.Logger != nil { // one logger for several servers
@@ -179,7 +179,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 	if err != nil || !keep {
 		return nil, err
 	}
-	tool, err := newTool(s.policy, s.client, def, &c.schemas)
+	tool, err := newTool(s.state, s.client, def, &c.schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 			return nil, err
 		}
 	}
-	if repeat := s.policy.Repeat; repeat != nil {
+	if repeat := s.state.policy.Repeat; repeat != nil {
 		err = runGuarded(c.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
 	}
 	return tool, err
@@ -197,7 +197,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 
 // recordSkipped records that a tool is left out.
 func (l *listing) recordSkipped(s *server, name string, err error) {
-	s.policy.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
+	s.state.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
 	if l.skipped == nil {
 		l.skipped = map[string]error{}
 	}

@@ -20,11 +20,11 @@ type connector struct {
 }
 
 // newServer returns a server of this toolset. The recipe must not change afterwards.
-func (c *connector) newServer(recipe *Server, p *policy) *server {
+func (c *connector) newServer(recipe *Server, state *serverState) *server {
 	s := &server{
 		label:    recipe.Name,
 		recipe:   recipe,
-		policy:   p,
+		state:    state,
 		pins:     recipe.Pins,
 		changing: make(chan struct{}, 1),
 	}
@@ -41,7 +41,7 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 	if err := c.roster.reserve(added.Name); err != nil {
 		return err
 	}
-	s := c.newServer(added, newPolicy(c.opts, added))
+	s := c.newServer(added, newServerState(c.opts, added))
 	if err := c.roster.add(s, c.openOrRecall(ctx, s)); err != nil {
 		_ = s.close()
 		return err

@@ -19,9 +19,9 @@ func newKey(scope approval.Scope, user string, t *Tool, arguments json.RawMessag
 	k := approval.Key{
 		Scope:  scope,
 		User:   user,
-		Server: t.policy.label,
-		Origin: t.policy.origin,
-		Place:  t.policy.place,
+		Server: t.server.label,
+		Origin: t.server.origin,
+		Place:  t.server.address,
 	}
 	if scope == approval.ScopeServer {
 		return k

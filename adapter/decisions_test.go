@@ -22,7 +22,7 @@ func TestPlaceOfADecision(t *testing.T) {
 		"serve in " + dir:       &mcpclient.Command{Path: "serve", Args: []string{"--token=hidden"}, Dir: dir},
 		"https://a.example/mcp": &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"},
 	} {
-		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
+		tool := &Tool{server: newServerState(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
 		check.Equal(t, "", newKey(approval.ScopeServer, "", tool, nil).Place, want)
 	}
 }
@@ -39,7 +39,7 @@ func (k known) Identity() string { return k.identity }
 func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) approval.Key {
-		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
+		tool := &Tool{server: newServerState(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
 		return newKey(approval.ScopeServer, "", tool, nil)
 	}
 	seen := map[approval.Key]bool{}
@@ -73,7 +73,7 @@ func TestDecisionsEndWithTheFolder(t *testing.T) {
 	key := func() approval.Key {
 		t.Chdir(t.TempDir())
 		server := &Server{Name: "s", Transport: &mcpclient.Command{Path: "python3", Args: []string{"server.py"}}}
-		return newKey(approval.ScopeServer, "", &Tool{policy: newPolicy(new(Options).withDefaults(), server)}, nil)
+		return newKey(approval.ScopeServer, "", &Tool{server: newServerState(new(Options).withDefaults(), server)}, nil)
 	}
 	if a, b := key(), key(); a.Origin == b.Origin {
 		t.Errorf("got the origin %s in two folders", a.Origin)

@@ -56,7 +56,7 @@ func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	if r.Filter == nil {
 		return true, nil
 	}
-	err = runGuarded(s.policy.log, fmt.Sprintf("filter at tool %q", excerpt.Limit(def.Name, 200)), func() error {
+	err = runGuarded(s.state.log, fmt.Sprintf("filter at tool %q", excerpt.Limit(def.Name, 200)), func() error {
 		keep = r.Filter(def)
 		return nil
 	})

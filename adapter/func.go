@@ -128,9 +128,9 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,
 		current: func(t *Tool) (*Tool, error) { return t, nil },
-		fit:     func(text string, t *Tool) string { return shorten(text, t.policy.MaxResult) },
+		fit:     func(text string, t *Tool) string { return shorten(text, t.server.policy.MaxResult) },
 	}
-	tool, err := newTool(newPolicy(common, o.server()), nil, o.withHints(def), new(schema.Cache))
+	tool, err := newTool(newServerState(common, o.server()), nil, o.withHints(def), new(schema.Cache))
 	if err != nil {
 		return nil, fmt.Errorf("function %q: %w", excerpt.Limit(def.Name, 200), err)
 	}
@@ -139,7 +139,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	tool.honoursKeys = o.HonoursKeys
 	tool.listed = o.Listed
 	tool.serves = newServings(o.Serves)
-	tool = tool.withName(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, false)[0])
+	tool = tool.withName(assignNames([]identity{{server: tool.server.label, tool: def.Name}}, false)[0])
 	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }
 
@@ -182,14 +182,14 @@ func (f *FuncTool) Tool() *Tool { return f.tool }
 func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (res *mcp.CallToolResult, err error) {
 	limit, set := mcpclient.TimeoutOf(opts...)
 	if !set {
-		limit = t.policy.CallTimeout
+		limit = t.server.policy.CallTimeout
 	}
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	err = runGuarded(t.policy.log, "the tool", func() (err error) {
+	err = runGuarded(t.server.log, "the tool", func() (err error) {
 		res, err = t.local(ctx, args)
 		return err
 	})

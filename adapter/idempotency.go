@@ -21,20 +21,20 @@ const KeyMeta = "io.mcpchain/idempotencyKey"
 // HonoursKeys reports whether the server recognizes a repeated call by its key, according to
 // [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
 func (t *Tool) HonoursKeys() bool {
-	return t.honoursKeys || t.keyArgument != "" || t.policy.keyInMeta != ""
+	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
 }
 
 // Repeatable reports whether a call that may have had an effect may be made again:
 // [Policy.Repeat] says so, or the tool declares that it changes nothing (readOnlyHint) or
 // nothing more the second time (idempotentHint) and [Policy.Trust] believes hints.
 func (t *Tool) Repeatable() bool {
-	return t.repeat || t.policy.Trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
+	return t.repeat || t.server.policy.Trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it
 // (readOnlyHint), and [Policy.Trust] believes hints.
 func (t *Tool) ReadOnly() bool {
-	return t.isReader() || t.policy.Trust >= TrustHints && ReadOnly(t.def)
+	return t.isReader() || t.server.policy.Trust >= TrustHints && ReadOnly(t.def)
 }
 
 func idempotent(tool *mcp.Tool) bool {
@@ -77,7 +77,7 @@ func (s *pendingCall) withKey(t *Tool, arguments json.RawMessage, opts []mcpclie
 
 // keyOption returns the call option that sends the key.
 func (t *Tool) keyOption(key string) mcpclient.CallOption {
-	return mcpclient.WithMeta(cmp.Or(t.policy.keyInMeta, KeyMeta), jsonrpc.AppendString(nil, key))
+	return mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, KeyMeta), jsonrpc.AppendString(nil, key))
 }
 
 // continueOptions returns the options of a call that continues a round. It has a key of its own,

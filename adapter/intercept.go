@@ -74,7 +74,7 @@ func (s *pendingCall) intercept(ctx context.Context, r *Request) (res *mcp.CallT
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
-			err = runGuarded(s.tool.policy.log, "interceptor", func() (err error) {
+			err = runGuarded(s.tool.server.log, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
 			})
@@ -134,7 +134,7 @@ func (s *pendingCall) send(ctx context.Context, r *Request) (_ *mcp.CallToolResu
 		s.sent = true
 		s.inDoubt = s.inDoubt || !isAnswer(err)
 	}
-	return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
+	return nil, fmt.Errorf("server %q: %w", t.server.label, err)
 }
 
 // ask runs the tool at the server, or continues its round or task.

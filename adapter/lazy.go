@@ -8,7 +8,7 @@ import (
 )
 
 // isLazy reports whether the server is connected by its first call.
-func (s *server) isLazy() bool { return s.policy.Start == StartLazy }
+func (s *server) isLazy() bool { return s.state.policy.Start == StartLazy }
 
 // openOrRecall makes the server ready to join a toolset: by its stored list, or by a connection.
 func (c *connector) openOrRecall(ctx context.Context, s *server) error {
@@ -24,7 +24,7 @@ func (c *connector) recallList(s *server) bool {
 	if !s.isLazy() || c.opts.Lists == "" {
 		return false
 	}
-	defs, err := lists(c.opts.Lists).load(s.policy.origin)
+	defs, err := lists(c.opts.Lists).load(s.state.origin)
 	if err != nil {
 		c.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
 		return false
@@ -49,15 +49,15 @@ func (c *connector) storeList(s *server, defs []*mcp.Tool) {
 	if !s.isLazy() || c.opts.Lists == "" {
 		return
 	}
-	if err := lists(c.opts.Lists).store(s.policy.origin, defs); err != nil {
+	if err := lists(c.opts.Lists).store(s.state.origin, defs); err != nil {
 		c.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
 	}
 }
 
 // connectIdle connects a server that is idle. Its tools may have changed. It does nothing if the
 // server is connected or was removed.
-func (c *connector) connectIdle(ctx context.Context, p *policy) error {
-	s := c.roster.find(p)
+func (c *connector) connectIdle(ctx context.Context, state *serverState) error {
+	s := c.roster.find(state)
 	if s == nil || s.client != nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (c *connector) disconnect(s *server) error {
 		defs = append(defs, tool.def)
 	}
 	c.roster.mu.Unlock()
-	resting := c.newServer(s.recipe, s.policy)
+	resting := c.newServer(s.recipe, s.state)
 	resting.pins = s.pins
 	c.makeDormant(resting, defs)
 	replaced := c.roster.replace(s, resting, func() bool {
@@ -100,7 +100,7 @@ func (c *connector) disconnect(s *server) error {
 			return false
 		}
 		resting.skipped, resting.unmatched = s.skipped, s.unmatched
-		s.policy.live.Store(nil)
+		s.state.live.Store(nil)
 		return true
 	})
 	if !replaced {

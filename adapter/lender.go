@@ -13,16 +13,16 @@ import (
 type lender struct {
 	opts   *Options
 	roster *roster
-	pools  map[*policy]*pool // for servers with [Server.PerUser]; guarded by the lock of the roster
+	pools  map[*serverState]*pool // for servers with [Server.PerUser]; guarded by the lock of the roster
 
 	connectedTool func(*Tool) (*Tool, error) // calls.connectedTool
 	callUser      func(context.Context) (user string, known bool)
 
 	// Provided by the connector.
-	newServer      func(*Server, *policy) *server
+	newServer      func(*Server, *serverState) *server
 	open           func(context.Context, *server) error
-	connectIdle    func(context.Context, *policy) error // connects a server that is idle
-	disconnectIdle func(*server)                        // disconnects a lazy server; called with the lock held
+	connectIdle    func(context.Context, *serverState) error // connects a server that is idle
+	disconnectIdle func(*server)                             // disconnects a lazy server; called with the lock held
 }
 
 // hold returns the present version of a tool, with its connection until release is called.
@@ -33,10 +33,10 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(
 		return nil, nil, err
 	case now.local != nil:
 		return now, func() {}, nil
-	case now.policy.perUser > 0:
+	case now.server.maxUsers > 0:
 		return l.holdPerUser(ctx, now)
 	case now.client == nil:
-		if err := l.connectIdle(ctx, now.policy); err != nil {
+		if err := l.connectIdle(ctx, now.server); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -45,13 +45,13 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(
 	if now, err = l.connectedTool(now); err != nil { // with the server's present connection
 		return nil, nil, err
 	}
-	_, release, err = l.sharedLocked(ctx, now.policy)
+	_, release, err = l.sharedLocked(ctx, now.server)
 	return now, release, err
 }
 
 // holdPerUser is hold for a server with a connection per user.
 func (l *lender) holdPerUser(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
-	s, release, err := l.conn(ctx, tool.policy)
+	s, release, err := l.conn(ctx, tool.server)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,32 +60,32 @@ func (l *lender) holdPerUser(ctx context.Context, tool *Tool) (now *Tool, releas
 	}
 	release()
 	if tool.client == nil { // the stored list is outdated
-		_ = l.connectIdle(ctx, tool.policy) // the next catalog gets the present list
+		_ = l.connectIdle(ctx, tool.server) // the next catalog gets the present list
 	}
 	return nil, nil, err
 }
 
 // conn returns a connection to a server, which may be used until release is called.
-func (l *lender) conn(ctx context.Context, p *policy) (s *server, release func(), err error) {
-	if p.perUser > 0 {
-		return l.userConn(ctx, p)
+func (l *lender) conn(ctx context.Context, state *serverState) (s *server, release func(), err error) {
+	if state.maxUsers > 0 {
+		return l.userConn(ctx, state)
 	}
-	if err := l.connectIdle(ctx, p); err != nil {
+	if err := l.connectIdle(ctx, state); err != nil {
 		return nil, nil, err
 	}
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
-	return l.sharedLocked(ctx, p)
+	return l.sharedLocked(ctx, state)
 }
 
 // sharedLocked is conn for the connection that all users of a server share, if it is there.
-func (l *lender) sharedLocked(ctx context.Context, p *policy) (_ *server, release func(), err error) {
-	s := l.roster.findLocked(p)
+func (l *lender) sharedLocked(ctx context.Context, state *serverState) (_ *server, release func(), err error) {
+	s := l.roster.findLocked(state)
 	switch {
 	case s == nil:
-		return nil, nil, &unsentError{fmt.Errorf("server %q was removed", p.label)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q was removed", state.label)}
 	case s.client == nil: // it became idle again
-		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", p.label, errIdleClosed)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, errIdleClosed)}
 	}
 	by := callerOrNil(ctx)
 	s.countCallLocked(by)
@@ -137,7 +137,7 @@ func (l *lender) release(s *server, by *Caller) {
 	case s.ready != nil || s.isLazy():
 		l.closeWhenIdleLocked(s)
 	}
-	l.pools[s.policy].wakeLocked()
+	l.pools[s.state].wakeLocked()
 }
 
 // idleStop is how long an unused connection stays open if the next call can open another.
@@ -156,7 +156,7 @@ func (l *lender) closeWhenIdleLocked(s *server) {
 		case s.uses > 0 || s.idleCount != n || s.retired: // it was used again, or is closed already
 		case s.ready != nil:
 			l.stopLocked(s)
-		case r.findLocked(s.policy) == s:
+		case r.findLocked(s.state) == s:
 			l.disconnectIdle(s)
 		}
 	})

@@ -68,7 +68,7 @@ func merge(catalogs []*Catalog) *Catalog {
 	seen := map[identity]int{}
 	for _, c := range catalogs {
 		for _, tool := range c.tools {
-			id := identity{server: tool.policy.label, tool: tool.def.Name}
+			id := identity{server: tool.server.label, tool: tool.def.Name}
 			seen[id]++
 			if n := seen[id]; n > 1 {
 				id.server += "\x00" + strconv.Itoa(n)

@@ -64,24 +64,24 @@ func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 // requests, unless the host has chosen the revision. It reports whether the server now has that
 // revision. Current calls keep their connection.
 func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) bool {
-	s := c.roster.find(tool.policy)
+	s := c.roster.find(tool.server)
 	if s == nil || !c.mayChooseRevision(s) {
 		return false
 	}
 	err := c.changeServer(ctx, s, func() (*Event, error) {
-		tool.policy.older.Store(true)
+		tool.server.useOlder.Store(true)
 		e, err := c.reconnect(ctx, s)
 		if err != nil {
-			tool.policy.older.Store(false)
-			tool.policy.newerOnly.Store(ctx.Err() == nil)
+			tool.server.useOlder.Store(false)
+			tool.server.refusesOlder.Store(ctx.Err() == nil)
 			return nil, err
 		}
-		now := c.roster.find(tool.policy)
+		now := c.roster.find(tool.server)
 		if e == nil || now == nil { // it was removed from the toolset
 			return nil, nil
 		}
 		c.rememberOlder(now)
-		c.lender.stopUsers(tool.policy)
+		c.lender.stopUsers(tool.server)
 		e.Kind, e.Err = RevisionChanged, why
 		return e, nil
 	})
@@ -89,7 +89,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", excerpt.Limit(tool.def.Name, 200), "error", err)
 		return false
 	}
-	return tool.policy.older.Load()
+	return tool.server.useOlder.Load()
 }
 
 // mayChooseRevision reports whether the toolset may choose the revision of the server.
@@ -98,7 +98,7 @@ func (c *connector) mayChooseRevision(s *server) bool {
 	if given := c.hostOptions(s); given != nil && forced == "" {
 		forced = given.Protocol.Revision
 	}
-	return s.recipe.Client == nil && forced == "" && !s.policy.newerOnly.Load()
+	return s.recipe.Client == nil && forced == "" && !s.state.refusesOlder.Load()
 }
 
 // rememberOlder stores the older revision of a server for the next program.

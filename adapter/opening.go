@@ -41,8 +41,8 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 		opened: make(chan int, len(servers)), pending: slices.Repeat([]bool{true}, len(servers)),
 	}
 	for i, recipe := range servers {
-		o.all[i] = c.newServer(&recipe, newPolicy(c.opts, &recipe))
-		if o.all[i].policy.Start == StartRequired {
+		o.all[i] = c.newServer(&recipe, newServerState(c.opts, &recipe))
+		if o.all[i].state.policy.Start == StartRequired {
 			o.patience = 0
 		}
 	}
@@ -73,7 +73,7 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	}
 	for i, s := range o.all {
 		if o.pending[i] {
-			places[i] = c.newServer(s.recipe, s.policy)
+			places[i] = c.newServer(s.recipe, s.state)
 			places[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
 		}
 	}
@@ -102,7 +102,7 @@ func (o *opening) await(ctx context.Context) error {
 			case s.err == nil && o.patience > 0 && enough == nil:
 				enough = time.After(o.patience)
 			case s.err == nil:
-			case s.policy.Start != StartRequired:
+			case s.state.policy.Start != StartRequired:
 				o.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 			case context.Cause(o.starting) != errOthersFailed:
 				failed[i] = s.err

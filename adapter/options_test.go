@@ -52,14 +52,14 @@ func TestNumbersOfOptions(t *testing.T) {
 	check(reflect.TypeFor[Policy](), policy, func(field int, value int64) reflect.Value {
 		var p Policy
 		reflect.ValueOf(&p).Elem().Field(field).SetInt(value)
-		return reflect.ValueOf(newPolicy((*Options)(nil).withDefaults(), &Server{Policy: p}).Policy)
+		return reflect.ValueOf(newServerState((*Options)(nil).withDefaults(), &Server{Policy: p}).policy)
 	})
 }
 
 // A server's policy overrides the toolset's field by field, also with "no limit".
 func TestPolicyOfAServer(t *testing.T) {
 	common := &Options{Policy: Policy{CallTimeout: time.Minute, MaxResult: 1000, Trust: TrustFull, Start: StartAvailable}}
-	got := newPolicy(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).Policy
+	got := newServerState(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).policy
 	if got.CallTimeout != -1 || got.MaxResult != 1000 || got.Trust != TrustNone || got.Start != StartAvailable || got.ConnectTimeout != 30*time.Second {
 		t.Errorf("got %+v", got)
 	}

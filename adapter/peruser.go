@@ -51,15 +51,15 @@ const (
 )
 
 // userConn returns the connection of the context's user for a call, and waits until it is free, for
-// the policy's CallTimeout or else for longestWait. It tells the context's caller why it waits. After
+// Policy.CallTimeout or else for longestWait. It tells the context's caller why it waits. After
 // an error nothing was sent.
-func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release func(), err error) {
+func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, release func(), err error) {
 	user, known := l.callUser(ctx)
 	if !known {
-		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
+		return nil, nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", state.label)}
 	}
 	by := callerOrNil(ctx)
-	limit := p.CallTimeout
+	limit := state.policy.CallTimeout
 	if limit <= 0 {
 		limit = longestWait
 	}
@@ -68,7 +68,7 @@ func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release fu
 	reported := ""
 	for {
 		l.roster.mu.Lock()
-		lent, err := l.chooseLocked(p, user, by)
+		lent, err := l.chooseLocked(state, user, by)
 		l.roster.mu.Unlock()
 		switch {
 		case err != nil:
@@ -93,7 +93,7 @@ func (l *lender) userConn(ctx context.Context, p *policy) (_ *server, release fu
 		select {
 		case <-lent.changed:
 		case <-ctx.Done():
-			return nil, nil, &unsentError{fmt.Errorf("server %q: %w", p.label, context.Cause(ctx))}
+			return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, context.Cause(ctx))}
 		}
 	}
 }
@@ -118,18 +118,18 @@ func (s *server) wait(ctx context.Context) error {
 }
 
 // chooseLocked chooses a connection for a call, and counts the call on it.
-func (l *lender) chooseLocked(p *policy, user string, by *Caller) (loan, error) {
-	base := l.roster.findLocked(p)
+func (l *lender) chooseLocked(state *serverState, user string, by *Caller) (loan, error) {
+	base := l.roster.findLocked(state)
 	switch {
 	case l.roster.closed:
 		return loan{}, errToolsetClosed
 	case base == nil:
-		return loan{}, fmt.Errorf("server %q was removed", p.label)
+		return loan{}, fmt.Errorf("server %q was removed", state.label)
 	}
-	u := l.pools[p]
+	u := l.pools[state]
 	if u == nil {
 		u = &pool{changed: make(chan struct{})}
-		l.pools[p] = u
+		l.pools[state] = u
 	}
 	s, busy := u.findLocked(user, by)
 	switch {
@@ -137,19 +137,19 @@ func (l *lender) chooseLocked(p *policy, user string, by *Caller) (loan, error) 
 		u.countCallLocked(s, by)
 		return loan{conn: s}, nil
 	case busy:
-		return loan{reason: fmt.Sprintf(waitsForCall, p.label), changed: u.changed}, nil
+		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: u.changed}, nil
 	}
 	var replaced *server
-	if len(u.conns) >= p.perUser {
+	if len(u.conns) >= state.maxUsers {
 		i := slices.IndexFunc(u.conns, func(s *server) bool { return s.uses == 0 })
 		if i < 0 {
-			return loan{reason: fmt.Sprintf(waitsForRoom, p.label, p.perUser), changed: u.changed}, nil
+			return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.maxUsers), changed: u.changed}, nil
 		}
 		replaced = u.conns[i]
 		u.removeLocked(replaced)
 		replaced.retired = true
 	}
-	s = l.newServer(base.recipe, p)
+	s = l.newServer(base.recipe, state)
 	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, replaced
 	u.conns = append(u.conns, s)
 	u.countCallLocked(s, by)
@@ -200,10 +200,10 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	r.mu.Lock()
 	s.err = err
 	if err != nil {
-		l.pools[s.policy].removeLocked(s)
+		l.pools[s.state].removeLocked(s)
 	}
 	close(s.ready)
-	l.pools[s.policy].wakeLocked()
+	l.pools[s.state].wakeLocked()
 	r.mu.Unlock()
 	if err != nil {
 		return
@@ -212,8 +212,8 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	s.client.AfterEnd(func(err error) {
 		r.mu.Lock()
 		asked := s.retired || r.closed
-		l.pools[s.policy].removeLocked(s)
-		l.pools[s.policy].wakeLocked()
+		l.pools[s.state].removeLocked(s)
+		l.pools[s.state].wakeLocked()
 		r.mu.Unlock()
 		if !asked {
 			l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
@@ -238,22 +238,22 @@ func (l *lender) connsLocked() (all []*server) {
 
 // stopLocked closes the connection of a user when its last call has ended.
 func (l *lender) stopLocked(s *server) {
-	l.pools[s.policy].removeLocked(s)
+	l.pools[s.state].removeLocked(s)
 	s.retired = true
 	if s.uses > 0 {
 		l.roster.retired = append(l.roster.retired, s)
 		return
 	}
-	l.pools[s.policy].wakeLocked()
+	l.pools[s.state].wakeLocked()
 	l.roster.startLocked(func() { _ = s.close() })
 }
 
 // stopUsers closes the connections of all users of a server.
-func (l *lender) stopUsers(p *policy) {
+func (l *lender) stopUsers(state *serverState) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	u := l.pools[p]
+	u := l.pools[state]
 	if u == nil {
 		return
 	}
@@ -261,8 +261,8 @@ func (l *lender) stopUsers(p *policy) {
 		l.stopLocked(s)
 	}
 	u.wakeLocked()
-	if r.findLocked(p) == nil {
-		delete(l.pools, p)
+	if r.findLocked(state) == nil {
+		delete(l.pools, state)
 	}
 }
 
@@ -293,5 +293,5 @@ func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	s.openQuestions += n
-	l.pools[s.policy].wakeLocked()
+	l.pools[s.state].wakeLocked()
 }

@@ -86,7 +86,7 @@ func fingerprints(tools []*Tool) map[string]string {
 // listing, or nil.
 func (l *listing) applyPins(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
-		if !s.policy.Pin {
+		if !s.state.policy.Pin {
 			return nil
 		}
 		return fingerprints(l.tools)

@@ -4,21 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
-	"sync/atomic"
 	"time"
 
-	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// Policy says how servers and calls of their tools are treated: [Options.Policy] for all
-// servers of a toolset, [Server.Policy] for one, where each zero field means the toolset's. A
-// negative number means none or no limit.
+// Policy specifies how a server and calls of its tools are treated. [Options.Policy] applies to all
+// servers of a toolset. A field of [Server.Policy] that is not zero overrides it, so CheckOutputs and
+// Pin cannot be switched off for one server. A negative number means no limit.
 type Policy struct {
 	// Start says when to connect to a server, and what happens if that fails. Default:
 	// [StartRequired].
@@ -27,11 +23,14 @@ type Policy struct {
 	// ConnectTimeout bounds connecting to a server and listing its tools. Default 30 s.
 	ConnectTimeout time.Duration
 
-	// IdleTimeout bounds the time without progress during a tool call. CallTimeout bounds the
-	// whole call, including its task and the server's questions. They override the connection's
-	// limits, see [mcpclient.Options]. Default: those limits, normally 5 min and 24 h. With
-	// CallTimeout alone there is no idle timeout.
-	IdleTimeout, CallTimeout time.Duration
+	// IdleTimeout bounds the time without progress during a tool call. Default: the limit of the
+	// connection, see [mcpclient.Options], normally 5 min.
+	IdleTimeout time.Duration
+
+	// CallTimeout bounds a whole call, including its task and the server's questions. It does not
+	// change the idle limit: that of the connection applies unless IdleTimeout is set. Default: the
+	// limit of the connection, normally 24 h.
+	CallTimeout time.Duration
 
 	// MaxResult bounds the text of one result in bytes. A longer text keeps its beginning and
 	// end, with a note of the gap's size between them. Default 64 KiB, at least 256.
@@ -46,8 +45,8 @@ type Policy struct {
 	// Trust says how far a server's hints are believed in approvals. Default: [TrustNone].
 	Trust Trust
 
-	// Repeat reports whether a tool may be called again if it is unknown whether it ran, regardless
-	// of its hints; see [Tool.Repeatable]. A tool for which it panics is left out. Default: none.
+	// Repeat reports whether a call may be sent again when its outcome is unknown. It overrides the
+	// tool's hints, see [Tool.Repeatable]. If it panics, the tool is left out. Default: none may.
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is
@@ -77,7 +76,8 @@ const (
 // defaultPolicy holds the defaults that are not zero.
 var defaultPolicy = Policy{Start: StartRequired, ConnectTimeout: 30 * time.Second, MaxResult: 64 << 10, Trust: TrustNone}
 
-// inherit returns the policy with its zero fields taken from common.
+// inherit returns the policy with its zero fields taken from common, and its numbers resolved: no
+// limit is the largest value.
 func (p Policy) inherit(common Policy) Policy {
 	out := Policy{
 		Start:          cmp.Or(p.Start, common.Start),
@@ -103,63 +103,35 @@ func (p Policy) inherit(common Policy) Policy {
 	return out
 }
 
+// check returns an error for a value that does not exist. The zero values mean inherited ones.
 func (p *Policy) check() error {
 	switch p.Start {
 	case "", StartRequired, StartAvailable, StartLazy:
 	default:
-		return fmt.Errorf("Policy.Start is %q: want %q, %q or %q", excerpt.Limit(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
+		return fmt.Errorf("Policy.Start is %q: want %q, %q or %q",
+			excerpt.Limit(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
 	}
-	if p.Trust < 0 || p.Trust > TrustFull { // 0 is the toolset's
+	switch p.Trust {
+	case 0, TrustNone, TrustHints, TrustFull:
+	default:
 		return fmt.Errorf("Policy.Trust is %d: want TrustNone, TrustHints or TrustFull", p.Trust)
 	}
 	return nil
 }
 
-// policy is the resolved policy of one server. All connections to the server share it.
-type policy struct {
-	Policy
-	label   string        // the host's, "" for the toolset's own tools
-	origin  string        // see serverOrigin
-	place   string        // where the server is, for a person
-	approve approval.Func // nil: every call is allowed
-
-	keyInMeta, keyInArgument string // see Server
-	perUser                  int    // most connections, one per user; 0: all users share one
-	maxMedia                 int
-	compiler                 schemacheck.Validator // validates by output schemas, unless the client has a validator
-
-	// Learnt about the server.
-	older     atomic.Bool                      // its tools ask by requests: it is spoken to in an older revision
-	newerOnly atomic.Bool                      // it could not be reached in that
-	live      atomic.Pointer[mcpclient.Client] // the connection of a lazy server, nil while it is idle
-
-	log *slog.Logger
-}
-
-func newPolicy(o *Options, s *Server) *policy {
-	p := &policy{
-		Policy: s.Policy.inherit(o.Policy), label: s.Name, origin: serverOrigin(s), place: serverAddress(s), approve: o.Approve,
-		keyInMeta: s.KeyInMeta, keyInArgument: s.KeyInArgument, maxMedia: o.maxMedia, perUser: max(s.PerUser, 0), log: o.Logger,
-	}
-	if s.Client != nil && p.Start == StartLazy { // it is connected already
-		p.Start = StartAvailable
-	}
-	return p
-}
-
-// bounded returns a context for connecting and listing.
-func (p *policy) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// connectContext returns a context for connecting and listing.
+func (p *Policy) connectContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, p.ConnectTimeout, fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", p.ConnectTimeout))
 }
 
-// callLimits returns call options that bound the silence and the duration of a call. 0 keeps
-// the connection's limit; negative means none.
-func callLimits(idle, whole time.Duration) (opts []mcpclient.CallOption) {
-	if idle != 0 {
-		opts = append(opts, mcpclient.WithIdleTimeout(idle))
+// timeoutOptions returns options that bound the silence and the duration of a call. 0 keeps the
+// connection's limit; negative means none.
+func (p *Policy) timeoutOptions() (opts []mcpclient.CallOption) {
+	if p.IdleTimeout != 0 {
+		opts = append(opts, mcpclient.WithIdleTimeout(p.IdleTimeout))
 	}
-	if whole != 0 {
-		opts = append(opts, mcpclient.WithTimeout(whole))
+	if p.CallTimeout != 0 {
+		opts = append(opts, mcpclient.WithTimeout(p.CallTimeout))
 	}
 	return opts
 }

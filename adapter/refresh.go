@@ -144,7 +144,7 @@ func (c *connector) mustReplace(s *server) bool {
 // relistTools lists the tools of a server and replaces the earlier list. The event is nil if nothing
 // changed. After an error the earlier list stays.
 func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) {
-	ctx, cancel := s.policy.bounded(ctx)
+	ctx, cancel := s.state.policy.connectContext(ctx)
 	defer cancel()
 	l, err := c.list(ctx, s, mcpclient.WithoutCache())
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 // reconnect replaces a server by a new connection; the old one is closed after its last call. The
 // event is nil if the server was removed meanwhile. After an error nothing has changed.
 func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) {
-	s := c.newServer(old.recipe, old.policy)
+	s := c.newServer(old.recipe, old.state)
 	s.pins = old.pins
 	if err := c.open(ctx, s); err != nil {
 		return nil, err

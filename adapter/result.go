@@ -139,7 +139,7 @@ func (c *Catalog) unknownResult(call llms.ToolCall) *Result {
 // fail completes the result of a call to which the server returned none.
 func (r *Result) fail(ctx context.Context, err error) *Result {
 	text, fatal := failure(ctx, err, r.sent)
-	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.policy.MaxResult), true, err, fatal
+	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.server.policy.MaxResult), true, err, fatal
 	return r
 }
 

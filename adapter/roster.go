@@ -56,9 +56,9 @@ func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(
 func (r *roster) buildLocked() {
 	var all []*Tool
 	var ids []identity
-	var servers []*policy
+	var servers []*serverState
 	for _, s := range r.servers {
-		servers = append(servers, s.policy)
+		servers = append(servers, s.state)
 		for _, tool := range forModels(s.tools) {
 			all = append(all, tool)
 			ids = append(ids, identity{server: s.label, tool: tool.def.Name, prefix: s.recipe.Prefix, own: tool.own})
@@ -93,15 +93,15 @@ func (r *roster) indexLocked(label string) int {
 	return slices.IndexFunc(r.servers, func(s *server) bool { return s.label == label })
 }
 
-// find returns the server with a policy, nil if it was removed.
-func (r *roster) find(p *policy) *server {
+// find returns the present connection to a server, nil if it was removed.
+func (r *roster) find(state *serverState) *server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.findLocked(p)
+	return r.findLocked(state)
 }
 
-func (r *roster) findLocked(p *policy) *server {
-	i := slices.IndexFunc(r.servers, func(s *server) bool { return s.policy == p })
+func (r *roster) findLocked(state *serverState) *server {
+	i := slices.IndexFunc(r.servers, func(s *server) bool { return s.state == state })
 	if i < 0 {
 		return nil
 	}

@@ -85,7 +85,7 @@ func newDocs(tools []*Tool) []search.Doc {
 		}
 		docs[i] = search.Doc{
 			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramText(t.def.InputSchema),
-			Server: t.policy.label + "\n" + strings.Join(t.Groups(), "\n"),
+			Server: t.server.label + "\n" + strings.Join(t.Groups(), "\n"),
 		}
 	}
 	return docs

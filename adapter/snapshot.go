@@ -8,7 +8,7 @@ import (
 // snapshot is the state of a toolset at one moment. It is immutable.
 type snapshot struct {
 	tools    []*Tool // for models
-	servers  map[*policy]bool
+	servers  map[*serverState]bool
 	current  map[toolID]*Tool
 	catalogs catalogs
 	views    func() *Catalog // the tools for views
@@ -16,9 +16,9 @@ type snapshot struct {
 
 // newSnapshot returns a snapshot of the tools for models and of the tools that are hidden from
 // them.
-func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
+func newSnapshot(o *Options, servers []*serverState, all, hidden []*Tool) *snapshot {
 	s := &snapshot{
-		tools: all, servers: map[*policy]bool{},
+		tools: all, servers: map[*serverState]bool{},
 		current: make(map[toolID]*Tool, len(all)), catalogs: newCatalogs(all, o),
 	}
 	for _, p := range servers {
@@ -38,10 +38,10 @@ func (s *snapshot) find(t *Tool) (*Tool, error) {
 	if ok && !gone && now.fingerprint == t.fingerprint {
 		return now, nil
 	}
-	err := &staleToolError{tool: t.name, server: t.policy.label, reason: toolChanged}
+	err := &staleToolError{tool: t.name, server: t.server.label, reason: toolChanged}
 	switch {
 	case ok && !gone:
-	case s.servers[t.policy]:
+	case s.servers[t.server]:
 		err.reason = toolGone
 	default:
 		err.reason = serverGone

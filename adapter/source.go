@@ -65,7 +65,7 @@ func withRequestSource(ctx context.Context, server string) context.Context {
 	source := &RequestSource{Server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
-	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.policy.label == server {
+	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.server.label == server {
 		source.Tool = tool
 		if call, ok := ctx.Value(callKey{}).(*llms.ToolCall); ok {
 			source.Call = *call

@@ -126,7 +126,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 // A sampling handler may call tools of other servers. Their requests do not belong to the tool of
 // the first call.
 func TestSourceInsideAHandler(t *testing.T) {
-	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
+	outer := &Tool{name: "outer", server: &serverState{label: "a"}}
 	ctx := withRequestSource((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	check.Same(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
 	check.Same(t, "source", seenIn(withRequestSource(ctx, "b")), seen{Server: "b"})

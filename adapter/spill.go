@@ -38,7 +38,7 @@ func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, err
 		Name: kept.Reader, Description: kept.Description, InputSchema: input,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 	}
-	tool, err := newTool(newPolicy(o, &Server{}), nil, def, schemas)
+	tool, err := newTool(newServerState(o, &Server{}), nil, def, schemas)
 	if err != nil {
 		panic(err) // the schema is ours
 	}
@@ -85,7 +85,7 @@ func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResu
 	if !ok {
 		return toolFailure("there is no result with that handle, or it is not kept any more: call the tool that made it again"), nil
 	}
-	found, err := kept.Read([]byte(text), q, p.tool.policy.MaxResult)
+	found, err := kept.Read([]byte(text), q, p.tool.server.policy.MaxResult)
 	if err != nil {
 		return toolFailure(err.Error()), nil
 	}
@@ -108,7 +108,7 @@ func (p *spill) name() string {
 
 // fit shortens the text of a tool's result to its bound, and keeps the whole.
 func (p *spill) fit(text string, t *Tool) string {
-	limit := t.policy.MaxResult
+	limit := t.server.policy.MaxResult
 	if len(text) <= limit || t.isReader() {
 		return shorten(text, limit)
 	}

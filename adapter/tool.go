@@ -17,7 +17,7 @@ import (
 
 // Tool is a server's tool as the model sees it.
 type Tool struct {
-	policy  *policy
+	server  *serverState
 	client  *mcpclient.Client // nil for the toolset's own tools
 	def     *mcp.Tool
 	name    string
@@ -49,9 +49,9 @@ type Tool struct {
 
 // newTool returns a tool for a definition. client is nil for a tool of this program. The error says why
 // the input schema cannot be used.
-func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
+func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
-	if name := p.keyInArgument; name != "" {
+	if name := state.keyInArgument; name != "" {
 		if without, ok := withoutProperty(shown, name); ok {
 			shown, keyArgument = without, name
 		}
@@ -61,14 +61,14 @@ func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema
 		return nil, err
 	}
 	if ignored := input.Ignored(); len(ignored) > 0 {
-		p.log.Debug("patterns that are left to the server", "server", p.label, "tool", excerpt.Limit(def.Name, 200), "at", ignored)
+		state.log.Debug("patterns that are left to the server", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "at", ignored)
 	}
 	about, err := apps.OfTool(def)
 	if err != nil {
-		p.log.Warn("what a tool says of views cannot be read", "server", p.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
+		state.log.Warn("what a tool says of views cannot be read", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
 	}
 	tool := &Tool{
-		policy:      p,
+		server:      state,
 		client:      client,
 		def:         def,
 		input:       input,
@@ -98,12 +98,12 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 		}
 		t.validate = check
 	}
-	if !t.policy.CheckOutputs || len(t.def.OutputSchema) == 0 {
+	if !t.server.policy.CheckOutputs || len(t.def.OutputSchema) == 0 {
 		return nil
 	}
-	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.policy.compiler))
+	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.server.outputs))
 	if _, err := v.Compile(t.def.OutputSchema); err != nil {
-		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", excerpt.Limit(t.def.Name, 200), "error", err)
+		t.server.log.Warn("results of a tool are not checked", "server", t.server.label, "tool", excerpt.Limit(t.def.Name, 200), "error", err)
 		return nil
 	}
 	t.outputs = v
@@ -122,15 +122,15 @@ func (t *Tool) withName(name string) *Tool {
 
 // toolID identifies a tool on every connection to its server.
 type toolID struct {
-	server *policy
+	server *serverState
 	name   string // the server's
 }
 
-func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
+func (t *Tool) id() toolID { return toolID{t.server, t.def.Name} }
 
 // isReader reports whether the tool reads the long results of its toolset.
 func (t *Tool) isReader() bool {
-	return t.client == nil && t.def.Name == kept.Reader && t.policy.label == ""
+	return t.client == nil && t.def.Name == kept.Reader && t.server.label == ""
 }
 
 // shownAs returns the tool as a model is offered it, wrapped or not.
@@ -148,7 +148,7 @@ func (t *Tool) Name() string { return t.name }
 
 // Server returns the host's label of the tool's server. It is "" for the toolset's own tool,
 // see [Options.Spill].
-func (t *Tool) Server() string { return t.policy.label }
+func (t *Tool) Server() string { return t.server.label }
 
 // Fingerprint returns the [Fingerprint] of the tool's definition.
 func (t *Tool) Fingerprint() string { return t.fingerprint }
@@ -166,8 +166,8 @@ func (t *Tool) Listed() bool { return t.listed }
 // Client returns the connection to the tool's server. It is nil for a tool of this program, and
 // if the server is idle ([StartLazy]).
 func (t *Tool) Client() *mcpclient.Client {
-	if t.client == nil && t.policy != nil {
-		return t.policy.live.Load()
+	if t.client == nil && t.server != nil {
+		return t.server.live.Load()
 	}
 	return t.client
 }
@@ -197,5 +197,5 @@ func (t *Tool) summary() string {
 
 // about adds the call of the tool to an error.
 func (t *Tool) about(err error) error {
-	return fmt.Errorf("server %q: call tool %q: %w", t.policy.label, t.def.Name, err)
+	return fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
 }

@@ -28,10 +28,10 @@ func newToolset(o *Options) *Toolset {
 	t := &Toolset{opts: o, roster: newRoster(o)}
 	t.calls = &calls{
 		approvals: newApprovals(o), intercept: o.Intercept, current: t.roster.current,
-		fit: func(text string, tool *Tool) string { return shorten(text, tool.policy.MaxResult) },
+		fit: func(text string, tool *Tool) string { return shorten(text, tool.server.policy.MaxResult) },
 	}
 	t.lender = &lender{
-		opts: o, roster: t.roster, pools: map[*policy]*pool{},
+		opts: o, roster: t.roster, pools: map[*serverState]*pool{},
 		connectedTool: t.calls.connectedTool, callUser: t.calls.approvals.callUser,
 	}
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}

@@ -75,7 +75,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	tools = slices.DeleteFunc(tools, func(tool *Tool) bool { return tool.local != nil })
 	ids := make([]identity, len(tools))
 	for i, tool := range tools {
-		ids[i] = identity{server: tool.policy.label, tool: tool.def.Name}
+		ids[i] = identity{server: tool.server.label, tool: tool.def.Name}
 	}
 	for i, name := range assignNames(ids, true) {
 		tools[i] = tools[i].withName(name)
@@ -156,13 +156,13 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 	}
 	ctx = context.WithValue(ctx, viewKey{}, a.uri)
 	if approve := a.toolset.opts.ApproveRead; approve != nil {
-		err := runGuarded(s.policy.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
+		err := runGuarded(s.state.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
 		if err != nil {
 			return nil, fmt.Errorf("read resource %q: %w: %w", excerpt.Limit(uri, 200), apps.ErrDenied, err)
 		}
 	}
-	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
-	conn, release, err := a.toolset.lender.conn(ctx, s.policy)
+	opts = append(s.state.policy.timeoutOptions(), opts...)
+	conn, release, err := a.toolset.lender.conn(ctx, s.state)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
 	}
