@@ -3,11 +3,15 @@ package adapter
 import (
 	"context"
 	"errors"
+	"net/http"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // errActedFirst is the error of a tool that could not ask its question, and may have acted
@@ -73,7 +77,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 		e, err := c.reconnect(ctx, s)
 		if err != nil {
 			tool.server.useOlder.Store(false)
-			tool.server.refusesOlder.Store(ctx.Err() == nil)
+			tool.server.refusesOlder.Store(isRefusal(err))
 			return nil, err
 		}
 		now := c.roster.find(tool.server)
@@ -90,6 +94,19 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 		return false
 	}
 	return tool.server.useOlder.Load()
+}
+
+// isRefusal reports whether connecting with another revision failed for good. Other errors may pass,
+// as those of a server that starts slowly or is busy.
+func isRefusal(err error) bool {
+	if _, answered := errors.AsType[*mcp.RPCError](err); answered {
+		return true
+	}
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
+		return slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, status.Status)
+	}
+	_, mismatch := errors.AsType[*mcpclient.RevisionError](err)
+	return mismatch || errors.Is(err, transport.ErrDialedOnce)
 }
 
 // mayChooseRevision reports whether the toolset may choose the revision of the server.

@@ -176,3 +176,27 @@ func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	}
 	check.Equal(t, "the connection in use", ts.Catalog(profile.Plain).Call(t.Context(), call("2", "echo", "{}")).Text, "{}")
 }
+
+// A server that could not be reached for a moment is asked for the older revision again.
+func TestToolThatAsksOfABusyServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dialed{t: t, make: func() *peer {
+			p := newSilentPeer()
+			p.AddTool(&sdk.Tool{Name: "asks", InputSchema: json.RawMessage(object), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, asks)
+			return p
+		}}
+		dials := 0
+		busy := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+			if dials++; dials == 2 {
+				return nil, errors.New("busy")
+			}
+			return d.Dial(ctx)
+		})
+		ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: busy})
+		for _, want := range []string{"cannot be sent while serving", "decline"} {
+			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "asks", ""))
+			check.Contains(t, "the answer", r.Text, want)
+		}
+		check.Equal(t, "dials", dials, 3)
+	})
+}
