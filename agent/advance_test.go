@@ -153,8 +153,8 @@ func TestAdvanceWithoutStore(t *testing.T) {
 	}
 }
 
-// TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process works on. The request is not for the
-// next input.
+// TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process
+// works on. The request is not for the next input.
 func TestCancelFromAnywhere(t *testing.T) {
 	for name, open := range everyStore {
 		synctestRun(t, name, func(t *testing.T) { cancelFromAnywhere(t, open(t)) })
@@ -208,8 +208,8 @@ func cancelFromAnywhere(t *testing.T, store record.Store) {
 	}
 }
 
-// TestCancelOutlivesTheHolder has the process of a run end before it hears that the run is to end: who takes the run up ends it, and calls
-// no model.
+// TestCancelOutlivesTheHolder has the process of a run end before it hears that the run is to end:
+// who takes the run up ends it, and calls no model.
 func TestCancelOutlivesTheHolder(t *testing.T) {
 	for name, open := range everyStore {
 		synctestRun(t, name, func(t *testing.T) { cancelOutlives(t, open(t)) })

@@ -115,8 +115,9 @@ func (k *keyedServer) agent(t *testing.T, store record.Store, steps ...step) *ag
 	return boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Durable: agent.Durable{Store: store}, Tools: tools})
 }
 
-// A backup is taken while the model is asked for the second time. The run continues to its end; then the backup is restored
-// and continued: each call has the key that it had, and no effect is doubled.
+// A backup is taken while the model is asked for the second time. The run continues to its end;
+// then the backup is restored and continued: each call has the key that it had, and no effect is
+// doubled.
 func TestRestoredBackup(t *testing.T) {
 	for name, open := range backups {
 		t.Run(name, func(t *testing.T) {

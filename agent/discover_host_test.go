@@ -125,9 +125,11 @@ func member(t *testing.T, body []byte, name string) string {
 	return strings.TrimSuffix(string(all[name]), "]")
 }
 
-// Over 20 turns with five searches each request begins as the one before it: its instructions are the same, its messages and its
-// tools go on from those before, byte for byte. If found tools are called by one tool, all tools are the same, and so is all that
-// Claude's cache looks at before the messages. If the host takes what was found in a conversation, it is there, and nothing else costs less.
+// Over 20 turns with five searches each request begins as the one before it: its instructions are
+// the same, its messages and its tools go on from those before, byte for byte. If found tools are
+// called by one tool, all tools are the same, and so is all that Claude's cache looks at before the
+// messages. If the host takes what was found in a conversation, it is there, and nothing else costs
+// less.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
 		prices := map[agent.Discovery]float64{}
@@ -186,8 +188,8 @@ func TestPrefixOfDiscovery(t *testing.T) {
 	}
 }
 
-// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by default, and with tools in the
-// conversation.
+// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by
+// default, and with tools in the conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
 	for name, by := range map[string]agent.Discovery{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryHost, "host_messages": agent.DiscoveryHost} {
 		t.Run(name, func(t *testing.T) {
@@ -223,8 +225,8 @@ func TestRequestsOfDiscovery(t *testing.T) {
 	}
 }
 
-// TestToolsOutsideTheConversation holds that what was found is listed before the conversation if its model takes it there alone, and
-// if the result of the search is compacted away.
+// TestToolsOutsideTheConversation holds that what was found is listed before the conversation if
+// its model takes it there alone, and if the result of the search is compacted away.
 func TestToolsOutsideTheConversation(t *testing.T) {
 	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
 		if len(messages) != 5 {

@@ -103,8 +103,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestDiscoveryByCalling holds that the tools of a request never change if the model calls by one tool, and that events, questions
-// and approvals are about the tool that it means.
+// TestDiscoveryByCalling holds that the tools of a request never change if the model calls by one
+// tool, and that events, questions and approvals are about the tool that it means.
 func TestDiscoveryByCalling(t *testing.T) {
 	var calls, asked, events []string
 	m := play(
@@ -187,8 +187,8 @@ func TestDirectory(t *testing.T) {
 - bank (1)`)
 }
 
-// TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of
-// others.
+// TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and
+// that the model is told no names of others.
 func TestUnfoundTool(t *testing.T) {
 	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var calls []string
@@ -314,7 +314,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestDiscoveryStays holds that a run continues as it began: after a compaction, with another window, and with a new input.
+// TestDiscoveryStays holds that a run continues as it began: after a compaction, with another
+// window, and with a new input.
 func TestDiscoveryStays(t *testing.T) {
 	var calls []string
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
@@ -354,8 +355,8 @@ func TestSubAgentFinds(t *testing.T) {
 	}
 }
 
-// searching is a model that searches twice, calls what it finds, has a long result kept and reads in it. It goes by the history alone,
-// so it is the same in each process.
+// searching is a model that searches twice, calls what it finds, has a long result kept and reads
+// in it. It goes by the history alone, so it is the same in each process.
 func searching(seen *[]prompt) agent.Model {
 	steps := [][]run.Part{
 		{find("1", "pay an invoice")}, {toolCall("2", "pay_invoice", `{"text":"7"}`)}, {find("3", "export all items"), toolCall("4", "pay_invoice", `{"text":"8"}`)},
@@ -381,9 +382,9 @@ func searching(seen *[]prompt) agent.Model {
 	}}
 }
 
-// A run with two searches and a kept result that ends with its process continues in another one with the same request to
-// the byte, and the same bytes of the result, whatever the store, and whether the first process dies before or after a
-// write.
+// A run with two searches and a kept result that ends with its process continues in another one
+// with the same request to the byte, and the same bytes of the result, whatever the store, and
+// whether the first process dies before or after a write.
 func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	tools := adapter.Merge(append(manyTools(new([]string)), exporting(1000))...)
 	for name, open := range everyStore {
@@ -410,8 +411,8 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	}
 }
 
-// searched is the last request of a run whose first process dies, and the writes of that process. The next one would not begin
-// to search by itself.
+// searched is the last request of a run whose first process dies, and the writes of that process.
+// The next one would not begin to search by itself.
 func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
@@ -463,8 +464,9 @@ type changing struct{ now adapter.Source }
 
 func (c *changing) Catalog(p profile.Profile) *adapter.Catalog { return c.now.Catalog(p) }
 
-// TestFoundToolThatChanges holds that a tool that was found is offered as it is now, is left out while it is gone, and keeps its name
-// and its place when a server joins whose tool is called alike.
+// TestFoundToolThatChanges holds that a tool that was found is offered as it is now, is left out
+// while it is gone, and keeps its name and its place when a server joins whose tool is called
+// alike.
 func TestFoundToolThatChanges(t *testing.T) {
 	var calls []string
 	invoice := func(server, about string) adapter.Source { return function(task{server, "pay_invoice", about}, &calls) }

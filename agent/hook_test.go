@@ -68,8 +68,9 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook that fails ends the run, and so does one that leaves what cannot be used: no request, calls in another form than
-// the history has them, or arguments that do not fit. The model has not written them.
+// A hook that fails ends the run, and so does one that leaves what cannot be used: no request,
+// calls in another form than the history has them, or arguments that do not fit. The model has not
+// written them.
 func TestHookFails(t *testing.T) {
 	stop := errors.New("too risky")
 	after := func(change func(*run.Message)) agent.Hook {

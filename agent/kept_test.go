@@ -233,7 +233,8 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsHandles has a shortened result shortened once more: it still says by what handle the whole is read, and what that is.
+// TestTrimKeepsHandles has a shortened result shortened once more: it still says by what handle the
+// whole is read, and what that is.
 func TestTrimKeepsHandles(t *testing.T) {
 	m := newFinder()
 	opts := &agent.Options{
@@ -250,7 +251,8 @@ func TestTrimKeepsHandles(t *testing.T) {
 	}
 }
 
-// TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine such as Temporal does.
+// TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine
+// such as Temporal does.
 func TestKeptResultByAdvance(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
@@ -313,8 +315,9 @@ func passer(reference string) *agenttest.Model {
 	})
 }
 
-// TestPassedResult has a file go from one server to another by its handle: the person reads what it stands for, allows it, and
-// another process sends it. Nothing of it goes to the model or into a record but its head and tail.
+// TestPassedResult has a file go from one server to another by its handle: the person reads what it
+// stands for, allows it, and another process sends it. Nothing of it goes to the model or into a
+// record but its head and tail.
 func TestPassedResult(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {

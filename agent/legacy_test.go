@@ -124,8 +124,9 @@ func begin(ctx context.Context, a *agent.Agent) <-chan runEnd {
 	return ended
 }
 
-// The next process closes a question whose process has ended, and takes no answer to it. One that the store has from the time
-// when the lease did not tell yet that the process is gone is not lost without a word.
+// The next process closes a question whose process has ended, and takes no answer to it. One that
+// the store has from the time when the lease did not tell yet that the process is gone is not lost
+// without a word.
 func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 	synctestRun(t, "unanswered", func(t *testing.T) { endWhileHeld(t, false) })
 	synctestRun(t, "answered too late", func(t *testing.T) { endWhileHeld(t, true) })

@@ -294,7 +294,8 @@ func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Age
 	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Durable: agent.Durable{Store: store, ResultTokens: -1}, Tools: []adapter.Source{large}})
 }
 
-// TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.
+// TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they
+// are kept in several writes.
 func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, filestore.SyncNever)
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// A number that is 0 has its default, and a negative one is no limit, or none of what the option is for. [TestNewRefusesMistakes]
-// has those that no run can do without.
+// A number that is 0 has its default, and a negative one is no limit, or none of what the option is
+// for. [TestNewRefusesMistakes] has those that no run can do without.
 func TestNumbers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		zero, negative agent.Options

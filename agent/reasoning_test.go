@@ -155,8 +155,8 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 	}
 }
 
-// Each of 20 turns sends the prompt of the turn before as it was, so that the host's cache has it: instructions, tools, key and
-// items byte for byte, with the new items after them.
+// Each of 20 turns sends the prompt of the turn before as it was, so that the host's cache has it:
+// instructions, tools, key and items byte for byte, with the new items after them.
 func TestPromptsBeginAlike(t *testing.T) {
 	turn := 0
 	host := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block {

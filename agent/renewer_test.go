@@ -77,8 +77,8 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 	})
 }
 
-// TestLeaseThatIsLate stops the work on runs whose leases cannot be renewed, and does not say that somebody has them; a run that was
-// taken over stops alone.
+// TestLeaseThatIsLate stops the work on runs whose leases cannot be renewed, and does not say that
+// somebody has them; a run that was taken over stops alone.
 func TestLeaseThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, _, _, fails := renewals()
@@ -110,8 +110,8 @@ func TestLeaseThatIsLate(t *testing.T) {
 	})
 }
 
-// TestBusyDatabase has many runs work at a database with ten connections, while other work keeps the processors busy: no
-// lease is lost.
+// TestBusyDatabase has many runs work at a database with ten connections, while other work keeps
+// the processors busy: no lease is lost.
 func TestBusyDatabase(t *testing.T) {
 	runs, turns, takes := testenv.Pick(100, 1000), testenv.Pick(2, 5), testenv.Pick(500*time.Millisecond, 2*time.Second)
 	store := inPostgres(t)
@@ -149,8 +149,8 @@ func TestBusyDatabase(t *testing.T) {
 // leaseTTL is that of the tests' processes.
 const leaseTTL = time.Minute
 
-// halting is the store of a process that is stopped after the commit of an intent, for two leases: neither that commit nor
-// a renewal under way returns before. Renewals after it have the error.
+// halting is the store of a process that is stopped after the commit of an intent, for two leases:
+// neither that commit nor a renewal under way returns before. Renewals after it have the error.
 func halting(store record.Store, renewal error) *watched {
 	var woken atomic.Bool
 	return watch(store, func(c *storeCall) error {

@@ -158,8 +158,8 @@ func TestReplayOfDenials(t *testing.T) {
 	}
 }
 
-// An answer of a hook is replayed as it was: empty after an input or a reply, and instead of a call whose arguments were
-// rewritten.
+// An answer of a hook is replayed as it was: empty after an input or a reply, and instead of a call
+// whose arguments were rewritten.
 func TestReplayOfStop(t *testing.T) {
 	const secret = "SECRET"
 	var stop bool

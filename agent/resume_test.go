@@ -34,7 +34,8 @@ func process(t *testing.T, store record.Store, model *script, opts agent.Options
 
 var theRun = run.Key{ID: "r"}
 
-// An approval is answered in another process, and what was approved is what runs: also what a hook made of the arguments.
+// An approval is answered in another process, and what was approved is what runs: also what a hook
+// made of the arguments.
 func TestApprovalInAnotherProcess(t *testing.T) {
 	allow := func(q *run.Question) run.Reply { return q.Allow() }
 	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
@@ -137,7 +138,8 @@ func TestMessagesAreOfTheCaller(t *testing.T) {
 	}
 }
 
-// Without a store a run that waits is JSON, and continues in another process: with the arguments that were approved, once.
+// Without a store a run that waits is JSON, and continues in another process: with the arguments
+// that were approved, once.
 func TestResumeState(t *testing.T) {
 	ran := ""
 	process := func(model *script) *agent.Agent {
@@ -469,8 +471,9 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 	}
 }
 
-// An answer is kept with the first records of the run, or without them if it cannot go on. One that the store has already
-// need not be durable, since who gave it may have ended before, and is given to it again.
+// An answer is kept with the first records of the run, or without them if it cannot go on. One that
+// the store has already need not be durable, since who gave it may have ended before, and is given
+// to it again.
 func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	key := run.Key{ID: "0"}
 	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull, "the run cannot go on, and the store has none": errFull} {

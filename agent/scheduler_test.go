@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// playCalls runs tool calls of a second each, in their order as far as the scheduler has room. lane tells the lane of a call.
+// playCalls runs tool calls of a second each, in their order as far as the scheduler has room. lane
+// tells the lane of a call.
 func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) error) (began, commits []string, worked time.Duration, err error) {
 	t.Helper()
 	w := newWorkers()

@@ -129,7 +129,8 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	}
 }
 
-// TestPrunedRun has a conversation continue whose old records are gone: the model reads the same history, and a replay says what is missing.
+// TestPrunedRun has a conversation continue whose old records are gone: the model reads the same
+// history, and a replay says what is missing.
 func TestPrunedRun(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) { prunedRun(t, open(t)) })

@@ -229,8 +229,9 @@ func TestConnectionsAboutToClose(t *testing.T) {
 	}
 }
 
-// A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a response tells the protocol.
-// A transport of the host may send a request whose body net/http cannot read again.
+// A connection of HTTP/2 is not closed for a call: others may be using it. Without TLS only a
+// response tells the protocol. A transport of the host may send a request whose body net/http
+// cannot read again.
 func TestConnectionsAboutToCloseByTransport(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(client *http.Client)

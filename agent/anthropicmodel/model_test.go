@@ -331,8 +331,8 @@ func TestCountsOfAStream(t *testing.T) {
 	check.Same(t, "", reply.Usage, run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
 }
 
-// TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts: a call that was cut off
-// must not run.
+// TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts:
+// a call that was cut off must not run.
 func TestReasonBeforeLaterEvents(t *testing.T) {
 	m := serve(t, fakehost.Streaming(
 		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,

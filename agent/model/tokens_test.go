@@ -62,8 +62,9 @@ func TestTextTokens(t *testing.T) {
 	}
 }
 
-// Requests have the tokens that the hosts count for the examples of their guides: OpenAI's cookbook, How to count tokens with
-// tiktoken, for gpt-4o, and platform.claude.com/docs/en/build-with-claude/token-counting.
+// Requests have the tokens that the hosts count for the examples of their guides: OpenAI's
+// cookbook, How to count tokens with tiktoken, for gpt-4o, and
+// platform.claude.com/docs/en/build-with-claude/token-counting.
 func TestRequestTokens(t *testing.T) {
 	const location = `{"type":"object","properties":{"location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"}`
 	ask := []run.Message{run.Text(run.RoleUser, "What's the weather like in San Francisco?")}

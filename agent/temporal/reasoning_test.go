@@ -85,8 +85,8 @@ func (d *dying) Renew(ctx context.Context, l record.Lease, ttl time.Duration) er
 	return d.Store.Renew(ctx, l, ttl)
 }
 
-// dieAtEachWrite drives a run of an agent with a tool, whose worker dies before or after any of at least some writes. ended
-// checks each run.
+// dieAtEachWrite drives a run of an agent with a tool, whose worker dies before or after any of at
+// least some writes. ended checks each run.
 func dieAtEachWrite(t *testing.T, m agent.Model, tools adapter.Source, least int, ended func(about string, s *ledger.State, d *dying)) {
 	t.Helper()
 	play := func(d *dying) {

@@ -110,8 +110,8 @@ func serve() *cli.Command {
 	return c
 }
 
-// selectService reports whether the flags of serve select the service: the last -api does, or -temporal, a flag of the service
-// alone.
+// selectService reports whether the flags of serve select the service: the last -api does, or
+// -temporal, a flag of the service alone.
 func selectService(args []string) (selected bool) {
 	for _, arg := range args {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestPage asks a question as the page does, allows the call, and comes back after the answer: a window that was away gets what it missed.
+// TestPage asks a question as the page does, allows the call, and comes back after the answer: a
+// window that was away gets what it missed.
 func TestPage(t *testing.T) {
 	url := start(t)
 	id := post(t, url+"/runs", "What is 17 plus 25?")

@@ -108,7 +108,8 @@ func TestRegistrationUnusable(t *testing.T) {
 	}
 }
 
-// TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not stored: a later one replaces it.
+// TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not
+// stored: a later one replaces it.
 func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()

@@ -143,7 +143,8 @@ func (w *person) expectErrors(texts ...string) (until func()) {
 	}
 }
 
-// isExpected reports whether a report is one that the test wants, or says that the address is without HTTPS. The mutex is held.
+// isExpected reports whether a report is one that the test wants, or says that the address is
+// without HTTPS. The mutex is held.
 func (w *person) isExpected(e *log.Entry) bool {
 	if strings.HasPrefix(e.Text, "The Cross-Origin-Opener-Policy header has been ignored, because") {
 		return true

@@ -49,8 +49,8 @@ func TestSignInByToken(t *testing.T) {
 	ada.see("h1", "Who are you?")
 }
 
-// TestWithoutHTTPS has a conversation at a name that is not this machine's own: browsers give such a page no locks and fewer
-// functions.
+// TestWithoutHTTPS has a conversation at a name that is not this machine's own: browsers give such
+// a page no locks and fewer functions.
 func TestWithoutHTTPS(t *testing.T) {
 	t.Parallel()
 	proxy := httptest.NewUnstartedServer(nil) // -origin has its port, which it holds
@@ -100,7 +100,8 @@ func TestTokensOfAnAnswer(t *testing.T) {
 	ada.accessible("an answer that ended early")
 }
 
-// TestRoomOfAUser keeps as many conversations as there may be: the page says what to do, and takes the question when one is deleted.
+// TestRoomOfAUser keeps as many conversations as there may be: the page says what to do, and takes
+// the question when one is deleted.
 func TestRoomOfAUser(t *testing.T) {
 	ada := enter(t, "-stored", "1")
 	ada.ask("What is 17 plus 25?")

@@ -59,7 +59,8 @@ func TestViewTakesTheKeyboard(t *testing.T) {
 	ada.shoot("focus theft closed")
 }
 
-// TestViewGetsTheKeyboard gives a view the keyboard by the pointer and by Tab, and takes it back for a field of the page.
+// TestViewGetsTheKeyboard gives a view the keyboard by the pointer and by Tab, and takes it back
+// for a field of the page.
 func TestViewGetsTheKeyboard(t *testing.T) {
 	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// inView waits for a document of a view in which mark, an expression, is true, and evaluates other expressions there. Chromium
-// may run a frame in a process of its own, or in the page's.
+// inView waits for a document of a view in which mark, an expression, is true, and evaluates other
+// expressions there. Chromium may run a frame in a process of its own, or in the page's.
 func (w *person) inView(mark string, expressions ...string) {
 	w.t.Helper()
 	guarded := fmt.Sprintf("(async () => { if (!(%s)) return false; %s; return true; })()", mark, strings.Join(expressions, "; "))

@@ -27,7 +27,8 @@ func second() []byte {
 	return b.Bytes()
 }
 
-// TestSound has the browser decode a sound of a server, also after a reload, and in the conversation that another question begins.
+// TestSound has the browser decode a sound of a server, also after a reload, and in the
+// conversation that another question begins.
 func TestSound(t *testing.T) {
 	s := newServer("band").tool("sing", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return said(&sdk.AudioContent{MIMEType: "audio/wav", Data: second()}), nil

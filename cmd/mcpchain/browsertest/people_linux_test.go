@@ -9,8 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// TestPeopleAtOneServer has two users with two windows each, whose forms of one server over standard input and output are open at
-// the same time: each answer reaches its own call. When the server's processes are killed, the log says so, and the next call works.
+// TestPeopleAtOneServer has two users with two windows each, whose forms of one server over
+// standard input and output are open at the same time: each answer reaches its own call. When the
+// server's processes are killed, the log says so, and the next call works.
 func TestPeopleAtOneServer(t *testing.T) {
 	set := testenv.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
 	script := set.Module("@modelcontextprotocol/server-everything/dist/index.js")

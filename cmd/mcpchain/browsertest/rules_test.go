@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestRules decides for all tools of a server, which takes a second word. What runs by it says so, and the person sees the
-// decision and takes it back.
+// TestRules decides for all tools of a server, which takes a second word. What runs by it says so,
+// and the person sees the decision and takes it back.
 func TestRules(t *testing.T) {
 	s := newServer("bank").tool("pay", nil, saying("pay is done")).tool("look", nil, saying("look is done"))
 	ada := enter(t, serving(t, "bank", s)...)

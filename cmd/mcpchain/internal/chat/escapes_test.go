@@ -122,8 +122,8 @@ func strangeForm(word string) string {
 // wanted matches the tool that a question asks for.
 var wanted = regexp.MustCompile(`use:([a-z]+):`)
 
-// babbling returns a model that calls a tool with a text, and then answers with it. The question names the tool, otherwise
-// it is first.
+// babbling returns a model that calls a tool with a text, and then answers with it. The question
+// names the tool, otherwise it is first.
 func babbling(first, text string, got *heard) http.Handler {
 	word := quotedJSON(text)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,8 +193,8 @@ func strangeSession(ctx context.Context, s screen.Screen, interrupts *talk.Inter
 	return talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers, Store: record.NewMemory()})
 }
 
-// No escape sequence of the person, a server or a model reaches the screen, and none that is typed reaches the model. Texts
-// of one peer reach another unchanged.
+// No escape sequence of the person, a server or a model reaches the screen, and none that is typed
+// reaches the model. Texts of one peer reach another unchanged.
 func FuzzEscapes(f *testing.F) {
 	for _, sequence := range []string{"\x1b[2J", "\x1b]0;title\a", "\u009b31m", "\x1b]52;c;eA==\x1b\\", "\x1bP1$q\x1b\\", "\x1b[Anna\x1b[D", "\r\x1b[K", "\x00\x7f\b"} {
 		f.Add("hello "+sequence+" you", sequence, "I say "+sequence)

@@ -46,7 +46,8 @@ func pidOf(t *testing.T, file string) int {
 	return pid
 }
 
-// ended checks the exit status, and that the server ends with the program. On a slow machine the system takes it away a moment later.
+// ended checks the exit status, and that the server ends with the program. On a slow machine the
+// system takes it away a moment later.
 func (p *program) ended(want, pid int) {
 	p.t.Helper()
 	p.wait(want)

@@ -114,8 +114,9 @@ func TestInterruptWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and the person. The server
-// asks as in an older revision than it speaks, so the first call is in doubt. After a kill the server is started again.
+// TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and
+// the person. The server asks as in an older revision than it speaks, so the first call is in
+// doubt. After a kill the server is started again.
 func TestServerOfTheGoSDK(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "everything")

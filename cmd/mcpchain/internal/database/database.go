@@ -95,8 +95,9 @@ func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) 
 	return &DB{db, runs}, nil
 }
 
-// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an existing one that is empty or a
-// store, or a name that ends with a slash. The caller closes the store.
+// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an
+// existing one that is empty or a store, or a name that ends with a slash. The caller closes the
+// store.
 func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
 	if isFolder(place) {
 		if err := cmp.Or(makeFolder(filepath.Dir(filepath.Clean(place))), checkFolder(place)); err != nil {

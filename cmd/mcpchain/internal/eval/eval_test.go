@@ -152,7 +152,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A task without a script is refused with -scripted, unless -run leaves it out: its failure would say nothing about the agent.
+// A task without a script is refused with -scripted, unless -run leaves it out: its failure would
+// say nothing about the agent.
 func TestTaskWithoutScript(t *testing.T) {
 	name := write(t, "s.yaml", "name: s\nservers: {bank: {inprocess: bank}}\ntasks:\n- {id: one, prompt: p, script: [{say: x}], expect: {}}\n- {id: two, prompt: p, expect: {}}\n")
 	status, out, errs := run(t, "-scripted", name)

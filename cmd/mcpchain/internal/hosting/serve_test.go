@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestServe has one address open more connections than it may have, and ends the context while requests are in progress: one
-// of a short request is finished, one of a stream is ended.
+// TestServe has one address open more connections than it may have, and ends the context while
+// requests are in progress: one of a short request is finished, one of a stream is ended.
 func TestServe(t *testing.T) {
 	for name, streams := range map[string]bool{"requests": false, "streams": true} {
 		t.Run(name, func(t *testing.T) {

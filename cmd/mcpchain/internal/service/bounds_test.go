@@ -235,8 +235,8 @@ func (e *slowStart) start(ctx context.Context, user, id, input string) (run.Key,
 	return e.engine.start(ctx, user, id, input)
 }
 
-// TestSlowStart has the store keep one run of a user waiting. Others of the user begin meanwhile; the one for which there
-// may be no room waits, and is refused once that is known.
+// TestSlowStart has the store keep one run of a user waiting. Others of the user begin meanwhile;
+// the one for which there may be no room waits, and is refused once that is known.
 func TestSlowStart(t *testing.T) {
 	slow := &slowStart{input: "Book a table for 4 at Luigi", begun: make(chan struct{}), open: make(chan struct{})}
 	var s *service

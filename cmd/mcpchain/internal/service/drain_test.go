@@ -13,7 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestGrace stops a process with a call under way, which ends within the grace or is cut. The log says what becomes of runs.
+// TestGrace stops a process with a call under way, which ends within the grace or is cut. The log
+// says what becomes of runs.
 func TestGrace(t *testing.T) {
 	for name, tt := range map[string]struct {
 		grace, says, other string

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
-// peopleAtOneServer is a service whose users share the reference server of npm over standard input and output. Its model calls the
-// tool that asks for a name.
+// peopleAtOneServer is a service whose users share the reference server of npm over standard input
+// and output. Its model calls the tool that asks for a name.
 type peopleAtOneServer struct {
 	*testing.T
 	url    string
@@ -99,8 +99,9 @@ func (p *peopleAtOneServer) answers(user int, id, form, name string) {
 	}
 }
 
-// TestPeopleAtOneServer has two users with two runs each, whose forms are open at the same time: each answer reaches its own call.
-// When the processes of the server are killed, the next calls work.
+// TestPeopleAtOneServer has two users with two runs each, whose forms are open at the same time:
+// each answer reaches its own call. When the processes of the server are killed, the next calls
+// work.
 func TestPeopleAtOneServer(t *testing.T) {
 	p := openPeople(t, 2, 10)
 	type open struct{ id, form string }

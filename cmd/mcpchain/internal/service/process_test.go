@@ -99,7 +99,8 @@ func (p person) counting() (id string, events []event) {
 	return "", nil
 }
 
-// drained reads the events of a run until the stream ends, and then gives the error of that, nil if the service ended it.
+// drained reads the events of a run until the stream ends, and then gives the error of that, nil if
+// the service ended it.
 func (p person) drained(id string) <-chan error {
 	p.t.Helper()
 	resp := p.request(context.Background(), "GET", "/runs/"+id+"/events", "")
@@ -112,8 +113,9 @@ func (p person) drained(id string) <-chan error {
 	return ended
 }
 
-// TestRestart ends the process while one run calls a tool and another waits for a person. Both go on in the next
-// process, and so does the stream. A process that is stopped lets its runs go, whatever their leases; it ends the stream.
+// TestRestart ends the process while one run calls a tool and another waits for a person. Both go
+// on in the next process, and so does the stream. A process that is stopped lets its runs go,
+// whatever their leases; it ends the stream.
 func TestRestart(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {

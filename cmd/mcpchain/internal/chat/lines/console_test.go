@@ -22,8 +22,8 @@ type fake struct {
 	buffer *typist
 }
 
-// typist collects the output. When a text ends with a space, as a question does, it types the next line of the script, or
-// closes the input after the last one.
+// typist collects the output. When a text ends with a space, as a question does, it types the next
+// line of the script, or closes the input after the last one.
 type typist struct {
 	bytes.Buffer
 	script []string

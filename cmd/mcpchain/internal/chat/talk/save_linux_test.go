@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// A file that the disk has no room for is not left in part: /save would not write to its name again. The limit of a file's size
-// stands for the disk.
+// A file that the disk has no room for is not left in part: /save would not write to its name
+// again. The limit of a file's size stands for the disk.
 func TestSaveOnAFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.md")
 	signal.Ignore(syscall.SIGXFSZ)

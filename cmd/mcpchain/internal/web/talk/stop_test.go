@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// TestStopWhileHeld stops, deletes or continues a conversation that another process holds: one that was killed for as long
-// as its lease lasts, and one that never ends.
+// TestStopWhileHeld stops, deletes or continues a conversation that another process holds: one that
+// was killed for as long as its lease lasts, and one that never ends.
 func TestStopWhileHeld(t *testing.T) {
 	stop := func(s *Service, t *testing.T, id string) error { return s.Stop(t.Context(), "Ada", id) }
 	remove := func(s *Service, t *testing.T, id string) error { return s.Delete(t.Context(), "Ada", id) }

@@ -138,8 +138,8 @@ func TestUsersAreApart(t *testing.T) {
 	})
 }
 
-// A call that must not be repeated is a run, also if no person is asked about it: else a process that ends before the result
-// would know nothing of it. A view that makes many leaves the latest.
+// A call that must not be repeated is a run, also if no person is asked about it: else a process
+// that ends before the result would know nothing of it. A view that makes many leaves the latest.
 func TestCallsThatMustNotBeRepeated(t *testing.T) {
 	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
@@ -231,8 +231,8 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 	})
 }
 
-// A later stream of a window takes all that the window has not seen. A window that was forgotten begins its numbers again,
-// and says so.
+// A later stream of a window takes all that the window has not seen. A window that was forgotten
+// begins its numbers again, and says so.
 func TestStreams(t *testing.T) {
 	w := newWorld(t, agenttest.CallTools(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")
