@@ -35,6 +35,7 @@ var related = sync.OnceValue(func() map[string]map[string]float64 {
 // common.
 const synonyms = `
 get fetch retrieve obtain
+get tell
 search find lookup discover locate query
 list show display view
 create make generate build
@@ -265,7 +266,7 @@ topic subject theme
 // actions has a group of verbs on each line. A tool for one of them does not do what those of another
 // line ask for.
 const actions = `
-get fetch retrieve obtain read view show check query search find look lookup list display browse inspect see discover locate inquire
+get fetch retrieve obtain tell give know read view show check query search find look lookup list display browse inspect see discover locate inquire
 create make add insert new generate build book reserve register post place
 update edit modify change set rename reschedule
 delete remove erase clear drop cancel

@@ -62,7 +62,7 @@ const (
 
 var (
 	// weights are the weights of the fields, in their order.
-	weights = [fields]float64{3, 2, 1, 0.5, 2}
+	weights = [fields]float64{3, 2, 1, 0.8, 2}
 
 	// shortness is b of BM25: how much a short field is preferred. Many parameters hardly matter.
 	shortness = [fields]float64{0.5, 0.5, 0.7, 0.15, 0.5}

@@ -12,13 +12,15 @@ import (
 
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"readFile, read_file and HTTPServer2":     "read fil read fil http serv 2",
+		"readFile, read_file and HTTPServer2":     "read fil read fil http server 2",
 		"The files that you are listing":          "fil list",
 		"Running runs of a runner; studies study": "run run run studi studi",
 		"the classes of buses process status":     "class bus process status",
 		"the news of the stations are new":        "news station new",
 		"availability, verifications":             "availabl verifi",
 		"使用必应搜索":                                  "search 使用 用必 必应 应搜 搜索",
+		"Customers don't contain containers":      "customer contain container",
+		"I'm in the direction of a directory":     "direction directori",
 		"x":                                       "x",
 		strings.Repeat("a1", 30):                  strings.TrimSpace(strings.Repeat("1 ", 30)),
 		strings.Repeat("z", 50):                   "",
@@ -92,6 +94,18 @@ func TestRanking(t *testing.T) {
 			{Name: "label_by_id", Description: "Returns a label of the group with that identifier."},
 			{Name: "label_group", Description: "Shows and deletes the label of a group."},
 		}, map[string][]int{"get the label of a group": {3, 2, 1, 0}, "delete the label of a group": {0}}},
+		"to tell is to get": {[]Doc{
+			{Name: "modify_balance", Description: "Modifies a balance."},
+			{Name: "get_balance", Description: "Gets a balance."},
+		}, map[string][]int{"tell me the balance": {1, 0}}},
+		"words that ask for details say little": {[]Doc{
+			{Name: "info", Description: "Gives detailed information."},
+			{Name: "flights", Description: "Lists the flights of today, and tells how full they are."},
+		}, map[string][]int{"detailed information on flights": {1, 0}}},
+		"two parameters count more than a word of the description": {[]Doc{
+			{Name: "a", Description: "Shows the wind."},
+			{Name: "b", Description: "Shows the air.", Params: "humidity pressure"},
+		}, map[string][]int{"wind humidity and pressure": {1, 0}}},
 		"a number counts less than a word": {[]Doc{
 			{Name: "a", Description: "Limits texts to 30."},
 			{Name: "b", Description: "Limits texts to minutes."},

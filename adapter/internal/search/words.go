@@ -116,17 +116,18 @@ func sameWord(before, r, after rune) bool {
 	return true
 }
 
-// stopWords say nothing about what a tool does.
-var stopWords = set(`a about all also an and any are as at be been but by can do does each for from had has have how i if
-	in into is it its let may me more most must my no not of on or other our out s so some such t than that the their
-	them then there these they this those to up us use used uses using via was we were what when where which who will
-	with would you your tool tools please`)
+// stopWords say nothing about what a tool does. Some are the ends of short forms, such as "I'm".
+var stopWords = set(`a about again all also am an and any are as at be because been being both but by can could d did didn do
+	does doesn don each for from had has have he hello her here hey hi him his how i if in into is isn it its just let ll m may
+	me more most must my no not of on only or other our out re s she should so some such t than that the their them then there
+	these they this those to too up us use used uses using ve very via was we were what when where which while who will with
+	would you your tool tools please`)
 
 // vagueWords are the stems of words that are frequent in requests, but say little about the tool.
 var vagueWords = func() map[string]bool {
 	out := map[string]bool{}
-	for w := range set(`com example following given help https like main need now one provide required specific various want
-		within`) {
+	for w := range set(`additionally com curious details example following given great help https info information interested
+		interesting like main need now one provide really required specific various want within wonder`) {
 		out[stem(w)] = true
 	}
 	return out
@@ -134,7 +135,8 @@ var vagueWords = func() map[string]bool {
 
 // wholeWords are not what their stems would be: "news" is not "new", nor is "care" "car".
 var wholeWords = set(`news station statement state rating training parking building author factor department apartment letter
-	sector career care plane wine tape mission united`)
+	sector career care plane wine tape mission united better center computer container corner customer direction flower former
+	identifier mention portion poster question section server shoulder shower summer tailor ticker trailer transition version`)
 
 func set(list string) map[string]bool {
 	out := map[string]bool{}
