@@ -103,18 +103,27 @@ func cpuSpread(c *rig.Cell, peer string) float64 {
 }
 
 // sessionParts is the size of the parts that only our session has over HTTP. mcp-go's session is
-// 1.5 KiB, about what ours has for the connection, the server and the tables of tools, tasks and
-// cache. Ours also has, in KiB:
+// 1.5 KiB, about what ours has for the connection (1.0) and what it knows of the server (0.4). By a
+// heap profile, ours also has, in KiB:
 //
-//	0.9  goroutines: the contexts, groups and queues of the lifecycle, slots for the server's requests
-//	1.0  the stages of a call and what they ask: retries, rounds of input, visits, sessions that are renewed, subscriptions
-//	0.5  options with their limits
+//	1.5  the client: options with their limits, tables of tools, tasks and subscriptions, the cache
+//	0.6  goroutines: the contexts, groups and queues of the lifecycle
+//	0.4  the stages of a call
+//	0.6  what they ask: sessions that are renewed, rounds of input, visits, slots for the server's requests
 //	0.4  encoded _meta, in the modern era
 //
 // A connection of net/http, which is not counted, has buffers of 8 KiB.
 func sessionParts(c *rig.Cell, peer string) float64 {
-	if peer == mcpGoName && (strings.HasPrefix(c.Name, "json/") || strings.HasPrefix(c.Name, "sse/")) {
-		return 3584
+	const (
+		parts = 3.1 * 1024
+		meta  = 0.4 * 1024
+	)
+	overHTTP := strings.HasPrefix(c.Name, "json/") || strings.HasPrefix(c.Name, "sse/")
+	switch {
+	case peer != mcpGoName || !overHTTP:
+		return 0
+	case strings.HasSuffix(c.Name, "/modern"):
+		return parts + meta
 	}
-	return 0
+	return parts
 }
