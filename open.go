@@ -130,7 +130,7 @@ func (h *Host) Left() []adapter.ServerStatus {
 	return left
 }
 
-// Agent returns an agent with the tools of the servers and those of the options. If m is nil, it
+// Agent returns an agent with the tools of the servers and of the options. If m is nil, it
 // uses the model of the environment ([FromEnv]).
 //
 // If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the

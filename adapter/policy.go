@@ -50,11 +50,11 @@ type Policy struct {
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is
-	// left out, see [ServerStatus].Skipped and [Server.Pins].
+	// left out, see [ServerStatus.Skipped] and [Server.Pins].
 	Pin bool
 }
 
-// Start says when to connect to a server, and what happens if that fails.
+// Start specifies when to connect to a server, and what happens if that fails.
 type Start string
 
 const (

@@ -117,7 +117,7 @@ func callParts(parts []run.Part) []run.Part {
 	return calls
 }
 
-// keepCalls removes the calls from a reply, except those of one tool; nil means none.
+// keepCalls removes the calls from a reply, except the calls of one tool; nil means none.
 func (r *reply) keepCalls(tool *adapter.Tool) {
 	for _, p := range r.calls {
 		if tool == nil || p.Name != tool.Name() {

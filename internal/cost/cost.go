@@ -126,7 +126,7 @@ func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 
 // OfReply returns the cost of a reply, like Of. If the model that replied has no price, the requested one
 // counts, because hosts reply with the dated name of a model: of the names that may have been
-// requested, the longest with which that of the reply begins, or else the first.
+// requested, the longest with which the reply's name begins, or else the first.
 func OfReply(t *price.Table, replied string, requested []string, n Tokens) (Money, bool) {
 	if amount, ok := Of(t, replied, n); ok {
 		return amount, true

@@ -198,7 +198,7 @@ func isFileStore(folder string) bool {
 	return true
 }
 
-// checkFolder returns an error if a folder has content that is not that of a store of runs.
+// checkFolder returns an error if a folder has content and is not a store of runs.
 func checkFolder(folder string) error {
 	if isFileStore(folder) {
 		return nil
@@ -213,7 +213,7 @@ func checkFolder(folder string) error {
 	return storeError(err)
 }
 
-// checkFile returns an error if a file has content that is not that of a SQLite database.
+// checkFile returns an error if a file has content and is not a SQLite database.
 func checkFile(path string) error {
 	const magic = "SQLite format 3\x00"
 	file, err := os.Open(path)
