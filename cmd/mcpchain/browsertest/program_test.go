@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // patience is how long a test waits for what has to come.
@@ -61,7 +60,7 @@ func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{log: make(chan string, 1000), args: append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-demo-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
 	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
-	p.run(t, testenv.FreeAddress(t)) // which stays free until it is started again
+	p.run(t, "127.0.0.1:0") // the only IPv4 address that some providers of sign-ins redirect to
 	return p
 }
 
