@@ -79,6 +79,6 @@
 // mcpclient has two kinds of targets: bounds on its own figures, and in every cell a figure no
 // worse than either peer's. The printed limits include tolerances: two copies of a payload are 2.3,
 // as a growing buffer has room; beyond a peer's figure are allowed the ± of both CPU times, 16 KiB
-// of kept memory, and 3.1 KiB for an idle session over HTTP beside mcp-go's, in the modern era 3.5. targets.go has the
-// bounds, and the reason for each tolerance.
+// of kept memory, and for an idle session over HTTP beside mcp-go's 3.1 KiB, in the modern era 3.5.
+// targets.go has the bounds, and the reason for each tolerance.
 package main
