@@ -188,7 +188,7 @@ func (g *registrar) forget(ctx context.Context, client *Credentials, err error) 
 	if !ok || refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
 		return false
 	}
-	return g.replace(ctx, client, func(*registration) any { return nil })
+	return g.replace(ctx, client, func(*registration) *registration { return nil })
 }
 
 // doubt marks the registration of a client, as a sign-in ended without an answer. err says why.
@@ -198,7 +198,7 @@ func (g *registrar) doubt(ctx context.Context, client *Credentials, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtTimeout)
 	defer cancel()
-	g.replace(ctx, client, func(r *registration) any {
+	g.replace(ctx, client, func(r *registration) *registration {
 		r.Unanswered = true
 		return r
 	})
@@ -207,15 +207,27 @@ func (g *registrar) doubt(ctx context.Context, client *Credentials, err error) {
 // doubtTimeout bounds doubt, which is not cancelled with the sign-in.
 const doubtTimeout = 5 * time.Second
 
-// replace replaces the stored registration of a client, nil deletes it. It returns false if there is none.
-func (g *registrar) replace(ctx context.Context, client *Credentials, by func(*registration) any) bool {
-	r, err := g.stored(ctx, client.Issuer)
-	if err != nil || r == nil || r.ID != client.ID {
+// replace replaces the stored registration of a client; nil deletes it. It returns false if there is none, or
+// meanwhile one of another client.
+func (g *registrar) replace(ctx context.Context, client *Credentials, by func(*registration) *registration) bool {
+	known, err := g.stored(ctx, client.Issuer)
+	if err != nil || known == nil || known.ID != client.ID {
 		return false
 	}
-	if err := save(ctx, g.opts.Store, g.key(client.Issuer), by(r)); err != nil {
+	replaced := false
+	err = g.opts.Store.Update(ctx, g.key(client.Issuer), func(_ context.Context, old []byte) ([]byte, error) {
+		r := new(registration)
+		if replaced = decodeEntry(old, r) && r.ID == client.ID; !replaced {
+			return old, nil
+		}
+		next := by(r)
+		if next == nil {
+			return nil, nil
+		}
+		return json.Marshal(next)
+	})
+	if err != nil {
 		g.log.Warn("could not change a registration in the store", "error", err)
-		return false
 	}
-	return true
+	return replaced && err == nil
 }

@@ -224,6 +224,39 @@ func TestRefusedPage(t *testing.T) {
 	}
 }
 
+// overtakenStore is a store in which another process replaces a registration after it was read.
+type overtakenStore struct{ Store }
+
+func (s overtakenStore) Load(ctx context.Context, key Key) ([]byte, error) {
+	data, err := s.Store.Load(ctx, key)
+	if key.Resource == "" && len(data) > 0 && err == nil {
+		err = save(ctx, s.Store, key, &registration{ID: "other"})
+	}
+	return data, err
+}
+
+// TestRegistrationOfAnotherProcess: what a sign-in shows about a client changes no other registration.
+func TestRegistrationOfAnotherProcess(t *testing.T) {
+	for name, p := range map[string]*person{
+		"no answer": {before: func(context.Context) error { return errors.New("the page says that the client is unknown") }},
+		"refusal": {answer: func(_ string, answer url.Values) url.Values {
+			answer.Del("code")
+			answer.Set("error", "unauthorized_client")
+			return answer
+		}},
+	} {
+		w, store := newWorld(t), MemoryStore()
+		p.w = w
+		opts := w.options()
+		opts.Grant, opts.Store = &AuthorizationCode{Receiver: p}, overtakenStore{store}
+		auth := w.transport(opts)
+		check.Fails(t, call(t.Context(), auth), name)
+		data, err := store.Load(t.Context(), auth.registrar.key(issuerOne))
+		check.Must(t, err)
+		check.Equal(t, name, string(data), `{"client_id":"other","redirect_uri":""}`)
+	}
+}
+
 // TestSignOutWithoutAToken forgets a registration with which nobody has signed in.
 func TestSignOutWithoutAToken(t *testing.T) {
 	w := newWorld(t)
