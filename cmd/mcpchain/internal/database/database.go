@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the drivers
@@ -188,9 +189,12 @@ func storeError(err error) error {
 	return &cli.FileError{Err: fmt.Errorf("-store: %w", err)}
 }
 
+// storeFolders are the folders that [filestore.Open] creates in a store.
+var storeFolders = []string{"locks", "due", "waiting"}
+
 // isFileStore reports whether a folder has what [filestore.Open] creates.
 func isFileStore(folder string) bool {
-	for _, name := range []string{"locks", "due", "waiting"} {
+	for _, name := range storeFolders {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || !info.IsDir() {
 			return false
 		}
@@ -198,7 +202,8 @@ func isFileStore(folder string) bool {
 	return true
 }
 
-// checkFolder returns an error if a folder has content and is not a store of runs.
+// checkFolder returns an error if a folder has content that is not that of a store of runs. The store may lack a folder: another
+// process may be creating it.
 func checkFolder(folder string) error {
 	if isFileStore(folder) {
 		return nil
@@ -207,7 +212,7 @@ func checkFolder(folder string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
-	case err == nil && len(entries) > 0:
+	case slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !slices.Contains(storeFolders, e.Name()) }):
 		err = fmt.Errorf("%s is neither empty nor a store of runs", folder)
 	}
 	return storeError(err)

@@ -54,7 +54,8 @@ func TestIsPostgres(t *testing.T) {
 	}
 }
 
-// A folder with other files in it does not become a store. An empty one does, and is opened again.
+// A folder with other files in it does not become a store. An empty one does, also if it has a part of a store, and is
+// opened again.
 func TestFolderOfOtherFiles(t *testing.T) {
 	home, empty := t.TempDir(), t.TempDir()
 	check.Must(t, os.WriteFile(filepath.Join(home, "letter.txt"), nil, 0o600))
@@ -66,6 +67,7 @@ func TestFolderOfOtherFiles(t *testing.T) {
 	if inside, err := os.ReadDir(home); err != nil || len(inside) != 1 {
 		t.Errorf("got %v, %v, want the letter alone", inside, err)
 	}
+	check.Must(t, os.Mkdir(filepath.Join(empty, "locks"), 0o700)) // by another process, which is creating the store
 	for range 2 {
 		_, closer, err := OpenStore(t.Context(), empty)
 		check.Must(t, err)
