@@ -112,6 +112,7 @@ func (t *reporter) endCall(c [2]string) {
 	t.asked[callee] = min(t.asked[callee], left)
 	if left == 0 {
 		maps.DeleteFunc(t.asked, func(asked string, _ int) bool { return strings.HasPrefix(asked, callee) })
+		maps.DeleteFunc(t.running, func(c [2]string, _ int) bool { return strings.HasPrefix(c[0], callee) }) // these have no end
 	}
 }
 

@@ -109,18 +109,23 @@ func TestCallbacksAfterASubAgentFailed(t *testing.T) {
 // Two calls of a sub-agent overlap. One of them failed while the other one, or neither, waited for the model.
 func TestCallbacksOfOverlappingCalls(t *testing.T) {
 	first, second := agent.Call{ID: "1", Name: "helper"}, agent.Call{ID: "2", Name: "helper"}
-	inner := agent.Meta{Path: []string{"helper"}}
+	inner, deep := agent.Meta{Path: []string{"helper"}}, agent.Meta{Path: []string{"helper", "expert"}}
+	expert := &agent.ToolStart{Meta: inner, Call: agent.Call{ID: "x", Name: "expert"}}
 	failed := run.Part{Type: run.PartResult, IsError: true, Text: "no key"}
 	start, asks, replies := []agent.Event{&agent.ToolStart{Call: first}, &agent.ToolStart{Call: second}}, &agent.ModelStart{Meta: inner}, &agent.ModelEnd{Meta: inner}
 	for name, tt := range map[string]struct {
 		events []agent.Event
 		want   bool // the error is one of a model
 	}{
-		"the other one replied":         {[]agent.Event{asks, asks, replies}, true},
-		"both replied":                  {[]agent.Event{asks, asks, replies, replies}, false},
-		"the other one failed":          {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}}, true},
-		"both failed":                   {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed}}, false},
-		"another one was not run":       {[]agent.Event{asks, &agent.ToolEnd{Call: agent.Call{ID: "3", Name: "helper"}, Part: failed}}, true},
+		"the other one replied":   {[]agent.Event{asks, asks, replies}, true},
+		"both replied":            {[]agent.Event{asks, asks, replies, replies}, false},
+		"the other one failed":    {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}}, true},
+		"both failed":             {[]agent.Event{asks, asks, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed}}, false},
+		"another one was not run": {[]agent.Event{asks, &agent.ToolEnd{Call: agent.Call{ID: "3", Name: "helper"}, Part: failed}}, true},
+		"both failed below, and a third one asked again": {[]agent.Event{
+			expert, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed},
+			&agent.ToolStart{Call: agent.Call{ID: "3", Name: "helper"}}, expert, &agent.ModelStart{Meta: deep}, &agent.ModelStart{Meta: deep}, &agent.ModelEnd{Meta: deep},
+		}, false},
 		"one asked again, then replied": {[]agent.Event{&agent.ToolEnd{Call: first, Part: failed}, asks, asks, replies}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
