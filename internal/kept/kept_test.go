@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 		"no such member":    {data, kept.Query{Pointer: "/items/1/Id"}, `error: there is no "/items/1/Id": at "/items/1" is an object with ["id" "n" "tags"]`},
 		"no such item":      {data, kept.Query{Pointer: "/items/2"}, `error: there is no "/items/2": at "/items" is a list of 2`},
 		"into a string":     {data, kept.Query{Pointer: "/next/a"}, `error: there is no "/next/a": at "/next" is neither an object nor a list`},
-		"pointer in text":   {text, kept.Query{Pointer: "/a"}, "error: there is no \"/a\": at \"\" result is not JSON"},
+		"pointer in text":   {text, kept.Query{Pointer: "/a"}, "error: result is not JSON"},
 		"fields":            {data, kept.Query{Pointer: "/items", Fields: []string{"n", "/tags/0", "none"}}, "[{\"n\":1,\"/tags/0\":\"x\"},\n{\"n\":2,\"/tags/0\":\"z\"}]"},
 		"pattern":           {data, kept.Query{Pattern: `"id":"b"`, Context: 3}, "[1 matches]\n[match 1 at byte 45 in \"/items/1\"]\n},{\"id\":\"b\",\"n\n"},
 		"pattern in a list": {data, kept.Query{Pattern: `"[yz]"`, Context: 1}, "[2 matches]\n[match 1 at byte 38 in \"/items/0/tags\"]\n,\"y\"]\n[match 2 at byte 68 in \"/items/1/tags\"]\n[\"z\"]\n"},

@@ -23,7 +23,11 @@ func Value(data []byte, pointer string) ([]byte, error) {
 	done := ""
 	for _, token := range strings.Split(pointer[1:], "/") {
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		if err := descend(d, name); err != nil {
+		err := descend(d, name)
+		switch {
+		case err == errNotJSON:
+			return nil, err
+		case err != nil:
 			return nil, fmt.Errorf("there is no %q: at %q %w", cut(pointer, 100), cut(done, 100), err)
 		}
 		done += "/" + token
