@@ -187,7 +187,7 @@ func strangeSession(ctx context.Context, s screen.Screen, interrupts *talk.Inter
 		return nil, err
 	}
 	servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: server}}}
-	if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
+	if err := servers.Configure(who, lent, s, mcpclient.Timeouts{}); err != nil {
 		return nil, err
 	}
 	return talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers, Store: record.NewMemory()})

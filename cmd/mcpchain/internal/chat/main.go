@@ -93,7 +93,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	servers.Authorize(who, ui)
 	defer servers.Close()
 	timeouts := mcpclient.Timeouts{Idle: o.timeouts.Idle, Call: o.timeouts.Call, ElicitationDone: -1} // the person waits for pages
-	if err := servers.Serve(who, lent, ui, timeouts); err != nil {
+	if err := servers.Configure(who, lent, ui, timeouts); err != nil {
 		return err
 	}
 	folder, _ := os.Getwd() // "" if it is unknown

@@ -29,7 +29,7 @@ func TestRestartReadsTheFile(t *testing.T) {
 
 	put(t, path, entries(t, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`), 0o600)
 	p.ask("/servers restart mine", p.stderr, "new in "+path+": other; /servers restart NAME connects to one")
-	p.await(p.stderr, "not in "+path+" any more: gone; they go on until the end of the program")
+	p.await(p.stderr, "not in "+path+" any more: gone; they run until the end of the program")
 	p.await(p.stderr, path+":2: server \"mine\": is read again")
 	p.await(p.stderr, "server mine: 13 tools")
 	p.ask("/servers restart other", p.stderr, path+":4: server \"other\": is new")

@@ -66,10 +66,10 @@ func (s *Session) questionMessage(ctx context.Context, question string) (run.Mes
 }
 
 // attachment returns the content of a resource or file, nil if there is none of that name or the
-// person does not give it. Of servers whose names fit, the one with the longest name is meant.
+// person does not give it. If several names of servers fit, the longest one is meant.
 func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, error) {
 	var owner *adapter.ServerStatus
-	servers := s.offering(withResources)
+	servers := s.offering(hasResources)
 	for i, server := range servers {
 		uri, ok := strings.CutPrefix(name, server.Name+":")
 		if ok && strings.Contains(uri, ":") && (owner == nil || len(server.Name) > len(owner.Name)) {
@@ -89,7 +89,8 @@ func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, erro
 	return s.attachFile(name, path)
 }
 
-// mayAttach asks about a file that is hidden or outside of the working folder: a pasted text may name it.
+// mayAttach asks about a file that is hidden or outside of the working folder: a pasted text may
+// name it.
 func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error) {
 	if isInside(path) {
 		return true, nil
@@ -105,23 +106,30 @@ func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error
 
 // isInside reports whether a file is in the working folder, by a path without hidden parts.
 func isInside(path string) bool {
-	folder, err := filepath.EvalSymlinks(".")
-	if err == nil {
-		folder, err = filepath.Abs(folder)
-	}
+	folder, err := realPath(".")
 	if err != nil {
 		return false
 	}
-	if path, err = filepath.EvalSymlinks(path); err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err != nil {
+	if path, err = realPath(path); err != nil {
 		return false
 	}
 	inside, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(inside) && !strings.HasPrefix(inside, ".") && !strings.Contains(inside, string(filepath.Separator)+".")
+	if err != nil || !filepath.IsLocal(inside) {
+		return false
+	}
+	return !strings.HasPrefix(inside, ".") && !strings.Contains(inside, string(filepath.Separator)+".")
 }
 
+// realPath returns the absolute path of a file, without symbolic links.
+func realPath(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// attachFile returns the content of a file, and tells the person.
 func (s *Session) attachFile(name, path string) ([]run.Part, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -132,7 +140,8 @@ func (s *Session) attachFile(name, path string) ([]run.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := makePart(fmt.Sprintf("The file %s, which the user attached", hosttext.Quote(name)), http.DetectContentType(data), data)
+	title := fmt.Sprintf("The file %s, which the user attached", hosttext.Quote(name))
+	part, err := makePart(title, http.DetectContentType(data), data)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +149,14 @@ func (s *Session) attachFile(name, path string) ([]run.Part, error) {
 	return []run.Part{part}, nil
 }
 
+// attachResource returns the contents of a resource, and tells the person.
 func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStatus, uri string) ([]run.Part, error) {
 	result, err := server.Client.ReadResource(ctx, uri)
 	if err != nil {
 		return nil, err
 	}
-	title := fmt.Sprintf("The resource %s of the server %s, which the user attached", hosttext.Quote(uri), hosttext.Quote(server.Name))
+	title := fmt.Sprintf("The resource %s of the server %s, which the user attached",
+		hosttext.Quote(uri), hosttext.Quote(server.Name))
 	var parts []run.Part
 	for _, c := range result.Contents {
 		data, kind := c.Blob, c.MIMEType
@@ -165,16 +176,17 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 	return parts, nil
 }
 
-func (s *Session) noteAttached(name string, part run.Part, n int) {
-	note := formatSize(int64(n))
-	if part.Type == run.PartText && n > maxAttachedText {
+// noteAttached tells the person what was attached, and how much of its size in bytes.
+func (s *Session) noteAttached(name string, part run.Part, size int) {
+	note := formatSize(int64(size))
+	if part.Type == run.PartText && size > maxAttachedText {
 		note = "the first " + formatSize(maxAttachedText)
 	}
 	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
 }
 
-// makePart returns a file or a resource as a part of a message: a picture, or a text with a title, within a code fence
-// that the text cannot end.
+// makePart returns a file or a resource as a part of a message: a picture, or a text with a title,
+// within a code fence that the text cannot end.
 func makePart(title, kind string, data []byte) (run.Part, error) {
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -184,7 +196,8 @@ func makePart(title, kind string, data []byte) (run.Part, error) {
 		return run.Part{Type: run.PartImage, MIMEType: kind, Data: data}, nil
 	}
 	if len(data) > maxAttachedText {
-		data, title = data[:excerpt.Before(string(data), maxAttachedText)], title+", cut after "+formatSize(maxAttachedText)
+		data = data[:excerpt.Before(string(data), maxAttachedText)]
+		title += ", cut after " + formatSize(maxAttachedText)
 	}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")

@@ -20,7 +20,7 @@ type command struct {
 	about    string
 	run      func(s *Session, ctx context.Context, argument string) error
 
-	// complete completes the argument; nil: it is not completed.
+	// complete completes the argument. It may be nil.
 	complete func(s *Session, ctx context.Context, argument string) screen.Completion
 }
 
@@ -34,27 +34,27 @@ func (c *command) name() string {
 func commands() []command {
 	return []command{
 		{"/help", "list the commands", (*Session).help, nil},
-		{"/tools [PATTERN]", "list the tools", (*Session).listTools, (*Session).toolNames},
-		{"/tool NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).toolNames},
-		{"/servers [restart NAME]", "list the servers, or connect to one again", (*Session).manageServers, (*Session).serverWords},
+		{"/tools [PATTERN]", "list the tools", (*Session).listTools, (*Session).completeTool},
+		{"/tool NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).completeTool},
+		{"/servers [restart NAME]", "list the servers, or connect to one again", (*Session).manageServers, (*Session).completeServers},
 		{"/resources", "list the resources, and templates of their URIs", (*Session).listResources, nil},
-		{"/read URI", "show a resource", (*Session).readResource, (*Session).resourceNames},
+		{"/read URI", "show a resource", (*Session).readResource, (*Session).completeResource},
 		{"/prompts", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},
-		{"/prompt NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).promptWords},
-		{"/permissions [forget N]", "list your permanent decisions; forget N or all", (*Session).permissions, nil},
-		{"/login SERVER", "sign in to a server", (*Session).login, (*Session).signInNames},
-		{"/logout SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).signInNames},
+		{"/prompt NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).completePrompt},
+		{"/permissions [forget N]", "list your permanent decisions; forget N or all", (*Session).managePermissions, nil},
+		{"/login SERVER", "sign in to a server", (*Session).login, (*Session).completeSignIn},
+		{"/logout SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).completeSignIn},
 		{"/skills", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
-		{"/model [NAME]", "show the model, or switch to another one", (*Session).chooseModel, (*Session).modelNames},
-		{"/usage", "show tokens and cost of the turn and the conversation", (*Session).usage, nil},
-		{"/context", "show what fills the window of the model", (*Session).context, nil},
-		{"/show [N]", "show the complete last result, or the Nth last one", (*Session).show, (*Session).resultNumbers},
-		{"/reasoning", "show the model's reasoning before its last answer", (*Session).reasoning, nil},
+		{"/model [NAME]", "show the model, or switch to another one", (*Session).chooseModel, (*Session).completeModel},
+		{"/usage", "show tokens and cost of the turn and the conversation", (*Session).showUsage, nil},
+		{"/context", "show what fills the window of the model", (*Session).showWindow, nil},
+		{"/show [N]", "show the complete last result, or the Nth last one", (*Session).showResult, (*Session).completeResult},
+		{"/reasoning", "show the model's reasoning before its last answer", (*Session).showReasoning, nil},
 		{"/clear", "begin another conversation", (*Session).clear, nil},
 		{"/undo", "forget the last question and its answer", (*Session).undo, nil},
-		{"/conversations", "list the stored conversations", (*Session).conversations, nil},
-		{"/resume [N]", "continue one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
-		{"/save [FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).savePaths},
+		{"/conversations", "list the stored conversations", (*Session).listConversations, nil},
+		{"/resume [N]", "continue one of that list, or the folder's newest", (*Session).resume, (*Session).completeConversation},
+		{"/save [FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).completeSavePath},
 		{"/quit", "end the program", (*Session).quit, nil},
 	}
 }
@@ -79,9 +79,9 @@ func IsCommand(text string) bool {
 
 // command runs a command, and reports its failure to the person. Ctrl-C ends it like a turn.
 func (s *Session) command(ctx context.Context, text string) error {
-	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
+	ctx, done := s.Interrupts.beginTurn(person.InTurn(ctx))
 	defer done()
-	err := s.run(ctx, strings.TrimSpace(text))
+	err := s.runCommand(ctx, strings.TrimSpace(text))
 	switch {
 	case err == nil, err == errQuit, err == ErrReported, err == errInterrupted, isQuit(err):
 		return err
@@ -91,7 +91,8 @@ func (s *Session) command(ctx context.Context, text string) error {
 	return s.report(err)
 }
 
-func (s *Session) run(ctx context.Context, text string) error {
+// runCommand runs the command of a line, which begins with a slash.
+func (s *Session) runCommand(ctx context.Context, text string) error {
 	word := strings.Fields(text)[0]
 	argument := strings.TrimSpace(strings.TrimPrefix(text, word))
 	var names []string
@@ -104,31 +105,38 @@ func (s *Session) run(ctx context.Context, text string) error {
 	return fmt.Errorf("no command %s%s; /help lists them", hosttext.Line(word, 40), spelling.Hint(word, names))
 }
 
+// help is the command /help.
 func (s *Session) help(context.Context, string) error {
-	_, others, _ := strings.Cut(Commands(), "\n") // without /help
+	_, others, _ := strings.Cut(Commands(), "\n") // the first line is about /help
 	for line := range strings.SplitSeq(others, "\n") {
 		s.Screen.List(screen.Faint, "%s", line)
 	}
 	return nil
 }
 
+// clear is the command /clear. The conversation so far stays in the store.
 func (s *Session) clear(context.Context, string) error {
 	s.branch(nil)
 	s.Screen.Note(screen.Faint, "another conversation begins")
 	return nil
 }
 
+// quit is the command /quit.
 func (s *Session) quit(context.Context, string) error { return errQuit }
 
-// listItem lists a prompt, resource or tool of a server. The text about it is cut at the end of the row.
+// maxListItem bounds the name of a listed item, and the text about it, in characters.
+const maxListItem = 200
+
+// listItem lists a prompt, resource or tool of a server. The text about it is cut at the end of the
+// row.
 func (s *Session) listItem(name, server, about string) {
-	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, 200), server)
-	room := 200
+	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, maxListItem), server)
+	room := maxListItem
 	if sized, ok := s.Screen.(screen.Sized); ok {
 		if columns, _ := sized.Size(); columns > 0 {
 			room = min(room, columns-ansi.StringWidth(head)-2)
 		}
 	}
-	about = ansi.Truncate(hosttext.Line(about, 200), max(0, room), "…")
+	about = ansi.Truncate(hosttext.Line(about, maxListItem), max(0, room), "…")
 	s.Screen.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
 }

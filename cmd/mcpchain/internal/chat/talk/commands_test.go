@@ -24,12 +24,12 @@ func TestPromptArguments(t *testing.T) {
 		`a="x" b="y z"`:            {"a": "x", "b": "y z"},
 		`sum=a = b`:                {"sum": "a = b"},
 	} {
-		got, err := promptArguments(strings.Fields(typed))
+		got, err := parseArguments(strings.Fields(typed))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v, -want +got\n%s", typed, err, diff)
 		}
 	}
-	if _, err := promptArguments([]string{"Oslo"}); err == nil || err.Error() != "want key=value, got Oslo" {
+	if _, err := parseArguments([]string{"Oslo"}); err == nil || err.Error() != "want key=value, got Oslo" {
 		t.Errorf("got %v", err)
 	}
 }

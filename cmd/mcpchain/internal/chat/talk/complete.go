@@ -24,12 +24,13 @@ const (
 	maxItemText    = 300             // characters; longer items are left out
 )
 
-// complete completes a command, its argument, or a mention of a file or resource. It takes at most completionWait.
+// complete completes a command, its argument, or a mention of a file or resource. It takes at most
+// completionWait.
 func (s *Session) complete(ctx context.Context, before string) screen.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
-	if at := openMention.FindStringSubmatchIndex(before); at != nil {
-		c := s.mentionItems(ctx, strings.TrimPrefix(before[at[2]:], `"`))
+	if at := unfinishedMention.FindStringSubmatchIndex(before); at != nil {
+		c := s.completeMention(ctx, strings.TrimPrefix(before[at[2]:], `"`))
 		c.From += at[2]
 		return c
 	}
@@ -51,9 +52,10 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 	return screen.Completion{}
 }
 
-// openMention matches an unfinished mention at the end of a text.
-var openMention = regexp.MustCompile(`(?:^|[\s(])@("[^"\n]*|[^\s"]*)$`)
+// unfinishedMention matches an unfinished mention at the end of a text.
+var unfinishedMention = regexp.MustCompile(`(?:^|[\s(])@("[^"\n]*|[^\s"]*)$`)
 
+// commandNames returns the commands, with their arguments and what they do.
 func commandNames() (items []screen.Item) {
 	for _, c := range commands() {
 		name, argument, _ := strings.Cut(c.synopsis, " ")
@@ -62,7 +64,8 @@ func commandNames() (items []screen.Item) {
 	return items
 }
 
-// addItem appends an item, unless its text has characters that cannot be typed or seen. More text follows an open item.
+// addItem appends an item, unless its text has characters that cannot be typed or seen. open says
+// that more text follows the item.
 func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 	if text == "" || hosttext.Line(text, maxItemText) != text || screen.CleanInput(text) != text {
 		return items
@@ -72,7 +75,9 @@ func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 
 // items asks servers concurrently, and returns the names that they list before the context ends, in
 // order. prefix returns what precedes the names of a server. Templates have no name.
-func (o *offer) items(ctx context.Context, servers []adapter.ServerStatus, prefix func(server string) string) (items []screen.Item) {
+func (o *offer) items(
+	ctx context.Context, servers []adapter.ServerStatus, prefix func(server string) string,
+) (items []screen.Item) {
 	var mu sync.Mutex // guards items
 	var wg sync.WaitGroup
 	for _, server := range servers {
@@ -92,9 +97,9 @@ func (o *offer) items(ctx context.Context, servers []adapter.ServerStatus, prefi
 	return items
 }
 
-// argument completes the name in the argument of a command. If there are several servers, "@SERVER " says which one is
-// meant.
-func (o *offer) argument(ctx context.Context, servers []adapter.ServerStatus) screen.Completion {
+// complete completes the name in the argument of a command. If there are several servers, "@SERVER"
+// before the name says which one is meant.
+func (o *offer) complete(ctx context.Context, servers []adapter.ServerStatus) screen.Completion {
 	return screen.Completion{Items: o.items(ctx, servers, func(server string) string {
 		if len(servers) < 2 {
 			return ""
@@ -103,17 +108,18 @@ func (o *offer) argument(ctx context.Context, servers []adapter.ServerStatus) sc
 	})}
 }
 
-// resourceNames completes the argument of /read.
-func (s *Session) resourceNames(ctx context.Context, _ string) screen.Completion {
-	return resources.argument(ctx, s.offering(withResources))
+// completeResource completes the argument of /read.
+func (s *Session) completeResource(ctx context.Context, _ string) screen.Completion {
+	return resources.complete(ctx, s.offering(hasResources))
 }
 
-// promptWords completes the argument of /prompt: a name, the names of arguments, and their values.
-func (s *Session) promptWords(ctx context.Context, argument string) screen.Completion {
-	servers := s.offering(withPrompts)
+// completePrompt completes the argument of /prompt: a name, the names of arguments, and their
+// values.
+func (s *Session) completePrompt(ctx context.Context, argument string) screen.Completion {
+	servers := s.offering(hasPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil || !strings.Contains(text, " ") {
-		return prompts.argument(ctx, servers)
+		return prompts.complete(ctx, servers)
 	}
 	name, rest, _ := strings.Cut(text, " ")
 	if server == nil {
@@ -125,20 +131,22 @@ func (s *Session) promptWords(ctx context.Context, argument string) screen.Compl
 	if err != nil || prompt == nil {
 		return screen.Completion{}
 	}
-	c := promptRest(ctx, server, prompt, rest)
+	c := completePromptArguments(ctx, server, prompt, rest)
 	c.From += len(argument) - len(rest)
 	return c
 }
 
-// promptRest completes the text after the name of a prompt.
-func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.Prompt, rest string) (c screen.Completion) {
-	given, err := promptArguments(strings.Fields(rest))
+// completePromptArguments completes the text after the name of a prompt.
+func completePromptArguments(
+	ctx context.Context, server *adapter.ServerStatus, prompt *mcp.Prompt, rest string,
+) (c screen.Completion) {
+	given, err := parseArguments(strings.Fields(rest))
 	if err != nil {
 		given = map[string]string{}
 	}
-	if key, from := openValue(rest); key != "" {
+	if key, from := unfinishedValue(rest); key != "" {
 		c.From = from
-		c.Items = promptValues(ctx, server, prompt.Name, key, rest[from:], given)
+		c.Items = completePromptValue(ctx, server, prompt.Name, key, rest[from:], given)
 		return c
 	}
 	c.From = strings.LastIndexByte(rest, ' ') + 1
@@ -154,9 +162,9 @@ func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.P
 	return c
 }
 
-// openValue returns the argument whose value is being typed, and the offset of the value. A value
-// may contain spaces, but a space at its end begins another argument.
-func openValue(rest string) (key string, from int) {
+// unfinishedValue returns the argument whose value is being typed, "" if there is none, and the
+// offset of the value. A value may contain spaces, but a space at its end begins another argument.
+func unfinishedValue(rest string) (key string, from int) {
 	equals := strings.LastIndexByte(rest, '=')
 	if equals < 0 || strings.HasSuffix(rest, " ") {
 		return "", 0
@@ -165,14 +173,18 @@ func openValue(rest string) (key string, from int) {
 	return key, equals + 1
 }
 
-// promptValues asks the server to complete the value of an argument. It changes given. A server that cannot, or fails,
-// completes nothing.
-func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key, typed string, given map[string]string) (items []screen.Item) {
+// completePromptValue asks the server to complete the value of an argument, which it removes from
+// given. A server that cannot, or fails, completes nothing.
+func completePromptValue(
+	ctx context.Context, server *adapter.ServerStatus, prompt, key, typed string, given map[string]string,
+) (items []screen.Item) {
 	if server.Client.Server().Capabilities.Completions == nil {
 		return nil
 	}
 	delete(given, key)
-	result, err := server.Client.Complete(ctx, &mcp.CompleteParams{Prompt: prompt, Argument: key, Value: typed, Filled: given})
+	result, err := server.Client.Complete(ctx, &mcp.CompleteParams{
+		Prompt: prompt, Argument: key, Value: typed, Filled: given,
+	})
 	if err != nil {
 		return nil
 	}
@@ -182,14 +194,14 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 	return items
 }
 
-// conversationNumbers completes the argument of /resume.
-func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.Completion) {
+// completeConversation completes the argument of /resume.
+func (s *Session) completeConversation(ctx context.Context, _ string) (c screen.Completion) {
 	heads, err := s.numberedHeads(ctx)
 	if err != nil {
 		return c
 	}
 	for i, head := range heads {
-		about := head.Updated.Local().Format("2006-01-02 15:04")
+		about := formatTime(head.Updated)
 		if state, err := s.load(ctx, head.Key); err == nil {
 			about += "  " + firstQuestion(state.History)
 		}
@@ -198,13 +210,14 @@ func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.C
 	return c
 }
 
-// mentionItems completes a mention: a resource or a file.
-func (s *Session) mentionItems(ctx context.Context, typed string) (c screen.Completion) {
-	for _, item := range resources.items(ctx, s.offering(withResources), func(server string) string { return server + ":" }) {
+// completeMention completes a mention: a resource or a file.
+func (s *Session) completeMention(ctx context.Context, typed string) (c screen.Completion) {
+	prefix := func(server string) string { return server + ":" }
+	for _, item := range resources.items(ctx, s.offering(hasResources), prefix) {
 		item.Text = quoted(item.Text)
 		c.Items = append(c.Items, item)
 	}
-	for _, item := range fileItems(typed) {
+	for _, item := range fileCompletions(typed) {
 		if item.Text = quoted(item.Text); item.Open {
 			item.Text = strings.TrimSuffix(item.Text, `"`)
 		}
@@ -221,8 +234,8 @@ func quoted(name string) string {
 	return name
 }
 
-// fileItems completes the path of a file. Hidden files are listed after a typed dot only.
-func fileItems(typed string) (items []screen.Item) {
+// fileCompletions completes the path of a file. Hidden files are listed only after a typed dot.
+func fileCompletions(typed string) (items []screen.Item) {
 	dir, base := filepath.Split(typed)
 	folder := cmp.Or(expandHome(dir), ".")
 	entries, err := os.ReadDir(folder)
@@ -231,7 +244,10 @@ func fileItems(typed string) (items []screen.Item) {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if strings.HasPrefix(name, ".") != strings.HasPrefix(base, ".") || !strings.Contains(strings.ToLower(name), strings.ToLower(base)) {
+		if strings.HasPrefix(name, ".") != strings.HasPrefix(base, ".") {
+			continue
+		}
+		if !strings.Contains(strings.ToLower(name), strings.ToLower(base)) {
 			continue
 		}
 		if len(items) >= maxCompleted {

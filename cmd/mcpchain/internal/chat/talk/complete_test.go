@@ -17,17 +17,17 @@ import (
 // Completions may run during a turn, and during a command that changes the servers.
 func TestCompletionBesideATurn(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	con := typist.Absent(t)
-	you := person.New(con, false, nil, &person.Failures{})
+	ui := typist.Absent(t)
+	you := person.New(ui, false, nil, &person.Failures{})
 	servers := &Servers{}
-	servers.Authorize(you, con)
-	check.Must(t, servers.Serve(you, nil, con, mcpclient.Timeouts{}))
-	s := &Session{Config: Config{Screen: con, Servers: servers}}
+	servers.Authorize(you, ui)
+	check.Must(t, servers.Configure(you, nil, ui, mcpclient.Timeouts{}))
+	s := &Session{Config: Config{Screen: ui, Servers: servers}}
 	var turn sync.WaitGroup
 	turn.Go(func() {
 		for i := range 2 * maxResults {
 			s.results.add(result{tool: fmt.Sprint("tool", i)})
-			check.NoError(t, servers.replaceEntry(con, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}))
+			check.NoError(t, servers.replaceEntry(ui, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}))
 		}
 	})
 	commands := map[string]int{"/show ": maxResults, "/login ": 3, "/servers restart ": 3}

@@ -22,15 +22,17 @@ import (
 // health records which servers are lost. Its methods may be called concurrently.
 type health struct {
 	down       sync.Map // by the name of a server: the error that says why it is lost
-	connecting sync.Map // has the names of servers that are being connected at the person's request
+	connecting sync.Map // names of servers that are being connected at the person's request
 }
 
-// beginConnect notes that a server is being connected at the person's request, until done is called.
+// beginConnect notes that a server is being connected at the person's request, until done is
+// called.
 func (h *health) beginConnect(server string) (done func()) {
 	h.connecting.Store(server, true)
 	return func() { h.connecting.Delete(server) }
 }
 
+// isConnecting reports whether a server is being connected at the person's request.
 func (h *health) isConnecting(server string) bool {
 	_, connecting := h.connecting.Load(server)
 	return connecting
@@ -52,31 +54,33 @@ func (h *health) reason(server string) error {
 	return why
 }
 
-// restart returns options by which a server that dies is started again. The person is told when it
-// is lost and when it is back, but not of further failures between.
-func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
+// restartOptions returns options by which a server that dies is started again. The person is told
+// when it is lost and when it is back, but not about further failures between.
+func (l *Servers) restartOptions(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(_ int, why error) {
-		known := l.health.reason(server) != nil
-		if _, died := errors.AsType[*transport.ProcessError](why); died { // without advice that is for the first start
-			why = reason.Server{}.Explain(why)
+		wasLost := l.health.reason(server) != nil
+		if _, died := errors.AsType[*transport.ProcessError](why); died {
+			why = reason.Server{}.Explain(why) // without the server: its advice is for the first start
 		}
 		l.health.set(server, why)
 		switch {
 		case why == nil:
 			s.Note(screen.Faint, "the server %s is back", server)
-		case !known:
+		case !wasLost:
 			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
 		}
 	}}
 }
 
-// onChange tells the person about a change of a server, except what restart tells.
+// onChange tells the person about a change of a server, except about restarts, see restartOptions.
 func (s *Session) onChange(e adapter.Event) {
 	switch e.Kind {
 	case adapter.RevisionChanged:
-		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: it is connected with %s from now on", e.Server, mcp.Revision20251125)
+		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: "+
+			"it is connected with %s from now on", e.Server, mcp.Revision20251125)
 	case adapter.ServerLost:
-		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
+		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; "+
+			"it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
 	case adapter.ServerAdded:
 		if !s.Servers.health.isConnecting(e.Server) { // else the command says so
 			s.Screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
@@ -87,8 +91,9 @@ func (s *Session) onChange(e adapter.Event) {
 	}
 }
 
-// status returns all servers in the order of the configuration, also those that a restart did not reach.
-func (s *Session) status() (all []adapter.ServerStatus) {
+// serverStatuses returns all servers in the order of the configuration, also those that a restart
+// did not reach.
+func (s *Session) serverStatuses() (all []adapter.ServerStatus) {
 	all = append(all, s.Servers.Wrong...)
 	open := s.tools.Servers()
 	for _, server := range s.Servers.Good {
@@ -118,8 +123,9 @@ func (s *Session) manageServers(ctx context.Context, argument string) error {
 	return s.restartServer(ctx, name)
 }
 
+// listServers lists the servers with their states and addresses.
 func (s *Session) listServers() {
-	for _, server := range s.status() {
+	for _, server := range s.serverStatuses() {
 		state, style := "", screen.Tool
 		switch down := s.Servers.health.reason(server.Name); {
 		case errors.Is(server.Err, adapter.ErrConnecting):
@@ -131,20 +137,21 @@ func (s *Session) listServers() {
 		case down != nil:
 			style, state = screen.Warn, "lost, and being started again: "+down.Error()
 		default:
-			state = fmt.Sprintf("ready, %s, %s", strings.TrimPrefix(revisionOf(server), "protocol "), screen.Plural(len(server.Tools), "tool"))
+			revision := strings.TrimPrefix(revisionOf(server), "protocol ")
+			state = fmt.Sprintf("ready, %s, %s", revision, screen.Plural(len(server.Tools), "tool"))
 			if n := len(server.Skipped); n > 0 {
 				state += fmt.Sprintf(", %d left out", n)
 			}
 		}
-		s.Screen.List(style, "%s (%s): %s", server.Name, s.address(server.Name), hosttext.Line(state, 500))
+		s.Screen.List(style, "%s (%s): %s", server.Name, s.describeAddress(server.Name), hosttext.Line(state, 500))
 	}
 	if len(s.Servers.Names()) == 0 {
 		s.Screen.List(screen.Faint, "there are no servers")
 	}
 }
 
-// address returns how a server is reached, without anything that may be secret.
-func (s *Session) address(server string) string {
+// describeAddress says how a server is reached, without anything that may be secret.
+func (s *Session) describeAddress(server string) string {
 	switch t := s.Servers.transport(server).(type) {
 	case *mcpclient.Command:
 		return "stdio, " + hosttext.Line(t.Path, 100)
@@ -162,14 +169,15 @@ func (s *Session) address(server string) string {
 func (s *Session) afterConnect(ctx context.Context, name, prefix string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
-			s.Screen.Note(screen.Faint, "%s %s: %s, %s", prefix, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
+			s.Screen.Note(screen.Faint, "%s %s: %s, %s",
+				prefix, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
 		}
 	}
 	return s.makeAgent(ctx)
 }
 
-// serverWords completes the argument of /servers.
-func (s *Session) serverWords(_ context.Context, argument string) (c screen.Completion) {
+// completeServers completes the argument of /servers.
+func (s *Session) completeServers(_ context.Context, argument string) (c screen.Completion) {
 	word, _, found := strings.Cut(argument, " ")
 	if !found || word != "restart" {
 		c.Items = addItem(nil, "restart", "connect to a server again", false)
@@ -177,7 +185,7 @@ func (s *Session) serverWords(_ context.Context, argument string) (c screen.Comp
 	}
 	c.From = len("restart ")
 	for _, server := range s.Servers.current() {
-		c.Items = addItem(c.Items, server.Name, s.address(server.Name), false)
+		c.Items = addItem(c.Items, server.Name, s.describeAddress(server.Name), false)
 	}
 	return c
 }

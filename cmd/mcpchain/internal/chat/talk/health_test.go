@@ -37,7 +37,8 @@ func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return transport.Dial(ctx)
 }
 
-// Each end of a server's process is reported once, and so is each return, until the server is given up.
+// Each end of a server's process is reported once, and so is each return, until the server is given
+// up.
 func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := typist.New(t)
@@ -46,7 +47,7 @@ func TestDeathsAreTold(t *testing.T) {
 		left, frail := make(mortal, 1), make(mortal, 1)
 		server := func(name string, transport mcpclient.Transport) adapter.Server {
 			return adapter.Server{Name: name, Transport: transport, Options: &mcpclient.Options{
-				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warnings(screen, name), Restart: servers.restart(name, screen),
+				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warningLogger(screen, name), Restart: servers.restartOptions(name, screen),
 			}}
 		}
 		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.onChange})

@@ -17,13 +17,14 @@ import (
 const (
 	maxInstructions    = 2000   // characters of a server's instructions
 	maxAllInstructions = 10_000 // characters
-	maxQuotedLine      = 300    // bytes of a line that is shown to the person
-	maxQuotedLines     = 8      // lines of one server
+	maxQuotedLine      = 300    // characters of a line that is shown to the person
+	maxQuotedIndent    = 20     // characters of the indent of such a line
+	maxQuotedLines     = 8      // of one server
 )
 
 // systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of
 // servers. They are quoted and shown to the person, because they reach the model without an
-// approval. Those beyond maxAllInstructions in all are left out, and the person is told.
+// approval. If they exceed maxAllInstructions, some are left out, and the person is told.
 func (s *Session) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
@@ -37,14 +38,16 @@ func (s *Session) systemPrompt() string {
 		switch {
 		case length == 0:
 		case length > left:
-			s.Screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long", server.Name)
+			s.Screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long",
+				server.Name)
 		default:
 			left -= length
 			if s.shownInstructions[server.Name] != text {
 				s.shownInstructions[server.Name] = text
 				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
 			}
-			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, hosttext.Quote(text))
+			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s",
+				server.Name, hosttext.Quote(text))
 		}
 	}
 	return b.String()
@@ -58,7 +61,8 @@ func truncate(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// quoteLines formats a text for a note: on the same line if it has one line, otherwise as indented lines below.
+// quoteLines formats a text for a note: on the same line if it has one line, otherwise as indented
+// lines below.
 func quoteLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {
@@ -66,8 +70,9 @@ func quoteLines(text string) string {
 	}
 	var b strings.Builder
 	for _, line := range lines[:min(len(lines), maxQuotedLines)] {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+hosttext.Line(line, maxQuotedLine), " "))
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		line = line[:min(indent, maxQuotedIndent)] + hosttext.Line(line, maxQuotedLine)
+		b.WriteString(strings.TrimRight("\n  "+line, " "))
 	}
 	if more := len(lines) - maxQuotedLines; more > 0 {
 		b.WriteString("\n  … " + screen.Plural(more, "more line"))
@@ -87,31 +92,33 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	}
 	clients := s.openClients()
 	var found []skillInfo
-	note := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
+	options := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
 		found = append(found, skillInfo{server, skill.Name, skill.Description})
 		return true
 	}}
-	set, err := skillset.Open(ctx, clients, note)
+	set, err := skillset.Open(ctx, clients, options)
 	if err != nil && ctx.Err() == nil {
 		for name, client := range clients {
-			if _, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil); err != nil { // this server is why
+			_, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil)
+			if err != nil { // the reason is this server
 				s.Screen.Note(screen.Warn, "left out: the skills of the server %s: %v", name, err)
 				delete(clients, name)
 			}
 		}
 		found = nil
-		set, err = skillset.Open(ctx, clients, note)
+		set, err = skillset.Open(ctx, clients, options)
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("list skills: %w", context.Cause(ctx)) // a bare one counts as reported
+		// The cause itself would count as reported.
+		return nil, fmt.Errorf("list skills: %w", context.Cause(ctx))
 	}
 	s.skills = found
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	s.Screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(s.skills), "skill"))
-	for _, why := range set.Left() {
-		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(why.Error(), 300))
+	for _, err := range set.Left() {
+		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(err.Error(), 300))
 	}
 	return set, nil
 }
@@ -125,6 +132,7 @@ func (s *Session) listSkills(context.Context, string) error {
 		s.Screen.List(screen.Faint, "no server offers skills to the model")
 		return nil
 	}
-	s.Screen.List(screen.Faint, "The model may read their instructions by the tool load_skill; -no-instructions withholds them.")
+	s.Screen.List(screen.Faint,
+		"The model may read their instructions by the tool load_skill; -no-instructions withholds them.")
 	return nil
 }

@@ -62,7 +62,7 @@ func TestCommandThatIsInterrupted(t *testing.T) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	screen, interrupts := typist.New(t), new(Interrupts)
-	interrupts.converse(screen)
+	interrupts.begin(screen)
 	go skilled(fromClient, toClient, interrupts.Interrupt)
 	tools, err := adapter.Open(t.Context(), nil, nil)
 	check.Must(t, err)
@@ -70,7 +70,7 @@ func TestCommandThatIsInterrupted(t *testing.T) {
 	office := adapter.Server{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
 	s := &Session{Config: Config{
 		Screen: screen, Interrupts: interrupts, Servers: &Servers{Good: []adapter.Server{office}},
-		Model: &Model{at: models.Model{Name: "m", BaseURL: "http://model.test/v1"}},
+		Model: &Model{current: models.Model{Name: "m", BaseURL: "http://model.test/v1"}},
 	}, tools: tools}
 	check.Is(t, s.command(t.Context(), "/servers restart office"), errInterrupted)
 	check.Contains(t, "screen", screen.Text(), "interrupted; Ctrl-C again leaves")

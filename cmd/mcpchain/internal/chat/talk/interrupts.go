@@ -26,23 +26,25 @@ func (e *QuitError) Error() string { return fmt.Sprintf("ended by signal: %v", e
 // has begun. A later one counts as a first one.
 const doubleInterrupt = 2 * time.Second
 
-// Interrupts ends turns and the program by signals. The first Ctrl-C ends the turn, a second one the program. Other
-// signals end the program at once, and so does Ctrl-C before the conversation.
+// Interrupts ends turns and the program by signals. The first Ctrl-C ends the turn, a second one
+// the program. Other signals end the program at once, and so does Ctrl-C before the conversation.
 type Interrupts struct {
 	quit    context.CancelCauseFunc
 	signals chan os.Signal
 	wg      sync.WaitGroup
 
-	mu      sync.Mutex    // guards the fields below
-	screen  screen.Screen // the conversation's screen; nil: it has not begun
-	endTurn context.CancelCauseFunc
-	first   time.Time // when the last Ctrl-C came that did not end the program
+	mu      sync.Mutex              // guards the fields below
+	screen  screen.Screen           // of the conversation; nil: it has not begun
+	endTurn context.CancelCauseFunc // nil: there is no turn
+	last    time.Time               // of the last Ctrl-C that did not end the program
 
-	// asides end the questions to the person outside of a turn, by their contexts.
-	asides map[context.Context]context.CancelCauseFunc
+	// questions has functions that end the questions to the person outside of a turn, by their
+	// contexts.
+	questions map[context.Context]context.CancelCauseFunc
 }
 
-// WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends the program.
+// WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends
+// the program.
 func WatchSignals() (context.Context, *Interrupts) {
 	ctx, quit := context.WithCancelCause(context.Background())
 	i := &Interrupts{quit: quit, signals: make(chan os.Signal, 8)}
@@ -66,14 +68,14 @@ func (i *Interrupts) Stop() {
 // Interrupt handles a Ctrl-C that the terminal read as a key.
 func (i *Interrupts) Interrupt() { i.handle(os.Interrupt, time.Now()) }
 
-// converse begins the conversation.
-func (i *Interrupts) converse(s screen.Screen) {
+// begin begins the conversation on a screen.
+func (i *Interrupts) begin(s screen.Screen) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.screen = s
 }
 
-// handle ends what a signal ends, and tells the person without the mutex: a screen may wait.
+// handle ends the program, the turn or the questions outside of a turn, or says how to leave.
 func (i *Interrupts) handle(s os.Signal, now time.Time) {
 	if tell := i.end(s, now); tell != nil {
 		tell()
@@ -84,19 +86,18 @@ func (i *Interrupts) handle(s os.Signal, now time.Time) {
 func (i *Interrupts) end(s os.Signal, now time.Time) (tell func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	shown := i.screen
-	if s != os.Interrupt || i.screen == nil || now.Sub(i.first) < doubleInterrupt {
+	if s != os.Interrupt || i.screen == nil || now.Sub(i.last) < doubleInterrupt {
 		number, _ := s.(syscall.Signal)
 		i.quit(&QuitError{number})
 		return nil
 	}
-	i.first = now
+	i.last = now
 	switch {
 	case i.endTurn != nil:
 		i.endTurn(errInterrupted)
-		return nil
-	case len(i.asides) > 0:
-		for _, end := range i.asides {
+		return
+	case len(i.questions) > 0:
+		for _, end := range i.questions {
 			end(errInterrupted)
 		}
 		return func() { shown.Note(screen.Warn, "refused; Ctrl-C again leaves") }
@@ -104,8 +105,9 @@ func (i *Interrupts) end(s os.Signal, now time.Time) (tell func()) {
 	return func() { shown.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave") }
 }
 
-// turn returns the context of a turn, during which the person may be asked to sign in, and a function that ends it.
-func (i *Interrupts) turn(parent context.Context) (ctx context.Context, done func()) {
+// beginTurn returns the context of a turn, during which the person may be asked to sign in, and a
+// function that ends it.
+func (i *Interrupts) beginTurn(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(signin.Asking(parent))
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -118,20 +120,20 @@ func (i *Interrupts) turn(parent context.Context) (ctx context.Context, done fun
 	}
 }
 
-// aside returns the context of a question outside of a turn, and a function that ends it. Ctrl-C ends it if there is no
-// turn.
-func (i *Interrupts) aside(parent context.Context) (ctx context.Context, done func()) {
+// interruptible returns the context of a question outside of a turn, and a function that releases
+// it. Ctrl-C ends the context if there is no turn.
+func (i *Interrupts) interruptible(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.asides == nil {
-		i.asides = map[context.Context]context.CancelCauseFunc{}
+	if i.questions == nil {
+		i.questions = map[context.Context]context.CancelCauseFunc{}
 	}
-	i.asides[ctx] = cancel
+	i.questions[ctx] = cancel
 	return ctx, func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		delete(i.asides, ctx)
+		delete(i.questions, ctx)
 		cancel(nil)
 	}
 }

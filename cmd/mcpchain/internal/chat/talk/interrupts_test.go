@@ -22,14 +22,14 @@ func TestFirstInterruptEndsTheTurn(t *testing.T) {
 	program, i := newInterrupts(t)
 	start := time.Now()
 
-	first, done := i.turn(program)
+	first, done := i.beginTurn(program)
 	i.handle(os.Interrupt, start)
 	if err := context.Cause(first); !errors.Is(err, errInterrupted) {
 		t.Errorf("turn: got %v, want %v", err, errInterrupted)
 	}
 	done()
 
-	second, done := i.turn(program)
+	second, done := i.beginTurn(program)
 	defer done()
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
 	if err := context.Cause(second); !errors.Is(err, errInterrupted) {
@@ -46,7 +46,7 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 			i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
 		},
 		"at once, in the next turn": func(program context.Context, i *Interrupts, start time.Time) {
-			_, done := i.turn(program)
+			_, done := i.beginTurn(program)
 			defer done()
 			i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
 		},
@@ -54,7 +54,7 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program, i := newInterrupts(t)
 			start := time.Now()
-			_, done := i.turn(program)
+			_, done := i.beginTurn(program)
 			i.handle(os.Interrupt, start)
 			done()
 			then(program, i, start)

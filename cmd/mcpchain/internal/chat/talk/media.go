@@ -35,8 +35,8 @@ func (s *Session) saveResultMedia(e *agent.ToolEnd) {
 	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
 }
 
-// saveMedia saves files, says where they are or why one is not saved, and draws pictures. A script
-// has no folder for them: then it does nothing.
+// saveMedia saves files, says where they are or why one is not saved, and draws pictures. It does
+// nothing in a script, which has no folder for them.
 func (s *Session) saveMedia(from string, files [][]byte) {
 	if s.Media == nil {
 		return
@@ -51,7 +51,8 @@ func (s *Session) saveMedia(from string, files [][]byte) {
 			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
 			continue
 		}
-		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", formatSize(int64(len(data))), hosttext.Exact(abbreviateHome(path)))
+		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s",
+			formatSize(int64(len(data))), hosttext.Exact(abbreviateHome(path)))
 		s.draw(data)
 	}
 }
@@ -67,8 +68,8 @@ func (s *Session) draw(data []byte) {
 	}
 }
 
-// saveBlob saves a resource that is not text. It reports false for one that is empty or too large,
-// and without a folder.
+// saveBlob saves a resource that is not text. It returns false if the resource is empty or too
+// large, or there is no folder.
 func (s *Session) saveBlob(server, uri string, blob []byte) bool {
 	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
 		return false

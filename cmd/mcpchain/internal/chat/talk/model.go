@@ -23,9 +23,9 @@ type Model struct {
 	sampler func(models.Model) (mcp.SamplingHandler, error) // lends a model to servers; set by Sampler
 	demo    string                                          // URL of the demo model, "" if another one was opened
 
-	mu   sync.Mutex          // guards the fields below
-	at   models.Model        // the model in use
-	lent mcp.SamplingHandler // answers servers by the model in use; nil: they cannot use it
+	mu      sync.Mutex          // guards the fields below
+	current models.Model        // the model in use
+	lent    mcp.SamplingHandler // answers servers by the model in use; nil: they cannot use it
 }
 
 // Name returns the name of the model in use.
@@ -35,7 +35,7 @@ func (m *Model) Name() string { return m.endpoint().Name }
 func (m *Model) endpoint() models.Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.at
+	return m.current
 }
 
 // url returns the URL of the endpoint without secrets, "" for the demo model.
@@ -47,13 +47,13 @@ func (m *Model) url() string {
 }
 
 // OpenModel returns the model of an endpoint, and tells the person which it is. If e has no name,
-// it starts the demo model, which Close stops; hint says why in spite of other settings, "" if
-// there are none.
+// it starts the demo model, which Close stops. hint says why the demo model is used in spite of
+// other settings, "" if there are none.
 func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
 		e.Discover(ctx)
 		s.Note(screen.Faint, "model: %s at %s", e.Name, models.PublicURL(e.BaseURL))
-		return &Model{at: e, close: func() error { return nil }}, nil
+		return &Model{current: e, close: func() error { return nil }}, nil
 	}
 	if hint != "" {
 		s.Note(screen.Warn, "%s: the demo model is used", hint)
@@ -63,21 +63,28 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 		return nil, err
 	}
 	s.Note(screen.Faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
-	return &Model{at: models.Model{BaseURL: demo.BaseURL, Name: tryout.ModelName}, demo: demo.BaseURL, close: demo.Close}, nil
+	return &Model{
+		current: models.Model{BaseURL: demo.BaseURL, Name: tryout.ModelName},
+		demo:    demo.BaseURL,
+		close:   demo.Close,
+	}, nil
 }
 
 // Close stops the demo model.
 func (m *Model) Close() error { return m.close() }
 
 // Sampler returns a handler that lends the model in use to servers if the person allows it. It is
-// called once, before the model is exchanged. A model of the API messages cannot be lent: then the
-// handler refuses.
+// called once, before the model is exchanged. While a model of the API messages is in use, which
+// cannot be lent, the handler refuses.
 func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
 	m.sampler = func(model models.Model) (mcp.SamplingHandler, error) {
 		if model.API == models.Messages {
 			return nil, nil
 		}
-		lent, err := model.Sampler(sampling.Options{Review: &sampling.Review{Request: p.Lend, Reply: p.Release}, Prices: prices})
+		lent, err := model.Sampler(sampling.Options{
+			Review: &sampling.Review{Request: p.Lend, Reply: p.Release},
+			Prices: prices,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -94,13 +101,14 @@ func (m *Model) use(e models.Model) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.at, m.lent = e, lent
+	m.current, m.lent = e, lent
 	return nil
 }
 
 // lentModel answers servers by the model in use.
 type lentModel struct{ model *Model }
 
+// CreateMessage implements [mcp.SamplingHandler].
 func (l lentModel) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	l.model.mu.Lock()
 	lent := l.model.lent
@@ -116,9 +124,9 @@ func (l lentModel) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// hint returns what is probably wrong with the base URL after a response with status 404, "" for
+// urlHint returns what is probably wrong with the base URL after a response with status 404, "" for
 // other errors and for the demo model.
-func (m *Model) hint(err error) string {
+func (m *Model) urlHint(err error) string {
 	failure, ok := errors.AsType[*openaimodel.Error](err)
 	if !ok || failure.Status != http.StatusNotFound || m.url() == "" {
 		return ""

@@ -22,7 +22,7 @@ import (
 // Bounds of the list of an endpoint's models.
 const (
 	modelsWait   = 10 * time.Second
-	maxModels    = 200
+	maxModels    = 200     // names that are shown
 	maxModelList = 4 << 20 // bytes
 )
 
@@ -32,7 +32,7 @@ func (m *Model) models(ctx context.Context) (names []string, err error) {
 	defer cancel()
 	at := m.endpoint()
 	config := at.Config()
-	config.HTTPClient = bounded{config.HTTPClient}
+	config.HTTPClient = boundedClient{config.HTTPClient}
 	list, err := openai.NewClientWithConfig(config).ListModels(ctx)
 	if err != nil {
 		return nil, err
@@ -46,11 +46,11 @@ func (m *Model) models(ctx context.Context) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// bounded bounds the bodies of responses.
-type bounded struct{ openai.HTTPDoer }
+// boundedClient bounds the bodies of responses.
+type boundedClient struct{ openai.HTTPDoer }
 
 // Do implements [openai.HTTPDoer].
-func (b bounded) Do(r *http.Request) (*http.Response, error) {
+func (b boundedClient) Do(r *http.Request) (*http.Response, error) {
 	response, err := b.HTTPDoer.Do(r)
 	if err == nil {
 		response.Body = struct {
@@ -102,7 +102,7 @@ func (s *Session) findModel(ctx context.Context, name string) (models.Model, err
 			return m, err
 		}
 	}
-	// An endpoint that lists no models may have the model nevertheless.
+	// An endpoint that lists no models may still have the model.
 	names, err := s.Model.models(ctx)
 	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
 		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
@@ -140,8 +140,8 @@ func (s *Session) listModels(ctx context.Context) {
 	}
 }
 
-// modelNames completes the argument of /model.
-func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion) {
+// completeModel completes the argument of /model.
+func (s *Session) completeModel(ctx context.Context, _ string) (c screen.Completion) {
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {
 			c.Items = addItem(c.Items, name, "in the file of models", false)

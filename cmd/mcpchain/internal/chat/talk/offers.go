@@ -24,8 +24,9 @@ func (s *Session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.S
 	})
 }
 
-func withResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
-func withPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
+// hasResources and hasPrompts report whether a server offers them.
+func hasResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
+func hasPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
 
 // listResources is the command /resources.
 func (s *Session) listResources(ctx context.Context, _ string) error { return s.list(ctx, &resources) }
@@ -33,6 +34,7 @@ func (s *Session) listResources(ctx context.Context, _ string) error { return s.
 // listPrompts is the command /prompts.
 func (s *Session) listPrompts(ctx context.Context, _ string) error { return s.list(ctx, &prompts) }
 
+// list lists what the servers offer.
 func (s *Session) list(ctx context.Context, o *offer) error {
 	for _, server := range s.offering(o.capability) {
 		all, err := o.list(ctx, server.Client)
@@ -48,7 +50,7 @@ func (s *Session) list(ctx context.Context, o *offer) error {
 
 // readResource is the command /read.
 func (s *Session) readResource(ctx context.Context, argument string) error {
-	servers := s.offering(withResources)
+	servers := s.offering(hasResources)
 	server, uri, err := cutServer(servers, resources.plural, argument)
 	switch {
 	case err != nil:
@@ -80,9 +82,11 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 }
 
 // cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a".
-// It returns nil if the argument names none. what says in errors what the servers have, such as
+// It returns nil if the argument names none. plural names in errors what the servers have, such as
 // "resources".
-func cutServer(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
+func cutServer(
+	servers []adapter.ServerStatus, plural, argument string,
+) (server *adapter.ServerStatus, rest string, err error) {
 	named, ok := strings.CutPrefix(argument, "@")
 	if !ok {
 		return nil, argument, nil
@@ -94,22 +98,22 @@ func cutServer(servers []adapter.ServerStatus, what, argument string) (server *a
 		}
 	}
 	if server == nil {
-		return nil, "", fmt.Errorf("no server with %s is called %s", what, hosttext.Line(named, 80))
+		return nil, "", fmt.Errorf("no server with %s is called %s", plural, hosttext.Line(named, 80))
 	}
 	return server, rest, nil
 }
 
-// offer is what servers list by names: resources or prompts.
+// offer is a kind of what servers list by names: resources or prompts.
 type offer struct {
 	plural     string
-	command    string // takes a name
+	command    string // such as /read, whose argument is a name
 	capability func(mcp.ServerCapabilities) bool
 	list       func(context.Context, *mcpclient.Client) ([]entry, error)
 }
 
 var (
-	resources = offer{"resources", "/read", withResources, resourcesOf}
-	prompts   = offer{"prompts", "/prompt", withPrompts, promptsOf}
+	resources = offer{"resources", "/read", hasResources, resourceEntries}
+	prompts   = offer{"prompts", "/prompt", hasPrompts, promptEntries}
 )
 
 // entry is a resource, a template of resources or a prompt in the list of a server.
@@ -120,16 +124,18 @@ type entry struct {
 	about string
 }
 
-// names reports whether e has a name, or is a template whose URIs begin like it.
-func (e *entry) names(name string) bool {
+// matches reports whether a name is the name of e, or a URI that begins like the URIs of a
+// template.
+func (e *entry) matches(name string) bool {
 	return e.name == name || e.name == "" && strings.HasPrefix(name, e.begin)
 }
 
 // maxOffers bounds the resources, the templates and the prompts of a server that are listed.
 const maxOffers = 10_000
 
-// entriesOf converts what a server lists. After an error, also about more than maxOffers, it returns those so far.
-func entriesOf[T any](all iter.Seq2[*T, error], convert func(*T) entry) (entries []entry, err error) {
+// collectEntries converts what a server lists. After an error, also about more than maxOffers, it
+// returns the entries so far.
+func collectEntries[T any](all iter.Seq2[*T, error], convert func(*T) entry) (entries []entry, err error) {
 	for offered, err := range all {
 		if err != nil {
 			return entries, err
@@ -142,30 +148,30 @@ func entriesOf[T any](all iter.Seq2[*T, error], convert func(*T) entry) (entries
 	return entries, nil
 }
 
-// resourcesOf lists the resources and templates of a server. After an error it returns those so far.
-func resourcesOf(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
-	all, err := entriesOf(c.Resources(ctx), func(r *mcp.Resource) entry {
+// resourceEntries lists the resources and templates of a server, after an error those so far.
+func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
+	all, err := collectEntries(c.Resources(ctx), func(r *mcp.Resource) entry {
 		return entry{name: r.URI, usage: r.URI, about: cmp.Or(r.Title, r.Description)}
 	})
 	if err != nil {
 		return all, err
 	}
-	more, err := entriesOf(templates.List(ctx, c), func(t *mcp.ResourceTemplate) entry {
+	more, err := collectEntries(templates.List(ctx, c), func(t *mcp.ResourceTemplate) entry {
 		begin, _, _ := strings.Cut(t.URITemplate, "{")
 		return entry{begin: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
 	})
 	return append(all, more...), err
 }
 
-// promptsOf lists the prompts of a server. After an error it returns those so far.
-func promptsOf(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
-	return entriesOf(c.Prompts(ctx), func(p *mcp.Prompt) entry {
+// promptEntries lists the prompts of a server, after an error those so far.
+func promptEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
+	return collectEntries(c.Prompts(ctx), func(p *mcp.Prompt) entry {
 		return entry{name: p.Name, usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)}
 	})
 }
 
-// owner finds the server that lists a name. If several do, perhaps with bad intent, the person has to say which one is
-// meant. The name may be private, so it is not sent to servers.
+// owner finds the server that lists a name. If several do, perhaps with bad intent, the person has
+// to say which one is meant. The name may be private, so it is not sent to servers.
 func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name string) (*adapter.ServerStatus, error) {
 	switch len(servers) {
 	case 0:
@@ -180,7 +186,7 @@ func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name 
 		names = append(names, s.Name)
 		all, err := o.list(ctx, s.Client)
 		switch {
-		case slices.ContainsFunc(all, func(e entry) bool { return e.names(name) }):
+		case slices.ContainsFunc(all, func(e entry) bool { return e.matches(name) }):
 			owner, owners = &servers[i], append(owners, s.Name)
 		case err != nil:
 			errs = append(errs, fmt.Errorf("server %s: %w", s.Name, err))
@@ -190,9 +196,11 @@ func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name 
 	case len(owners) == 1:
 		return owner, nil
 	case len(owners) > 1:
-		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s", strings.Join(owners, ", "), o.command, owners[0], name)
+		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s",
+			strings.Join(owners, ", "), o.command, owners[0], name)
 	case len(errs) > 0:
 		return nil, errors.Join(errs...)
 	}
-	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", o.command, names[0], name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s",
+		o.command, names[0], name, strings.Join(names, ", "))
 }

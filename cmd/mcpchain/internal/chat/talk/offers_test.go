@@ -13,7 +13,7 @@ func TestOffersAreBounded(t *testing.T) {
 		for yield(&mcp.Prompt{Name: "x"}, nil) {
 		}
 	}
-	all, err := entriesOf(endless, func(p *mcp.Prompt) entry { return entry{name: p.Name} })
+	all, err := collectEntries(endless, func(p *mcp.Prompt) entry { return entry{name: p.Name} })
 	check.Text(t, err, "more than 10000")
 	check.Equal(t, "entries", len(all), maxOffers)
 }

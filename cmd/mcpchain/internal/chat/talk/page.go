@@ -12,7 +12,9 @@ import (
 
 const (
 	defaultPageRows = 20      // if the size of the screen is not known
-	maxPageLine     = 4 << 10 // bytes; a longer line is shown in pieces
+	minPageRows     = 4       // even on a smaller screen
+	otherRows       = 6       // of the screen, for the question and what is around it
+	maxPageLine     = 4 << 10 // bytes; a longer line is shown in parts
 )
 
 // page shows a text page by page, as long as the person wants to see more.
@@ -20,7 +22,7 @@ func (s *Session) page(ctx context.Context, style screen.Style, text string) err
 	columns, rows := 0, defaultPageRows
 	if sized, ok := s.Screen.(screen.Sized); ok {
 		if width, height := sized.Size(); height > 0 {
-			columns, rows = width, max(4, height-6)
+			columns, rows = width, max(minPageRows, height-otherRows)
 		}
 	}
 	for rest := text; rest != ""; {
@@ -45,7 +47,7 @@ func (s *Session) page(ctx context.Context, style screen.Style, text string) err
 	return nil
 }
 
-// nextLine cuts the first line from a text, or a piece of a long line.
+// nextLine cuts the first line from a text, or the first maxPageLine bytes of a longer line.
 func nextLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
 	if len(line) <= maxPageLine {

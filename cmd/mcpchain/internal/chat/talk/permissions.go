@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// permissions is the command /permissions: it lists or forgets decisions on later calls.
-func (s *Session) permissions(ctx context.Context, argument string) error {
+// managePermissions is the command /permissions: it lists or forgets decisions on later calls.
+func (s *Session) managePermissions(ctx context.Context, argument string) error {
 	if s.Servers.Decisions == "" {
 		return errors.New("there is no configuration folder: decisions end with the program")
 	}
@@ -31,13 +31,13 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 		return s.forgetAll(ctx, store)
 	}
 	n, err := strconv.Atoi(which)
-	if err != nil || n < 1 || n > len(s.kept) {
+	if err != nil || n < 1 || n > len(s.listedDecisions) {
 		return fmt.Errorf("no decision %s; /permissions lists them", hosttext.Line(which, 40))
 	}
-	if err := store.Drop(ctx, s.kept[n-1].Key); err != nil {
+	if err := store.Drop(ctx, s.listedDecisions[n-1].Key); err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "forgotten: %s", describeDecision(&s.kept[n-1]))
+	s.Screen.Note(screen.Faint, "forgotten: %s", describeDecision(&s.listedDecisions[n-1]))
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
 			return err
 		}
 	}
-	s.kept = nil
+	s.listedDecisions = nil
 	if err := store.Forget(ctx, "", ""); err != nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
 
 // listPermissions lists the decisions. Their numbers are valid until the next list.
 func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (err error) {
-	if s.kept, err = store.List(ctx); err != nil {
+	if s.listedDecisions, err = store.List(ctx); err != nil {
 		return err
 	}
-	for i := range s.kept {
-		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, s.kept[i].Stored.Local().Format("2006-01-02 15:04"), describeDecision(&s.kept[i]))
+	for i, kept := range s.listedDecisions {
+		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, formatTime(kept.Since), describeDecision(&kept))
 	}
-	if len(s.kept) == 0 {
+	if len(s.listedDecisions) == 0 {
 		s.Screen.List(screen.Faint, "nothing is decided for later calls")
 	}
 	return nil

@@ -33,7 +33,7 @@ func promptUsage(p *mcp.Prompt) string {
 
 // askPrompt is the command /prompt: it asks the model with a server's prompt.
 func (s *Session) askPrompt(ctx context.Context, argument string) error {
-	servers := s.offering(withPrompts)
+	servers := s.offering(hasPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
 	}
 	name := words[0]
-	given, err := promptArguments(words[1:])
+	given, err := parseArguments(words[1:])
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 			return err
 		}
 	}
-	given, err = s.completeArguments(ctx, server, name, given)
+	given, err = s.fillArguments(ctx, server, name, given)
 	if err == errDeclined {
 		return nil
 	}
@@ -68,7 +68,8 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
 	}
 	question := strings.Join(texts, "\n")
-	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(name, 200), server.Name, hosttext.Block(question, screen.MaxShown))
+	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s",
+		hosttext.Line(name, 200), server.Name, hosttext.Block(question, screen.MaxShown))
 	return s.askModel(ctx, run.Text(run.RoleUser, question))
 }
 
@@ -88,9 +89,12 @@ func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Pro
 // errDeclined means that the person did not fill in the arguments.
 var errDeclined = errors.New("declined")
 
-// completeArguments returns the arguments of a prompt. If a required one is missing, the person is
+// fillArguments returns the arguments of a prompt. If a required one is missing, the person is
 // asked for all that are not given. A prompt that the server does not list is taken to need none.
-func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string) (map[string]string, error) {
+// The error is errDeclined if the person does not want to fill them in.
+func (s *Session) fillArguments(
+	ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string,
+) (map[string]string, error) {
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
 		return given, err
@@ -99,8 +103,11 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 		return nil, err
 	}
 	form := &screen.Form{
-		Server: server.Name, Values: map[string]any{}, Message: prompt.Description,
-		Heading: fmt.Sprintf("The prompt %s of the server %s takes these arguments:", hosttext.Line(prompt.Name, 80), server.Name),
+		Server:  server.Name,
+		Values:  map[string]any{},
+		Message: prompt.Description,
+		Heading: fmt.Sprintf("The prompt %s of the server %s takes these arguments:",
+			hosttext.Line(prompt.Name, 80), server.Name),
 	}
 	missing := parameters.CheckRequired(prompt, given)
 	for _, a := range prompt.Arguments {
@@ -131,15 +138,15 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 	return given, err
 }
 
-// promptArguments reads key=value pairs. A word without = continues the value before it, and a
-// value in double quotes may have words with =.
-func promptArguments(words []string) (map[string]string, error) {
+// parseArguments reads key=value pairs. A word without = continues the value before it, and a value
+// in double quotes may have words with =.
+func parseArguments(words []string) (map[string]string, error) {
 	given := map[string]string{}
 	last := ""
 	for i, w := range words {
 		key, value, found := strings.Cut(w, "=")
 		switch {
-		case found && key != "" && !quoteOpen(given[last], words[i:]):
+		case found && key != "" && !hasOpenQuote(given[last], words[i:]):
 			given[key], last = value, key
 		case last != "":
 			given[last] += " " + w
@@ -155,8 +162,8 @@ func promptArguments(words []string) (map[string]string, error) {
 	return given, nil
 }
 
-// quoteOpen reports whether a value begins with a quote that one of the next words ends.
-func quoteOpen(value string, next []string) bool {
+// hasOpenQuote reports whether a value begins with a quote that one of the next words ends.
+func hasOpenQuote(value string, next []string) bool {
 	return strings.HasPrefix(value, `"`) && strings.Count(value, `"`) == 1 &&
 		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
 }

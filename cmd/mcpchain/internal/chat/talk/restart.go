@@ -63,23 +63,24 @@ func (l *Servers) unknownServer(name string) error {
 	if entry := l.entry(name); entry != nil {
 		return entry.At(errors.New("is disabled, and is not started"))
 	}
-	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join(namesOf(l.Good), ", "))
+	return fmt.Errorf("no server %s to restart; there are %s",
+		hosttext.Line(name, 80), strings.Join(serverNames(l.Good), ", "))
 }
 
-// reread reads the entry of a server again, if the file has changed since. The person is told about other servers that
-// were added or removed.
-func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) error {
+// reread reads the entry of a server again, if the file has changed since. The person is told about
+// other servers that were added or removed.
+func (l *Servers) reread(ctx context.Context, ui screen.Screen, name string) error {
 	if l.source == nil {
 		return nil
 	}
-	again, err := l.source.Reread(ctx, con, name)
+	again, err := l.source.Reread(ctx, ui, name)
 	switch {
 	case errors.Is(err, setup.ErrNotAllowed):
 		return fmt.Errorf("%w: %s is left as it was", err, hosttext.Line(name, 80))
 	case err != nil || again == nil:
 		return err
 	}
-	l.reportOthers(con, name, again)
+	l.reportOthers(ui, name, again)
 	switch s := again.Server; {
 	case s == nil && l.entry(name) == nil:
 		return nil // it was never in the file
@@ -90,12 +91,12 @@ func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) er
 	case s.Err != nil:
 		return s.At(s.Err)
 	default:
-		return l.replaceEntry(con, s)
+		return l.replaceEntry(ui, s)
 	}
 }
 
 // replaceEntry configures a server by another entry.
-func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
+func (l *Servers) replaceEntry(ui screen.Screen, s *config.Server) error {
 	if err := l.authorize(s); err != nil {
 		return err
 	}
@@ -106,11 +107,11 @@ func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 		l.file = append(l.file, *s)
 	}
 	l.Wrong = slices.DeleteFunc(l.Wrong, func(wrong adapter.ServerStatus) bool { return wrong.Name == s.Name })
-	server := serverOf(s)
+	server := fromEntry(s)
 	if err := l.configure(&server); err != nil {
 		return err
 	}
-	con.Note(screen.Faint, "%v", s.At(note))
+	ui.Note(screen.Faint, "%v", s.At(note))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := indexOf(l.Good, s.Name); i >= 0 {
@@ -125,7 +126,7 @@ func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 }
 
 // reportOthers tells the person which other servers were added to the file or removed from it.
-func (l *Servers) reportOthers(con screen.Screen, name string, again *setup.Update) {
+func (l *Servers) reportOthers(ui screen.Screen, name string, again *setup.Update) {
 	var added, removed []string
 	for i := range again.All {
 		if s := &again.All[i]; s.Name != name && !s.Disabled && l.entry(s.Name) == nil {
@@ -134,14 +135,17 @@ func (l *Servers) reportOthers(con screen.Screen, name string, again *setup.Upda
 	}
 	for i := range l.file {
 		s := &l.file[i]
-		if s.Name != name && !s.Disabled && !slices.ContainsFunc(again.All, func(o config.Server) bool { return o.Name == s.Name }) {
+		isSame := func(other config.Server) bool { return other.Name == s.Name }
+		if s.Name != name && !s.Disabled && !slices.ContainsFunc(again.All, isSame) {
 			removed = append(removed, hosttext.Line(s.Name, 80))
 		}
 	}
 	if len(added) > 0 {
-		con.Note(screen.Faint, "new in %s: %s; /servers restart NAME connects to one", l.source.Path, strings.Join(added, ", "))
+		ui.Note(screen.Faint, "new in %s: %s; /servers restart NAME connects to one",
+			l.source.Path, strings.Join(added, ", "))
 	}
 	if len(removed) > 0 {
-		con.Note(screen.Faint, "not in %s any more: %s; they go on until the end of the program", l.source.Path, strings.Join(removed, ", "))
+		ui.Note(screen.Faint, "not in %s any more: %s; they run until the end of the program",
+			l.source.Path, strings.Join(removed, ", "))
 	}
 }

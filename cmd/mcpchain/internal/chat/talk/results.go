@@ -25,14 +25,15 @@ const (
 
 // result is a tool call that has ended.
 type result struct {
-	server    string // "" in a conversation that was continued: it is not recorded
+	server    string // "" in a conversation that was continued: records do not have it
 	tool      string
 	arguments string
 	text      string
 	failed    bool
 }
 
-// results are the last results of tools. Their methods may be called concurrently: completions read them during a turn.
+// results are the last results of tools. Their methods may be called concurrently: completions read
+// them during a turn.
 type results struct {
 	mu  sync.Mutex // guards the field below
 	all []result   // the oldest first
@@ -47,12 +48,13 @@ func (r *results) add(newest result) {
 	for i := len(r.all) - 1; i >= 0; i-- {
 		size += len(r.all[i].text) + len(r.all[i].arguments)
 		if i < len(r.all)-1 && (size > maxResultsText || len(r.all)-i > maxResults) {
-			r.all = append([]result(nil), r.all[i+1:]...)
+			r.all = slices.Clone(r.all[i+1:])
 			return
 		}
 	}
 }
 
+// clear forgets all results.
 func (r *results) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,8 +70,8 @@ func (r *results) list() []result {
 	return all
 }
 
-// resultOf returns the result of a call as the server sent it, or else as the model got it.
-func resultOf(e *agent.ToolEnd) result {
+// newResult returns the result of a call as the server sent it, or else as the model got it.
+func newResult(e *agent.ToolEnd) result {
 	r := result{
 		server:    e.Server,
 		tool:      screen.CallName(&e.Call),
@@ -97,15 +99,20 @@ func (s *Session) recallResults(history []run.Message) {
 			case run.PartCall:
 				arguments[p.ID] = p.Arguments
 			case run.PartResult:
-				s.results.add(result{tool: hosttext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
+				s.results.add(result{
+					tool:      hosttext.Line(p.Name, 100),
+					arguments: arguments[p.ID],
+					text:      p.Text,
+					failed:    p.IsError,
+				})
 			}
 		}
 	}
 }
 
-// show is the command /show: it shows a call with its whole result, to a person page by page. 1,
-// the default, is the newest.
-func (s *Session) show(ctx context.Context, number string) error {
+// showResult is the command /show: it shows a call with its whole result, to a person page by page.
+// 1, the default, is the newest.
+func (s *Session) showResult(ctx context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
 	all := s.results.list()
 	switch {
@@ -135,8 +142,8 @@ func (s *Session) show(ctx context.Context, number string) error {
 	return s.page(ctx, style, indentJSON(r.text))
 }
 
-// resultNumbers completes the argument of /show.
-func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
+// completeResult completes the argument of /show.
+func (s *Session) completeResult(context.Context, string) (c screen.Completion) {
 	for i, r := range s.results.list() {
 		c.Items = addItem(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
 	}

@@ -32,7 +32,7 @@ func (s *Session) save(_ context.Context, name string) error {
 		}
 		text = append(raw, '\n')
 	case ".md", ".markdown":
-		text = []byte(markdownOf(s.history))
+		text = []byte(renderMarkdown(s.history))
 	default:
 		return errors.New("want a file that ends with .md or .json")
 	}
@@ -60,13 +60,13 @@ func writeNew(path string, text []byte) error {
 	return nil
 }
 
-// savePaths completes the argument of /save.
-func (s *Session) savePaths(_ context.Context, typed string) screen.Completion {
-	return screen.Completion{Items: fileItems(typed)}
+// completeSavePath completes the argument of /save.
+func (s *Session) completeSavePath(_ context.Context, typed string) screen.Completion {
+	return screen.Completion{Items: fileCompletions(typed)}
 }
 
-// markdownOf returns a conversation as Markdown, without characters that control a terminal.
-func markdownOf(history []run.Message) string {
+// renderMarkdown returns a conversation as Markdown, without characters that control a terminal.
+func renderMarkdown(history []run.Message) string {
 	var b strings.Builder
 	for _, m := range history {
 		switch m.Role {
@@ -84,6 +84,7 @@ func markdownOf(history []run.Message) string {
 	return b.String()
 }
 
+// markdownPart returns a part of a message as Markdown, "" for other parts.
 func markdownPart(p run.Part) string {
 	switch p.Type {
 	case run.PartText, run.PartSummary:

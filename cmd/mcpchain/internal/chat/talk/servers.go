@@ -44,21 +44,23 @@ type Servers struct {
 	// is ready or has failed.
 	Patience time.Duration
 
-	// Decisions is the folder for decisions on later calls. If it is "", they last until the end of the program.
+	// Decisions is the folder for decisions on later calls. If it is "", they last until the end of
+	// the program.
 	Decisions string
 
-	// Lists is the folder for the tools of servers that are connected lazily. If it is "", they are not kept.
+	// Lists is the folder for the tools of servers that are connected lazily. If it is "", they are
+	// not kept.
 	Lists string
 
 	// Adjust applies flags, such as -revision, to servers. It may be nil.
 	Adjust func([]adapter.Server) error
 
 	source *setup.File     // nil: there is no file
-	file   []config.Server // its entries
+	file   []config.Server // the entries of source
 	health health
 
-	// mu guards the field below, and Good from the start of the conversation. Only the conversation changes them, while
-	// completions read them.
+	// mu guards the field below and, from the start of the conversation, Good. Only the
+	// conversation changes them, while completions read them.
 	mu      sync.Mutex
 	signIns map[string]*oauth.Transport // by server
 
@@ -91,8 +93,8 @@ func NewServers(file *setup.File, cfg *config.Config) *Servers {
 	return servers
 }
 
-// serverOf converts a valid entry. It panics if the entry is disabled or has a mistake.
-func serverOf(s *config.Server) adapter.Server {
+// fromEntry converts a valid entry. It panics if the entry is disabled or has a mistake.
+func fromEntry(s *config.Server) adapter.Server {
 	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
 	return good[0]
 }
@@ -132,8 +134,8 @@ func (l *Servers) transport(name string) mcpclient.Transport {
 	return servers[i].Transport
 }
 
-// namesOf returns the names of servers.
-func namesOf(servers []adapter.Server) (names []string) {
+// serverNames returns the names of servers.
+func serverNames(servers []adapter.Server) (names []string) {
 	for _, s := range servers {
 		names = append(names, s.Name)
 	}
@@ -142,26 +144,29 @@ func namesOf(servers []adapter.Server) (names []string) {
 
 // Names lists the enabled servers, those with mistakes last.
 func (l *Servers) Names() []string {
-	names := namesOf(l.Good)
+	names := serverNames(l.Good)
 	for _, s := range l.Wrong {
 		names = append(names, s.Name)
 	}
 	return names
 }
 
-// Serve configures the connections. The person and the lent model answer the requests of servers, and timeouts bound
-// their calls. If the screen has links, views are declared to servers.
-func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, timeouts mcpclient.Timeouts) error {
-	_, views := s.(screen.Linking)
+// Configure sets the options of the connections. The person and the lent model answer the requests
+// of servers, and timeouts bound their calls. If the screen has links, views are declared to
+// servers.
+func (l *Servers) Configure(
+	p *person.Person, lent mcp.SamplingHandler, s screen.Screen, timeouts mcpclient.Timeouts,
+) error {
+	_, hasLinks := s.(screen.Linking)
 	l.configure = func(server *adapter.Server) (err error) {
 		server.Options = &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
-			Logger:      warnings(s, server.Name),
-			Restart:     l.restart(server.Name, s),
+			Logger:      warningLogger(s, server.Name),
+			Restart:     l.restartOptions(server.Name, s),
 			Timeouts:    timeouts,
 		}
-		if views {
+		if hasLinks {
 			server.Options, err = apps.Declare(server.Options)
 		}
 		return err
@@ -175,14 +180,16 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 }
 
 // connect connects to the servers, and reports those that cannot be used. It asks the person to
-// sign in where that is needed.
+// sign in where a server requires that.
 func (s *Session) connect(ctx context.Context) error {
-	if names := namesOf(s.Servers.Good); len(names) > 0 {
+	if names := serverNames(s.Servers.Good); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
 	options := &adapter.Options{
 		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout},
-		Patience: s.Servers.Patience, Lists: s.Servers.Lists, OnChange: s.onChange,
+		Patience: s.Servers.Patience,
+		Lists:    s.Servers.Lists,
+		OnChange: s.onChange,
 	}
 	if s.Servers.Decisions != "" {
 		options.Decisions = approval.NewFiles(s.Servers.Decisions)
@@ -204,30 +211,32 @@ func (s *Session) connect(ctx context.Context) error {
 	return nil
 }
 
-// reportServers tells the person and the trace the state of servers, and what is left out. If none
-// is left, that counts as failures.
+// reportServers tells the person and the trace the state of servers, and what is left out. If no
+// server is reached, each of them counts as a failure.
 func (s *Session) reportServers(servers []adapter.ServerStatus) {
-	con := s.Screen
+	ui := s.Screen
 	reached := 0
 	for _, server := range servers {
 		s.Trace.write(traceLine{Type: "server", Server: server.Name, Error: errorText(server.Err)})
 		if errors.Is(server.Err, adapter.ErrConnecting) {
-			con.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
+			ui.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
 			reached++
 			continue
 		}
 		if server.Err != nil {
-			con.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
+			ui.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
 			continue
 		}
 		reached++
-		con.Note(screen.Faint, "server %s: %s, %s", server.Name, screen.Plural(len(server.Tools), "tool"), revisionOf(server))
+		ui.Note(screen.Faint, "server %s: %s, %s",
+			server.Name, screen.Plural(len(server.Tools), "tool"), revisionOf(server))
 		for _, tool := range slices.Sorted(maps.Keys(server.Skipped)) {
-			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool, 100), server.Name, server.Skipped[tool])
+			ui.Note(screen.Warn, "left out: tool %s of server %s: %v",
+				hosttext.Line(tool, 100), server.Name, server.Skipped[tool])
 		}
 		for _, name := range server.Unmatched {
 			err := fmt.Errorf("has no tool %q, which the file allows or leaves out", name)
-			con.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err}))
+			ui.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err}))
 		}
 	}
 	if reached == 0 {
@@ -243,7 +252,8 @@ func revisionOf(s adapter.ServerStatus) string {
 	return "protocol revision " + s.Client.Server().Revision
 }
 
-// explain returns an error for the person: why a server is left out, what helps, and the line of the file.
+// explain returns an error for the person: why a server is left out, what helps, and the line of
+// the file.
 func (l *Servers) explain(s *adapter.ServerStatus) error {
 	if errors.Is(s.Err, config.ErrEntry) {
 		return s.Err
@@ -259,9 +269,10 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 	return fmt.Errorf("server %q: %w", s.Name, err)
 }
 
-// warnings returns a logger that shows the warnings about a server, at most maxWarnings of them.
-func warnings(con screen.Screen, server string) *slog.Logger {
-	w := &noteWriter{screen: con}
+// warningLogger returns a logger that shows the warnings about a server, at most maxWarnings of
+// them.
+func warningLogger(ui screen.Screen, server string) *slog.Logger {
+	w := &noteWriter{screen: ui}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelWarn,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
@@ -279,6 +290,7 @@ type noteWriter struct {
 	count  atomic.Int64
 }
 
+// Write implements [io.Writer]. It gets one line of the log at a time.
 func (w *noteWriter) Write(line []byte) (int, error) {
 	switch n := w.count.Add(1); {
 	case n <= maxWarnings:

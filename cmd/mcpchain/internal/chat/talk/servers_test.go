@@ -21,7 +21,7 @@ import (
 
 func TestWarnings(t *testing.T) {
 	s := typist.New(t)
-	log := warnings(s, "loud")
+	log := warningLogger(s, "loud")
 	log.Info("not shown")
 	for range maxWarnings + 5 {
 		log.Warn("odd", "text", "a\x1b[31m\nb")
@@ -40,7 +40,7 @@ func TestLeftOut(t *testing.T) {
 	file, err := new(config.Loader).Parse(t.Context(), "mcp.json", []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}"), nil)
 	check.Must(t, err)
 	remote := file.Servers[0]
-	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, serverOf(&remote))
+	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, fromEntry(&remote))
 	servers.ConnectTimeout = time.Second
 	for _, tt := range []struct {
 		server, want string
@@ -69,7 +69,7 @@ func (linked) Suggest(string) bool               { return false }
 func TestViewsAreDeclared(t *testing.T) {
 	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
-		check.Must(t, servers.Serve(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
+		check.Must(t, servers.Configure(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
 		_, shows := s.(linked)
 		if got := strings.Contains(string(servers.Good[0].Options.Protocol.Capabilities), apps.Extension); got != shows {
 			t.Errorf("%T: declared: got %v, want %v", s, got, shows)

@@ -27,7 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Config has the parts of a conversation.
+// Config configures a [Session].
 type Config struct {
 	Screen     screen.Screen
 	Interrupts *Interrupts
@@ -39,7 +39,7 @@ type Config struct {
 	Prices     *price.Table // nil: unknown
 	Servers    *Servers
 
-	NoInstructions bool // do not give servers' instructions and skills to the model
+	NoInstructions bool // withhold servers' instructions and skills from the model
 
 	Store    record.Store  // keeps conversations
 	Continue bool          // continue the newest conversation of Folder
@@ -61,12 +61,12 @@ type Session struct {
 	history           []run.Message
 	turnCount         int
 	results           results
-	kept              []approval.StoredDecision  // the last list of /permissions
-	listed            atomic.Pointer[[]run.Head] // the last list of /conversations, which completions read; nil: none yet
+	listedDecisions   []approval.Kept            // the last list of /permissions
+	listedHeads       atomic.Pointer[[]run.Head] // the last list of /conversations, for completions; nil: none yet
 
-	turnCut  int              // calls of models in the last turn that did not end
-	totalCut int              // calls of models in the conversation, as far as this program has it, that did not end
-	window   *agent.WindowUse // in the last call of the agent's own model
+	turnUnfinished  int              // calls of models in the last turn that did not end
+	totalUnfinished int              // those in the conversation, since this program has it
+	window          *agent.WindowUse // of the last call of the agent's own model
 }
 
 // ErrReported stands for errors that the person has already seen.
@@ -92,7 +92,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 // makeAgent creates the agent for the current model and servers.
 func (s *Session) makeAgent(ctx context.Context) error {
 	model := s.Model.endpoint()
-	llm, err := model.Open(s.retrying)
+	llm, err := model.Open(s.onRetry)
 	if err != nil {
 		return err
 	}
@@ -100,23 +100,28 @@ func (s *Session) makeAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	system, sources := s.systemPrompt(), []adapter.Source{s.tools}
+	system := s.systemPrompt()
+	sources := []adapter.Source{s.tools}
 	if set != nil {
-		system, sources = system+"\n\n"+set.Instructions(), append(sources, set)
+		system += "\n\n" + set.Instructions()
+		sources = append(sources, set)
 	}
 	if gauge, ok := s.Screen.(screen.Windowed); ok {
 		gauge.Window(model.Window)
 	}
 	s.agent, err = agent.New(llm, &agent.Options{
-		Name: agentName, System: system, Tools: sources, Model: agent.ModelSettings{Prices: s.Prices},
+		Name:    agentName,
+		System:  system,
+		Tools:   sources,
+		Model:   agent.ModelSettings{Prices: s.Prices},
 		Person:  agent.Person{Approve: s.Person.Approve, Reply: s.Person.Answer},
 		Durable: agent.Durable{Store: s.Store, LeaseTTL: leaseTTL},
 	})
 	return err
 }
 
-// retrying shows that a request to the model has failed and is repeated after a wait.
-func (s *Session) retrying(err error, wait time.Duration) {
+// onRetry shows that a request to the model has failed and is repeated after a wait.
+func (s *Session) onRetry(err error, wait time.Duration) {
 	if !s.Screen.Attended() {
 		return
 	}
@@ -143,15 +148,18 @@ func (s *Session) Ask(ctx context.Context, question string) error {
 	return s.reportFailures()
 }
 
-// Talk holds a conversation until the input ends. In a script it then reports failures for the exit status.
+// Talk holds a conversation until the input ends. In a script it then reports failures for the exit
+// status.
 func (s *Session) Talk(ctx context.Context) error {
-	s.Interrupts.converse(s.Screen)
+	s.Interrupts.begin(s.Screen)
 	if err := s.converse(ctx); err != nil || s.Screen.Attended() {
 		return err
 	}
 	return s.reportFailures()
 }
 
+// reportFailures shows unused answers and what failed. The error is ErrReported if something
+// failed.
 func (s *Session) reportFailures() error {
 	s.Person.ReportUnused()
 	if s.Failures.Report(s.Screen) {
@@ -160,10 +168,12 @@ func (s *Session) reportFailures() error {
 	return nil
 }
 
-// converse reads and handles lines until the input or the program ends. A failed turn does not end it.
+// converse reads and handles lines until the input or the program ends. A failed turn does not end
+// it.
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
-		if slices.ContainsFunc(s.status(), func(server adapter.ServerStatus) bool { return server.Err != nil }) {
+		failed := func(server adapter.ServerStatus) bool { return server.Err != nil }
+		if slices.ContainsFunc(s.serverStatuses(), failed) {
 			s.Screen.Note(screen.Faint, "After a change, /servers restart NAME tries a server again.")
 		}
 		s.Screen.Note(screen.Faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
@@ -198,7 +208,7 @@ func (s *Session) ask(ctx context.Context, text string) error {
 	if IsCommand(text) {
 		return s.command(ctx, text)
 	}
-	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
+	ctx, done := s.Interrupts.beginTurn(person.InTurn(ctx))
 	defer done()
 	message, err := s.questionMessage(ctx, text)
 	if err != nil {

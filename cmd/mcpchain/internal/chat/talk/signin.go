@@ -16,11 +16,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Authorize prepares the sign-ins to servers, and keeps their tokens. The caller has to call [Servers.Close].
-func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
+// Authorize prepares the sign-ins to servers, and keeps their tokens. The caller has to call
+// [Servers.Close].
+func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
 	l.signIns = map[string]*oauth.Transport{}
-	store, broken := signin.Tokens("")
-	if broken != nil {
+	store, storeErr := signin.Tokens("")
+	if storeErr != nil {
 		store = oauth.MemoryStore()
 	}
 	l.authorize = func(s *config.Server) error {
@@ -46,8 +47,8 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 			l.Good = slices.DeleteFunc(l.Good, func(good adapter.Server) bool { return good.Name == s.Name })
 		}
 	}
-	if broken != nil && len(l.signIns) > 0 {
-		con.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", broken)
+	if storeErr != nil && len(l.signIns) > 0 {
+		ui.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", storeErr)
 	}
 }
 
@@ -87,26 +88,26 @@ func (s *Session) signInAtStart(ctx context.Context) error {
 	return nil
 }
 
-// signIn signs in to a server and connects to it.
+// signIn signs in to a server and connects to it, also if it was removed before.
 func (s *Session) signIn(ctx context.Context, name string) error {
-	t, err := s.signInOf(name)
+	t, err := s.signInTransport(name)
 	if err != nil {
 		return err
 	}
 	if err := t.SignIn(ctx); err != nil {
 		return fmt.Errorf("sign in to %s: %w", name, signin.Failure(err))
 	}
-	present := slices.ContainsFunc(s.tools.Servers(), func(server adapter.ServerStatus) bool { return server.Name == name })
+	isOpen := slices.ContainsFunc(s.tools.Servers(), func(o adapter.ServerStatus) bool { return o.Name == name })
 	i := indexOf(s.Servers.Good, name)
-	if !present && i >= 0 {
+	if !isOpen && i >= 0 {
 		return s.add(ctx, s.Servers.Good[i])
 	}
 	defer s.Servers.health.beginConnect(name)()
 	return s.tools.Refresh(ctx, name)
 }
 
-// signInOf returns the sign-in of a server.
-func (s *Session) signInOf(name string) (*oauth.Transport, error) {
+// signInTransport returns the transport that signs in to a server.
+func (s *Session) signInTransport(name string) (*oauth.Transport, error) {
 	if t := s.Servers.signIns[name]; t != nil {
 		return t, nil
 	}
@@ -132,7 +133,7 @@ func (s *Session) logout(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /logout SERVER")
 	}
-	t, err := s.signInOf(name)
+	t, err := s.signInTransport(name)
 	if err != nil {
 		return err
 	}
@@ -140,12 +141,13 @@ func (s *Session) logout(ctx context.Context, name string) error {
 	if err := t.SignOut(ctx); err != nil {
 		return fmt.Errorf("sign out of %s: %w", name, err)
 	}
-	s.Screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back", name, name)
+	s.Screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back",
+		name, name)
 	return s.makeAgent(ctx)
 }
 
-// signInNames completes the arguments of /login and /logout.
-func (s *Session) signInNames(context.Context, string) (c screen.Completion) {
+// completeSignIn completes the arguments of /login and /logout.
+func (s *Session) completeSignIn(context.Context, string) (c screen.Completion) {
 	s.Servers.mu.Lock()
 	defer s.Servers.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.Servers.signIns)) {

@@ -25,12 +25,15 @@ import (
 const (
 	agentName = "chatbot"
 
-	leaseTTL    = 5 * time.Second // a killed program holds its conversation for so long
+	leaseTTL    = 5 * time.Second // how long a killed program holds its conversation
 	cancelWait  = 5 * time.Second // for the store to cancel a turn
 	maxListed   = 20              // conversations in a list
 	maxSearched = 100             // conversations that are searched for one of the folder
 	folderVar   = "folder"        // variable of a run with the folder of the conversation
 )
+
+// formatTime formats a time for a list, in the person's time zone.
+func formatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // newName returns a new name for a conversation, which begins with the current time.
 func newName() string {
@@ -41,31 +44,33 @@ func newName() string {
 
 // runTurn runs the agent with a question. The whole conversation is one run with many inputs.
 func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[agent.Event, error] {
-	input := append(s.pendingMessages[:len(s.pendingMessages):len(s.pendingMessages)], message)
+	input := append(slices.Clip(s.pendingMessages), message)
 	s.pendingMessages = nil
-	folder, _ := json.Marshal(s.Folder) // a string has JSON
+	folder, _ := json.Marshal(s.Folder) // cannot fail: it is a string
 	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, folder))
 }
 
-// folderOf returns the folder in which a conversation began, "" if it is not known.
-func folderOf(state *ledger.State) (folder string) {
+// startFolder returns the folder in which a conversation began, "" if it is not known.
+func startFolder(state *ledger.State) (folder string) {
 	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
 		return ""
 	}
 	return folder
 }
 
-// branch starts a new conversation with a history, which its first question sends to the agent.
+// branch starts a new conversation with a history, which is sent to the agent with the first
+// question.
 func (s *Session) branch(history []run.Message) {
-	s.history, s.pendingMessages, s.name = history, history, newName()
+	s.name = newName()
+	s.history, s.pendingMessages = history, history
 	if len(history) == 0 {
 		s.forgetUsage()
 	}
 }
 
-// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question,
-// which note precedes. If that fails, or there is no run yet, the conversation continues under a
-// new name.
+// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question.
+// note precedes that question. If there is no run yet, or it cannot be cancelled, the conversation
+// continues under a new name.
 func (s *Session) cancelTurn(note run.Message) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelWait)
 	defer cancel()
@@ -89,9 +94,11 @@ func (s *Session) undo(context.Context, string) error {
 	return errors.New("there is no question to forget")
 }
 
-// newestHeads returns the heads of the newest conversations, without those that this version cannot read.
+// newestHeads returns the heads of the newest conversations, without those that this version cannot
+// read.
 func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head, err error) {
-	for head, err := range record.Readable(s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit}), nil) {
+	list := s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit})
+	for head, err := range record.Readable(list, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -100,13 +107,13 @@ func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head,
 	return heads, nil
 }
 
-// conversations is the command /conversations.
-func (s *Session) conversations(ctx context.Context, _ string) error {
+// listConversations is the command /conversations.
+func (s *Session) listConversations(ctx context.Context, _ string) error {
 	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
 		return err
 	}
-	s.listed.Store(&heads)
+	s.listedHeads.Store(&heads)
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := s.load(ctx, head.Key); err == nil {
@@ -116,7 +123,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 		if !head.Status.Ended() {
 			waits = ", waits to be continued"
 		}
-		s.Screen.List(screen.Tool, "%2d  %s%s  %s", i+1, head.Updated.Local().Format("2006-01-02 15:04"), waits, about)
+		s.Screen.List(screen.Tool, "%2d  %s%s  %s", i+1, formatTime(head.Updated), waits, about)
 	}
 	if len(heads) == 0 {
 		s.Screen.List(screen.Faint, "there are no conversations")
@@ -126,7 +133,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 
 // folderNote tells in which folder a conversation began.
 func (s *Session) folderNote(state *ledger.State) string {
-	switch folder := folderOf(state); folder {
+	switch folder := startFolder(state); folder {
 	case "":
 		return ""
 	case s.Folder:
@@ -136,8 +143,8 @@ func (s *Session) folderNote(state *ledger.State) string {
 	}
 }
 
-// newest returns the newest conversation of this folder.
-func (s *Session) newest(ctx context.Context) (run.Head, error) {
+// newestOfFolder returns the newest conversation of this folder.
+func (s *Session) newestOfFolder(ctx context.Context) (run.Head, error) {
 	heads, err := s.newestHeads(ctx, maxSearched)
 	if err != nil {
 		return run.Head{}, err
@@ -147,23 +154,25 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 		switch {
 		case ctx.Err() != nil:
 			return head, context.Cause(ctx)
-		case err == nil && folderOf(state) == s.Folder: // what cannot be read is passed over
+		case err == nil && startFolder(state) == s.Folder: // what cannot be read is skipped
 			return head, nil
 		}
 	}
-	return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N continues one")
+	return run.Head{}, errors.New("no conversation of this folder to continue; " +
+		"/conversations lists all, and /resume N continues one")
 }
 
-// numberedHeads returns the conversations whose numbers the person knows: the last list, or else the newest ones.
+// numberedHeads returns the conversations whose numbers the person knows: the last list, or else
+// the newest ones.
 func (s *Session) numberedHeads(ctx context.Context) ([]run.Head, error) {
-	if heads := s.listed.Load(); heads != nil && *heads != nil {
+	if heads := s.listedHeads.Load(); heads != nil && *heads != nil {
 		return *heads, nil
 	}
 	return s.newestHeads(ctx, maxListed)
 }
 
-// conversationNumber returns a conversation by its number in the list.
-func (s *Session) conversationNumber(ctx context.Context, number string) (run.Head, error) {
+// findConversation returns a conversation by its number in the last list.
+func (s *Session) findConversation(ctx context.Context, number string) (run.Head, error) {
 	heads, err := s.numberedHeads(ctx)
 	if err != nil {
 		return run.Head{}, err
@@ -175,7 +184,7 @@ func (s *Session) conversationNumber(ctx context.Context, number string) (run.He
 	return heads[n-1], nil
 }
 
-// firstQuestion returns what a list shows of a conversation.
+// firstQuestion returns the first question of a conversation, by which a list describes it.
 func firstQuestion(history []run.Message) string {
 	for _, m := range history {
 		if m.Role == run.RoleUser {
@@ -193,9 +202,9 @@ func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) 
 // resume is the command /resume: it continues a conversation by its number in the list, or the
 // newest one of the folder. If the program ended during a turn, the turn continues, too.
 func (s *Session) resume(ctx context.Context, number string) error {
-	find := s.newest
+	find := s.newestOfFolder
 	if number != "" {
-		find = func(ctx context.Context) (run.Head, error) { return s.conversationNumber(ctx, number) }
+		find = func(ctx context.Context) (run.Head, error) { return s.findConversation(ctx, number) }
 	}
 	head, err := find(ctx)
 	if err != nil {
@@ -205,17 +214,18 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	if err != nil {
 		return err
 	}
-	s.name, s.pendingMessages, s.history = head.Key.ID, nil, state.History
+	s.name = head.Key.ID
+	s.history, s.pendingMessages = state.History, nil
 	s.forgetUsage()
 	s.recallResults(state.History)
-	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
+	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", formatTime(head.Updated),
 		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.folderNote(state))
-	s.recall(state)
+	s.showLastTurn(state)
 	if state.Status.Ended() {
 		return nil
 	}
 	s.turnCount++
-	if err := s.showTurn(ctx, nil, s.resumed(ctx, head.Key)); err != nil {
+	if err := s.showTurn(ctx, nil, s.resumeTurn(ctx, head.Key)); err != nil {
 		return err
 	}
 	if state, err = s.load(ctx, head.Key); err == nil {
@@ -224,8 +234,8 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	return err
 }
 
-// recall shows the last question, and the answer if the turn has ended.
-func (s *Session) recall(state *ledger.State) {
+// showLastTurn shows the last question, and the answer if the turn has ended.
+func (s *Session) showLastTurn(state *ledger.State) {
 	for _, m := range slices.Backward(state.History) {
 		if m.Role == run.RoleUser {
 			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(questionText(m), 500))
@@ -241,14 +251,14 @@ func (s *Session) recall(state *ledger.State) {
 	}
 }
 
-// resumed continues a turn, and yields its events. It waits for the lease of a program that was
-// killed, at most 2*leaseTTL: a program that is alive renews its lease.
-func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
+// resumeTurn continues a turn, and yields its events. It waits at most 2*leaseTTL for the lease of
+// a program that was killed: a program that is alive renews its lease.
+func (s *Session) resumeTurn(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		for begin := time.Now(); ; {
+		for start := time.Now(); ; {
 			held := false
 			for e, err := range s.agent.Resume(ctx, key) {
-				if errors.Is(err, record.ErrHeld) && time.Since(begin) < 2*leaseTTL {
+				if errors.Is(err, record.ErrHeld) && time.Since(start) < 2*leaseTTL {
 					held = true
 					break
 				}

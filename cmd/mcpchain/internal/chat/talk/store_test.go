@@ -42,10 +42,10 @@ func TestNewestOfTheFolder(t *testing.T) {
 	for folder, want := range map[string]string{"/a": "here", strange: "there"} {
 		screen := typist.New(t)
 		s := &Session{Config: Config{Screen: screen, Store: store, Folder: folder}}
-		if head, err := s.newest(t.Context()); err != nil || head.Key.ID != want {
+		if head, err := s.newestOfFolder(t.Context()); err != nil || head.Key.ID != want {
 			t.Errorf("%s: got %v, %v, want %s", folder, head.Key, err, want)
 		}
-		check.NoError(t, s.conversations(t.Context(), ""))
+		check.NoError(t, s.listConversations(t.Context(), ""))
 		for _, row := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
 			line := "about " + row.id + "\n"
 			switch row.folder {
@@ -60,7 +60,8 @@ func TestNewestOfTheFolder(t *testing.T) {
 	}
 }
 
-// The numbers of conversations are completed while a command lists them again, which only the race detector can tell.
+// The numbers of conversations are completed while a command lists them again, which only the race
+// detector can tell.
 func TestCompletionBesideAList(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, store, "one", "", time.Now())
@@ -68,7 +69,7 @@ func TestCompletionBesideAList(t *testing.T) {
 	var completing sync.WaitGroup
 	for range 20 {
 		completing.Go(func() { s.complete(t.Context(), "/resume ") })
-		check.NoError(t, s.conversations(t.Context(), ""))
+		check.NoError(t, s.listConversations(t.Context(), ""))
 	}
 	completing.Wait()
 	if c := s.complete(t.Context(), "/resume "); len(c.Items) != 1 || c.Items[0].Text != "1" {
@@ -88,17 +89,18 @@ func TestNoConversationOfTheFolder(t *testing.T) {
 		if at < 0 {
 			keep(t, store, "too old", "/a", begin.Add(at))
 		}
-		if _, err := s.newest(t.Context()); err == nil || !strings.Contains(err.Error(), "no conversation of this folder") {
+		if _, err := s.newestOfFolder(t.Context()); err == nil || !strings.Contains(err.Error(), "no conversation of this folder") {
 			t.Errorf("got %v, want none", err)
 		}
 	}
 	keep(t, store, "mine", "/a", begin.Add(time.Second))
-	if head, err := s.newest(t.Context()); err != nil || head.Key.ID != "mine" {
+	if head, err := s.newestOfFolder(t.Context()); err != nil || head.Key.ID != "mine" {
 		t.Errorf("got %v, %v, want the one within the bound", head.Key, err)
 	}
 }
 
-// TestNumbersOfAList resumes by the list that the person has seen, though another conversation became the newest.
+// TestNumbersOfAList resumes by the list that the person has seen, though another conversation
+// became the newest.
 func TestNumbersOfAList(t *testing.T) {
 	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
@@ -106,18 +108,18 @@ func TestNumbersOfAList(t *testing.T) {
 	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Folder: "/a"}}
 	want := func(id string) {
 		t.Helper()
-		if head, err := s.conversationNumber(t.Context(), "1"); err != nil || head.Key.ID != id {
+		if head, err := s.findConversation(t.Context(), "1"); err != nil || head.Key.ID != id {
 			t.Errorf("number 1: got %v, %v, want %s", head.Key, err, id)
 		}
-		if items := s.conversationNumbers(t.Context(), "").Items; len(items) == 0 || !strings.Contains(items[0].About, "about "+id) {
+		if items := s.completeConversation(t.Context(), "").Items; len(items) == 0 || !strings.Contains(items[0].About, "about "+id) {
 			t.Errorf("completion: got %+v, want %s first", items, id)
 		}
 	}
 	want("first") // without a list
-	check.Must(t, s.conversations(t.Context(), ""))
+	check.Must(t, s.listConversations(t.Context(), ""))
 	keep(t, store, "second", "/a", begin.Add(time.Minute))
 	want("first")
-	check.Must(t, s.conversations(t.Context(), ""))
+	check.Must(t, s.listConversations(t.Context(), ""))
 	want("second")
 }
 

@@ -25,7 +25,7 @@ func (s *Session) listTools(_ context.Context, pattern string) error {
 	count, all := 0, 0
 	for _, server := range s.tools.Servers() {
 		for _, t := range server.Tools {
-			if all++; !matches(t, pattern) {
+			if all++; !isMatch(t, pattern) {
 				continue
 			}
 			count++
@@ -41,9 +41,9 @@ func (s *Session) listTools(_ context.Context, pattern string) error {
 	return nil
 }
 
-// matches reports whether a pattern in any case is part of the name of a tool, matches the whole name by * and ?, or is
-// the name of its server.
-func matches(t *adapter.Tool, pattern string) bool {
+// isMatch reports whether a tool fits a pattern, which may be a part of its name, its whole name
+// with * and ?, or the name of its server, all in any case.
+func isMatch(t *adapter.Tool, pattern string) bool {
 	pattern = strings.ToLower(pattern)
 	if strings.ToLower(t.Server()) == pattern {
 		return true
@@ -85,7 +85,8 @@ func (s *Session) showTool(_ context.Context, argument string) error {
 	return nil
 }
 
-// findTool finds a tool by its name for the model, or by its name on a server, as in "@SERVER NAME".
+// findTool finds a tool by its name for the model, or by its name on a server, as in "@SERVER
+// NAME".
 func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 	server, name, err := cutServer(s.tools.Servers(), "tools", argument)
 	if err != nil {
@@ -111,11 +112,12 @@ func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s", found[0].Server(), hosttext.Line(name, 80))
+	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s",
+		found[0].Server(), hosttext.Line(name, 80))
 }
 
-// toolNames completes the arguments of /tools and /tool.
-func (s *Session) toolNames(context.Context, string) (c screen.Completion) {
+// completeTool completes the arguments of /tools and /tool.
+func (s *Session) completeTool(context.Context, string) (c screen.Completion) {
 	for _, server := range s.tools.Servers() {
 		for _, t := range server.Tools {
 			c.Items = addItem(c.Items, t.Name(), server.Name+": "+t.Definition().Description, false)

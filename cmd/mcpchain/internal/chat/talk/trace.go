@@ -10,17 +10,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 )
 
-// Trace appends events to a file, one JSON object on each line. A nil Trace writes nothing. Its methods may be called
-// concurrently.
+// Trace appends events to a file, one JSON object on each line. A nil Trace writes nothing. Its
+// methods may be called concurrently.
 type Trace struct {
 	mu   sync.Mutex // guards the fields below
 	file *os.File
 	err  error // the first failure to write
 }
 
-// traceLine is a line about what is not an event of the agent. Type is server, question, view_call or error.
+// traceLine is a line about what is not an event of the agent.
 type traceLine struct {
-	Type string    `json:"type"`
+	Type string    `json:"type"` // server, question, view_call or error
 	Time time.Time `json:"time"`
 	Turn int       `json:"turn,omitempty"` // counts the turns of this program, from 1
 
@@ -35,8 +35,8 @@ type traceLine struct {
 	Duration float64 `json:"duration_ms,omitempty"`
 }
 
-// OpenTrace opens a file for appending. A new file can be read by its owner only, because it has the conversation. If
-// path is "", OpenTrace returns nil.
+// OpenTrace opens a file for appending. A new file can be read by its owner only, because it has
+// the conversation. If path is "", OpenTrace returns nil.
 func OpenTrace(path string) (*Trace, error) {
 	if path == "" {
 		return nil, nil
@@ -54,7 +54,8 @@ func (t *Trace) write(r traceLine) {
 	t.append(json.Marshal(r))
 }
 
-// append writes a line, unless it could not be made. The conversation continues after a failure, which Close returns.
+// append writes a line, unless it could not be made. The conversation continues after a failure,
+// which Close returns.
 func (t *Trace) append(line []byte, err error) {
 	if t == nil {
 		return
@@ -85,9 +86,9 @@ func (t *Trace) Close() error {
 	return nil
 }
 
-// event writes an event of the agent, unless other events have all of its text. The error of a tool
-// follows on a line of its own: the model gets less of it.
-func (t *Trace) event(turn int, e agent.Event) {
+// writeEvent writes an event of the agent, unless other events have all of its text. The error of a
+// tool follows on a line of its own: the model gets less of it.
+func (t *Trace) writeEvent(turn int, e agent.Event) {
 	if t == nil {
 		return
 	}
@@ -108,6 +109,7 @@ func (t *Trace) event(turn int, e agent.Event) {
 	}
 }
 
+// errorText returns the text of an error, "" for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""

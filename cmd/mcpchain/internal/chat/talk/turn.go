@@ -24,10 +24,10 @@ func (s *Session) askModel(ctx context.Context, question run.Message) error {
 }
 
 // showTurn shows the events of a turn, and adds its input and its messages to the history. It also
-// traces them, keeps results, saves their pictures and offers their views.
+// traces the events, keeps results, saves their pictures and offers their views.
 func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.history), input...)
-	s.turnCut = 0
+	s.turnUnfinished = 0
 	started := map[string]bool{} // by call: one that waited for an answer starts twice, but is shown once
 	s.Screen.Begin()
 	defer s.Screen.End()
@@ -36,7 +36,7 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			s.Screen.End()
 			return s.endFailedTurn(ctx, messages, err)
 		}
-		s.Trace.event(s.turnCount, e)
+		s.Trace.writeEvent(s.turnCount, e)
 		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
 			s.Screen.Show(e)
 		}
@@ -45,15 +45,15 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			started[e.ID] = true
 			s.Failures.Ran.Add(1)
 		case *agent.ToolEnd:
-			s.results.add(resultOf(e))
+			s.results.add(newResult(e))
 			s.saveResultMedia(e)
 			s.offerView(e)
 		case *agent.ModelStart:
-			s.turnCut++
-			s.totalCut++
+			s.turnUnfinished++
+			s.totalUnfinished++
 		case *agent.ModelEnd:
-			s.turnCut--
-			s.totalCut--
+			s.turnUnfinished--
+			s.totalUnfinished--
 			if len(e.Path) == 0 {
 				s.window = e.Window
 			}
@@ -65,8 +65,8 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 	return nil
 }
 
-// endFailedTurn ends a turn that has no answer. It stays in the history with a note for the model,
-// because tools may have acted.
+// endFailedTurn ends a turn that has no answer. The turn stays in the history with a note for the
+// model, because tools may have acted.
 func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
@@ -96,13 +96,13 @@ func (s *Session) report(err error) error {
 	return ErrReported
 }
 
-// fail shows an error on one line.
+// fail shows an error on one line, with what may help, and counts a failure.
 func (s *Session) fail(err error) {
 	s.Failures.Failed.Add(1)
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
 		err = failed // without the context, which the person knows
 	}
-	Fail(s.Screen, fmt.Errorf("%w%s", reason.Late(err), s.Model.hint(err)))
+	Fail(s.Screen, fmt.Errorf("%w%s", reason.Late(err), s.Model.urlHint(err)))
 }
 
 // Fail shows an error on one line.

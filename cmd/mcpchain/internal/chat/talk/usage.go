@@ -14,16 +14,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
-// usage is the command /usage.
-func (s *Session) usage(ctx context.Context, _ string) error {
+// showUsage is the command /usage.
+func (s *Session) showUsage(ctx context.Context, _ string) error {
 	var turn, sum run.Spent
 	if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
 		turn, sum = state.Spent.Since(state.Before), state.Spent
 	} else if !errors.Is(err, record.ErrNotFound) { // there was no question yet
 		return err
 	}
-	s.Screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, s.turnCut))
-	s.Screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, s.totalCut))
+	s.Screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, s.turnUnfinished))
+	s.Screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, s.totalUnfinished))
 	if _, known := cost.PriceOf(s.Prices, s.Model.Name()); !known && s.Model.url() != "" {
 		s.Screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", s.Model.Name())
 	}
@@ -31,10 +31,11 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 }
 
 // forgetUsage resets the counts for another conversation.
-func (s *Session) forgetUsage() { s.turnCut, s.totalCut, s.window = 0, 0, nil }
+func (s *Session) forgetUsage() { s.turnUnfinished, s.totalUnfinished, s.window = 0, 0, nil }
 
-// formatSpent describes usage. cut counts calls of the model that did not end, whose tokens are not known.
-func formatSpent(u run.Spent, cut int) string {
+// formatSpent describes usage. unfinished counts calls of the model that did not end, whose tokens
+// are not known.
+func formatSpent(u run.Spent, unfinished int) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
 	if u.Cached > 0 {
@@ -47,19 +48,20 @@ func formatSpent(u run.Spent, cut int) string {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
 	if u.Sampling.Requests > 0 {
-		text += fmt.Sprintf("; for servers: %s, %d tokens", screen.Plural(u.Sampling.Requests, "completion"), u.Sampling.Tokens)
+		completions := screen.Plural(u.Sampling.Requests, "completion")
+		text += fmt.Sprintf("; for servers: %s, %d tokens", completions, u.Sampling.Tokens)
 	}
 	if cost := screen.Cost(u.Cost); cost != "" {
 		text += "; " + cost
 	}
-	if cut > 0 {
-		text += fmt.Sprintf("; what %s took is not known", screen.Plural(cut, "interrupted call"))
+	if unfinished > 0 {
+		text += fmt.Sprintf("; what %s took is not known", screen.Plural(unfinished, "interrupted call"))
 	}
 	return text
 }
 
-// context is the command /context.
-func (s *Session) context(context.Context, string) error {
+// showWindow is the command /context.
+func (s *Session) showWindow(context.Context, string) error {
 	for _, line := range windowLines(s.window) {
 		s.Screen.List(screen.Plain, "%s", line)
 	}
@@ -71,10 +73,11 @@ func windowLines(u *agent.WindowUse) []string {
 	if u == nil {
 		return []string{"the model was not asked yet"}
 	}
-	about := fmt.Sprintf("the last call of the model: %d tokens", u.Input)
+	about := "the last call of the model: "
 	if u.Estimated {
-		about = fmt.Sprintf("the last call of the model: about %d tokens", u.Input)
+		about += "about "
 	}
+	about += fmt.Sprintf("%d tokens", u.Input)
 	if u.Size > 0 {
 		about += fmt.Sprintf(", %d%% of a window of %d", u.Input*100/u.Size, u.Size)
 	}
@@ -83,7 +86,8 @@ func windowLines(u *agent.WindowUse) []string {
 	}
 	lines := []string{about, fmt.Sprintf("%8d  instructions", u.Instructions)}
 	for _, server := range u.Servers {
-		lines = append(lines, fmt.Sprintf("%8d  %s of %s", server.Tokens, screen.Plural(server.Tools, "tool"), server.Server))
+		tools := screen.Plural(server.Tools, "tool")
+		lines = append(lines, fmt.Sprintf("%8d  %s of %s", server.Tokens, tools, server.Server))
 	}
 	return append(lines, fmt.Sprintf("%8d  messages", u.History), fmt.Sprintf("%8d  results of tools", u.Results))
 }
@@ -91,8 +95,9 @@ func windowLines(u *agent.WindowUse) []string {
 // maxReasoning bounds the shown reasoning of a part of a message, in characters.
 const maxReasoning = 20_000
 
-// reasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the provider gives it.
-func (s *Session) reasoning(context.Context, string) error {
+// showReasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the
+// provider gives it.
+func (s *Session) showReasoning(context.Context, string) error {
 	first := len(s.history)
 	for first > 0 && s.history[first-1].Role != run.RoleUser {
 		first--

@@ -20,18 +20,27 @@ func (s *Session) showViews() {
 		return
 	}
 	s.views = views.New(views.Options{
-		Tools: s.tools, Person: s.Person, Began: s.viewCalls, Ended: s.viewCalled,
-		Aside: func(ctx context.Context) (context.Context, func()) { return s.Interrupts.aside(person.InTurn(ctx)) },
+		Tools:       s.tools,
+		Person:      s.Person,
+		OnCallStart: s.onViewCallStart,
+		OnCallEnd:   s.onViewCallEnd,
+		Interruptible: func(ctx context.Context) (context.Context, func()) {
+			return s.Interrupts.interruptible(person.InTurn(ctx))
+		},
 	})
 }
 
 // offerView shows the address of the view of a tool's result.
 func (s *Session) offerView(e *agent.ToolEnd) {
 	link, ok := s.Screen.(screen.Linking)
-	if s.views == nil || !ok || e.Result.IsError || e.Result.Raw == nil || e.Result.Tool == nil || e.Result.Tool.ViewURI() == "" {
+	if s.views == nil || !ok || e.Result.IsError || e.Result.Raw == nil {
 		return
 	}
-	address, err := s.views.Offer(e.Result.Tool, json.RawMessage(e.Arguments), e.Result.Raw)
+	tool := e.Result.Tool
+	if tool == nil || tool.ViewURI() == "" {
+		return
+	}
+	address, err := s.views.Offer(tool, json.RawMessage(e.Arguments), e.Result.Raw)
 	if err != nil {
 		s.Screen.Note(screen.Warn, "  a view of %s is not shown: %s", e.Server, hosttext.Line(err.Error(), 400))
 		return
@@ -39,19 +48,20 @@ func (s *Session) offerView(e *agent.ToolEnd) {
 	link.Link(screen.Faint, fmt.Sprintf("view of %s %s:", e.Server, screen.CallName(&e.Call)), address)
 }
 
-// viewCalls shows that a view calls a tool.
-func (s *Session) viewCalls(c *views.Call) {
-	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)", c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
+// onViewCallStart shows that a view calls a tool.
+func (s *Session) onViewCallStart(c *views.Call) {
+	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)",
+		c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
 }
 
-// viewCalled shows and traces the outcome of a view's call.
-func (s *Session) viewCalled(c *views.Call) {
+// onViewCallEnd shows and traces the outcome of a view's call.
+func (s *Session) onViewCallEnd(c *views.Call) {
 	r := traceLine{
 		Type:     "view_call",
 		Server:   c.Server,
 		Tool:     c.Tool,
 		Error:    errorText(c.Err),
-		Duration: screen.Milliseconds(c.Took),
+		Duration: screen.Milliseconds(c.Duration),
 	}
 	if len(c.Arguments) > 0 {
 		r.Arguments = screen.Arguments(string(c.Arguments))
@@ -65,7 +75,8 @@ func (s *Session) viewCalled(c *views.Call) {
 		style, mark = screen.Warn, "✗"
 	}
 	s.Trace.write(r)
-	s.Screen.Note(style, "%s %s %s: %s", mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
+	s.Screen.Note(style, "%s %s %s: %s",
+		mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
 }
 
 // attachViewContext adds to a question what views want to tell the model.
@@ -73,9 +84,9 @@ func (s *Session) attachViewContext(m *run.Message) {
 	if s.views == nil {
 		return
 	}
-	for _, told := range s.views.Told() {
-		text := "\n\n" + viewframe.From(told.Server) + fenced("", screen.CleanInput(told.Text))
+	for _, c := range s.views.TakeModelContexts() {
+		text := "\n\n" + viewframe.From(c.Server) + fenced("", screen.CleanInput(c.Text))
 		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
-		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", told.Server, formatSize(int64(len(told.Text))))
+		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", c.Server, formatSize(int64(len(c.Text))))
 	}
 }

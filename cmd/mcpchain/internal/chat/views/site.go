@@ -21,7 +21,12 @@ import (
 //go:embed files
 var files embed.FS
 
-var types = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+// contentTypes are the types of the files by their extensions.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+}
 
 // site serves the page and the sandbox. Each has a port of its own, so that their origins differ.
 type site struct {
@@ -56,15 +61,16 @@ func (s *Service) listen() (*site, error) {
 		_ = frames.Close()
 		return nil, err
 	}
-	t.serve(page, t.guarded(t.routes()))
+	t.serve(page, t.guard(t.routes()))
 	t.serve(frames, t.box)
 	return t, nil
 }
 
-// serve serves until close. What the server would log goes nowhere: it would be written across the screen of the chat.
+// serve serves until close. The log of the server is discarded: it would be written across the
+// screen of the chat.
 func (t *site) serve(l net.Listener, h http.Handler) {
 	server := &http.Server{
-		Handler:           bounded(h),
+		Handler:           limitRequests(h),
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
@@ -74,14 +80,14 @@ func (t *site) serve(l net.Listener, h http.Handler) {
 	t.served.Go(func() { _ = server.Serve(l) }) // ends with Close
 }
 
-// bounded refuses more than maxRequests requests at a time. For each of them it sets deadlines, which handlers move if
-// they last longer.
-func bounded(next http.Handler) http.Handler {
-	room := make(chan struct{}, maxRequests)
+// limitRequests refuses more than maxRequests requests at a time. It sets deadlines for each of
+// them, which handlers move if they last longer.
+func limitRequests(next http.Handler) http.Handler {
+	slots := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
 		default:
 			http.Error(w, "There are too many requests at once.", http.StatusServiceUnavailable)
 			return
@@ -105,17 +111,21 @@ func (t *site) close() {
 // routes returns the page's files and what its script calls, for each view below the view's token.
 func (t *site) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{token}/{$}", t.withView(func(w http.ResponseWriter, _ *http.Request, _ *view) { t.file(w, "page.html") }))
-	mux.HandleFunc("GET /{token}/{file}", t.withView(func(w http.ResponseWriter, r *http.Request, _ *view) { t.file(w, r.PathValue("file")) }))
-	mux.HandleFunc("POST /{token}/open", t.withView(t.open))
-	mux.HandleFunc("POST /{token}/messages/{session}", t.withView(t.receive))
-	mux.HandleFunc("POST /{token}/close/{session}", t.withView(t.end))
+	mux.HandleFunc("GET /{token}/{$}", t.withView(func(w http.ResponseWriter, _ *http.Request, _ *view) {
+		serveFile(w, "page.html")
+	}))
+	mux.HandleFunc("GET /{token}/{file}", t.withView(func(w http.ResponseWriter, r *http.Request, _ *view) {
+		serveFile(w, r.PathValue("file"))
+	}))
+	mux.HandleFunc("POST /{token}/open", t.withView(t.handleOpen))
+	mux.HandleFunc("POST /{token}/messages/{session}", t.withView(t.handleMessages))
+	mux.HandleFunc("POST /{token}/close/{session}", t.withView(t.handleClose))
 	return mux
 }
 
-// guarded refuses requests of other sites: by a name that they point to this machine (DNS
-// rebinding), and by their scripts and forms. It also sets the headers of all responses.
-func (t *site) guarded(next http.Handler) http.Handler {
+// guard refuses requests of other sites: those by a name that they point to this machine (DNS
+// rebinding), and those of their scripts and forms. It also sets the headers of all responses.
+func (t *site) guard(next http.Handler) http.Handler {
 	policy := viewframe.Policy(t.frames, "img-src data:")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		viewframe.Protect(w.Header(), policy)
@@ -147,8 +157,8 @@ func (t *site) withView(serve func(http.ResponseWriter, *http.Request, *view)) h
 	}
 }
 
-// file serves a file of the page.
-func (t *site) file(w http.ResponseWriter, name string) {
+// serveFile serves a file of the page.
+func serveFile(w http.ResponseWriter, name string) {
 	data, err := files.ReadFile("files/" + name)
 	if name == "frame.js" {
 		data, err = viewframe.Script, nil
@@ -157,13 +167,13 @@ func (t *site) file(w http.ResponseWriter, name string) {
 		http.Error(w, "There is no such file.", http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", types[path.Ext(name)])
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 	_, _ = w.Write(data) // an error means that the browser is gone
 }
 
-// readJSON decodes the body of a request, and reports whether it could; otherwise it has answered
-// the request. The rest of the request has no deadline for reading: it may last as long as the
-// page, or wait for the view.
+// readJSON decodes the body of a request. If it cannot, it answers the request and returns false.
+// The rest of the request has no deadline for reading: it may last as long as the page, or wait for
+// the view.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		status := http.StatusBadRequest
@@ -177,8 +187,9 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// receive handles messages of the view. It stops at the first one that the session does not take.
-func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
+// handleMessages passes messages of the view to the session. It stops at the first one that the
+// session does not take.
+func (t *site) handleMessages(w http.ResponseWriter, r *http.Request, v *view) {
 	n := t.service.session(v, r.PathValue("session"))
 	if n == nil {
 		http.Error(w, "The session is over.", http.StatusNotFound)
@@ -199,9 +210,9 @@ func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// end handles the person's wish to close the page: it tears the view down. A session that is over
-// already is not an error.
-func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
+// handleClose tears the view down when the person closes the page. A session that is over already
+// is not an error.
+func (t *site) handleClose(w http.ResponseWriter, r *http.Request, v *view) {
 	if n := t.service.session(v, r.PathValue("session")); n != nil {
 		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case
 	}
@@ -220,5 +231,5 @@ func writeLine(w http.ResponseWriter, value any) error {
 	return c.Flush()
 }
 
-// reason returns an error as text for the page.
-func reason(err error) string { return strings.TrimSpace(hosttext.Line(err.Error(), maxFailure)) }
+// errorText returns an error as text for the page.
+func errorText(err error) string { return strings.TrimSpace(hosttext.Line(err.Error(), maxFailure)) }

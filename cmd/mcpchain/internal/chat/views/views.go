@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,12 +25,13 @@ const (
 	maxViews    = 50       // offered views; older ones are forgotten
 	maxKept     = 32 << 20 // bytes of their arguments and results; the newest view is kept in any case
 	maxOpen     = 8        // open pages
-	maxTold     = 4        // views whose texts are added to a question; each has at most viewframe.MaxText bytes
+	maxContexts = 4        // views whose texts are added to a question; each has at most viewframe.MaxText bytes
 	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of a page
 	maxOutgoing = 16 << 20 // bytes of a message to a view
 	maxRequests = 64       // concurrent requests to the page, and to the sandbox
 	maxRefused  = 3        // questions of a page that are refused in succession; further ones are not asked
 	maxFailure  = 300      // characters of an error on a page
+	maxName     = 100      // characters of the name of a server or tool on a page
 
 	loadTime  = 30 * time.Second // to load a view
 	callTime  = time.Hour        // for a request of a view, which may wait for the person
@@ -37,7 +39,7 @@ const (
 	closeTime = 2 * time.Second  // for a view to close
 )
 
-// Person answers the questions of views. Its errors match the errors of package apps, such as
+// Person answers the questions of views. Its errors match those of package apps, such as
 // [apps.ErrDenied].
 type Person interface {
 	// Approve decides on a call of a tool, and Elicit answers what its server asks.
@@ -50,13 +52,13 @@ type Person interface {
 	TakeMessage(ctx context.Context, server, text string) error
 }
 
-// Call is a tool call of a view. When it has ended, Result or Err is set, and Took.
+// Call is a tool call of a view. Result or Err, and Duration, are set when it has ended.
 type Call struct {
 	Server, Tool string
 	Arguments    json.RawMessage
 	Result       *mcp.CallToolResult
 	Err          error
-	Took         time.Duration // without the time of a question to the person
+	Duration     time.Duration // without the time of a question to the person
 }
 
 // Options configure a [Service]. All are required.
@@ -64,11 +66,13 @@ type Options struct {
 	Tools  *adapter.Toolset
 	Person Person
 
-	// Began and Ended are called before and after each tool call of a view, also concurrently.
-	Began, Ended func(*Call)
+	// OnCallStart and OnCallEnd are called before and after each tool call of a view, also
+	// concurrently.
+	OnCallStart, OnCallEnd func(*Call)
 
-	// Aside returns the context of a request of a view, and a function that ends it.
-	Aside func(context.Context) (context.Context, func())
+	// Interruptible returns the context of a request of a view, which the person can end, and a
+	// function that releases it.
+	Interruptible func(context.Context) (ctx context.Context, done func())
 }
 
 // Service offers views. It may be used concurrently.
@@ -90,13 +94,13 @@ type view struct {
 	tool          *adapter.Tool
 	arguments     json.RawMessage
 	result        *mcp.CallToolResult
-	size          int               // bytes of arguments and result
-	told          viewframe.Context // what the view wants to tell the model
+	size          int               // of arguments and result in bytes
+	modelContext  viewframe.Context // what the view wants to tell the model
 }
 
 var (
-	errClosed = errors.New("the program ends")
-	errMany   = errors.New("too many views are open: close one")
+	errClosed       = errors.New("the program ends")
+	errTooManyPages = errors.New("too many views are open: close one")
 )
 
 // New returns a service. The caller has to close it.
@@ -104,9 +108,11 @@ func New(o Options) *Service {
 	return &Service{opts: o, views: map[string]*view{}, open: map[string]*session{}}
 }
 
-// Offer offers the view of a call's result, and returns the address of its page. The tool must have a view, see
-// [adapter.Tool.ViewURI].
-func (s *Service) Offer(tool *adapter.Tool, arguments json.RawMessage, result *mcp.CallToolResult) (address string, err error) {
+// Offer offers the view of a call's result, and returns the address of its page. The tool must have
+// a view, see [adapter.Tool.ViewURI].
+func (s *Service) Offer(
+	tool *adapter.Tool, arguments json.RawMessage, result *mcp.CallToolResult,
+) (address string, err error) {
 	raw, err := json.Marshal(result)
 	if err != nil {
 		return "", fmt.Errorf("offer a view: %w", err)
@@ -129,7 +135,8 @@ func (s *Service) Offer(tool *adapter.Tool, arguments json.RawMessage, result *m
 		result:    result,
 		size:      len(raw) + len(arguments),
 	}
-	s.views[v.token], s.order = v, append(s.order, v)
+	s.views[v.token] = v
+	s.order = append(s.order, v)
 	s.forgetLocked()
 	return s.site.origin + "/" + v.token + "/", nil
 }
@@ -143,27 +150,28 @@ func (s *Service) forgetLocked() {
 			for _, old := range s.order[:i+1] {
 				delete(s.views, old.token)
 			}
-			s.order = append([]*view(nil), s.order[i+1:]...)
+			s.order = slices.Clone(s.order[i+1:])
 			return
 		}
 	}
 }
 
-// Told returns what the newest views want to tell the model, each text once.
-func (s *Service) Told() (texts []Words) {
+// ModelContext is what the view of a server wants to tell the model.
+type ModelContext struct{ Server, Text string }
+
+// TakeModelContexts returns what the newest views want to tell the model, each text once. It drops
+// the texts of older views.
+func (s *Service) TakeModelContexts() (contexts []ModelContext) {
 	s.mu.Lock()
-	all := append([]*view(nil), s.order...)
+	views := slices.Clone(s.order)
 	s.mu.Unlock()
-	for i := len(all) - 1; i >= 0; i-- {
-		if text := all[i].told.Take(); text != "" && len(texts) < maxTold {
-			texts = append(texts, Words{all[i].server, text})
+	for _, v := range slices.Backward(views) {
+		if text := v.modelContext.Take(); text != "" && len(contexts) < maxContexts {
+			contexts = append(contexts, ModelContext{v.server, text})
 		}
 	}
-	return texts
+	return contexts
 }
-
-// Words is what the view of a server wants to tell the model.
-type Words struct{ Server, Text string }
 
 // Close ends all sessions and stops listening.
 func (s *Service) Close() {
@@ -183,8 +191,9 @@ func (s *Service) find(token string) *view {
 	return s.views[token]
 }
 
-// current returns a tool as its server has it now, because the server may have been connected again.
-func (s *Service) current(tool *adapter.Tool) *adapter.Tool {
+// currentTool returns a tool as its server has it now, because the server may have been connected
+// again.
+func (s *Service) currentTool(tool *adapter.Tool) *adapter.Tool {
 	for _, server := range s.opts.Tools.Servers() {
 		for _, now := range server.Tools {
 			if server.Name == tool.Server() && now.Definition().Name == tool.Definition().Name && now.ViewURI() != "" {
@@ -205,21 +214,22 @@ func (s *Service) beginPage() bool {
 	return !s.closed
 }
 
-// enter adds a session, unless too many are open.
-func (s *Service) enter(n *session) error {
+// register adds a session, unless too many are open.
+func (s *Service) register(n *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
 		return errClosed
 	case len(s.open) >= maxOpen:
-		return errMany
+		return errTooManyPages
 	}
 	s.open[n.id] = n
 	return nil
 }
 
-func (s *Service) leave(n *session) {
+// unregister removes a session.
+func (s *Service) unregister(n *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, n.id)

@@ -82,7 +82,8 @@ func (p *asked) all() []string {
 	return append([]string(nil), p.heard...)
 }
 
-// board is a server with a tool that has a view, and a tool for views that asks the person for a name.
+// board is a server with a tool that has a view, and a tool for views that asks the person for a
+// name.
 func board(t *testing.T) *adapter.Toolset {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "board", Version: "1"}, nil)
@@ -114,11 +115,12 @@ func board(t *testing.T) *adapter.Toolset {
 	return ts
 }
 
-// offered returns a service with one view, and the address of the view. ended is called after each call of the view.
+// offered returns a service with one view, and the address of the view. ended is called after each
+// call of the view.
 func offered(t *testing.T, who Person, ended func(*Call)) (*Service, string) {
 	t.Helper()
 	aside := func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
-	s := New(Options{Tools: board(t), Person: who, Began: func(*Call) {}, Ended: ended, Aside: aside})
+	s := New(Options{Tools: board(t), Person: who, OnCallStart: func(*Call) {}, OnCallEnd: ended, Interruptible: aside})
 	t.Cleanup(s.Close)
 	return s, offer(t, s, "{}")
 }
@@ -141,7 +143,7 @@ type page struct {
 	address string
 	body    io.ReadCloser
 	lines   *bufio.Reader
-	opened  opened
+	opened  openedSession
 	id      int
 }
 
@@ -182,7 +184,7 @@ func (p *page) begin() map[string]any {
 	return answer["result"].(map[string]any)
 }
 
-func (p *page) next() (l line) {
+func (p *page) next() (l responseLine) {
 	p.t.Helper()
 	raw, err := p.lines.ReadBytes('\n')
 	check.Must(p.t, err)
@@ -222,7 +224,8 @@ func (p *page) notified(method string) any {
 	return p.until(func(m map[string]any) bool { return m["method"] == method })["params"]
 }
 
-// A view gets the call and its result. Its own calls go to its server, after the same approval as calls of the model.
+// A view gets the call and its result. Its own calls go to its server, after the same approval as
+// calls of the model.
 func TestView(t *testing.T) {
 	who := &asked{}
 	var mu sync.Mutex
@@ -276,11 +279,11 @@ func TestViewAsks(t *testing.T) {
 			t.Errorf("%s: got %v", method, got["error"])
 		}
 	}
-	check.Same(t, "told", s.Told(), []Words{{"board", "two notes"}})
-	if got := s.Told(); got != nil {
+	check.Same(t, "told", s.TakeModelContexts(), []ModelContext{{"board", "two notes"}})
+	if got := s.TakeModelContexts(); got != nil {
 		t.Errorf("told again: %v", got)
 	}
-	if got := p.ask("ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<10)+`"}]}`); got["error"] == nil || s.Told() != nil {
+	if got := p.ask("ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<10)+`"}]}`); got["error"] == nil || s.TakeModelContexts() != nil {
 		t.Errorf("got %v, want much text refused", got)
 	}
 	who.mu.Lock()
@@ -294,8 +297,8 @@ func TestViewAsks(t *testing.T) {
 	}
 }
 
-// Closing a page asks the view to end. A page that is gone cancels its questions, and closing the service ends all
-// pages.
+// Closing a page asks the view to end. A page that is gone cancels its questions, and closing the
+// service ends all pages.
 func TestEnd(t *testing.T) {
 	who := &asked{}
 	s, address := offered(t, who, nil)
@@ -374,13 +377,13 @@ func TestEndWaitsForTheView(t *testing.T) {
 		ours, err := transport.Dial(t.Context())
 		check.Must(t, err)
 		n := &session{service: New(Options{}), conn: &late{ours, make(chan struct{})}}
-		n.host, err = host.Open(t.Context(), conn, &access{session: n}, nil)
+		n.host, err = host.Open(t.Context(), conn, &viewServer{session: n}, nil)
 		check.Must(t, err)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		n.tell(gone, httptest.NewRecorder())
+		n.stream(gone, httptest.NewRecorder())
 		ended := make(chan struct{})
-		go func() { n.end(); close(ended) }()
+		go func() { n.close(); close(ended) }()
 		synctest.Wait()
 		select {
 		case <-ended:
