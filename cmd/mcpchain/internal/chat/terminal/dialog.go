@@ -13,7 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// dialog is a question that has the keyboard. All methods except finished are called by the model only.
+// dialog is a question that has the keyboard. All methods except finished are called by the model
+// only.
 type dialog interface {
 	init(width, height int) tea.Cmd
 	update(msg tea.Msg) tea.Cmd
@@ -24,33 +25,36 @@ type dialog interface {
 	// clear empties the field that has the keyboard. It reports false if the field is empty.
 	clear() bool
 
-	// answered reports whether the dialog is over, and finished returns a channel that is closed then.
+	// answered reports whether the dialog is over, and finished returns a channel that is closed
+	// then.
 	answered() bool
 	finished() <-chan struct{}
 }
 
-// completion is the end of a dialog.
-type completion struct {
+// ending is the part of a dialog that says when it is over.
+type ending struct {
 	over bool
 	done chan struct{}
 }
 
-func newCompletion() completion { return completion{done: make(chan struct{})} }
+func newEnding() ending { return ending{done: make(chan struct{})} }
 
-func (c *completion) finish() {
-	c.over = true
-	close(c.done)
+// finish ends the dialog. It must be called once.
+func (e *ending) finish() {
+	e.over = true
+	close(e.done)
 }
 
-func (c *completion) answered() bool            { return c.over }
-func (c *completion) finished() <-chan struct{} { return c.done }
+func (e *ending) answered() bool            { return e.over }
+func (e *ending) finished() <-chan struct{} { return e.done }
 
-// maxPrompt bounds the text of a question beside what the person types, in characters. It may have a peer's name.
+// maxPrompt bounds the text of a question beside what the person types, in characters. It may have
+// a peer's name.
 const maxPrompt = 400
 
 // ask shows a dialog and waits for its end. The dialogs of other goroutines wait until then.
 func (t *Terminal) ask(ctx context.Context, d dialog) error {
-	unlock, err := t.lock(ctx)
+	unlock, err := t.lockPerson(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,8 +76,8 @@ func (t *Terminal) askLocked(ctx context.Context, d dialog) error {
 	}
 }
 
-// lock waits until no other goroutine asks the person.
-func (t *Terminal) lock(ctx context.Context) (unlock func(), err error) {
+// lockPerson waits until no other goroutine asks the person.
+func (t *Terminal) lockPerson(ctx context.Context) (unlock func(), err error) {
 	select {
 	case t.asking <- struct{}{}:
 		if ctx.Err() != nil {
@@ -88,8 +92,11 @@ func (t *Terminal) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
+// minWrap is the least width to wrap text at, in columns.
+const minWrap = 20
+
 // wordwrap breaks text into lines that leave the last column free.
-func wordwrap(text string, width int) string { return ansi.Wordwrap(text, max(20, width-1), "") }
+func wordwrap(text string, width int) string { return ansi.Wordwrap(text, max(minWrap, width-1), "") }
 
 // cursorAfter returns a cursor at the end of text.
 func cursorAfter(text string) *tea.Cursor {
@@ -99,7 +106,7 @@ func cursorAfter(text string) *tea.Cursor {
 
 // Choose implements [screen.Screen].
 func (t *Terminal) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
-	unlock, err := t.lock(ctx)
+	unlock, err := t.lockPerson(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -107,9 +114,10 @@ func (t *Terminal) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
 	return t.chooseLocked(ctx, q)
 }
 
+// chooseLocked is Choose while the person is locked.
 func (t *Terminal) chooseLocked(ctx context.Context, q *screen.Choice) (byte, error) {
-	t.present(q)
-	d := &choiceDialog{paint: t.paint, question: q, completion: newCompletion()}
+	t.printChoice(q)
+	d := &choiceDialog{paint: t.paint, question: q, ending: newEnding()}
 	if err := t.askLocked(ctx, d); err != nil {
 		return 0, err
 	}
@@ -117,8 +125,8 @@ func (t *Terminal) chooseLocked(ctx context.Context, q *screen.Choice) (byte, er
 	return d.chosen.Key, nil
 }
 
-// present prints what a question is about.
-func (t *Terminal) present(q *screen.Choice) {
+// printChoice prints what a question is about.
+func (t *Terminal) printChoice(q *screen.Choice) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.endAnswerLocked()
@@ -133,7 +141,7 @@ func (t *Terminal) present(q *screen.Choice) {
 
 // choiceDialog asks for one of a few answers by its key.
 type choiceDialog struct {
-	completion
+	ending
 
 	paint    screen.Paint
 	question *screen.Choice
@@ -176,7 +184,7 @@ const quietTime = 300 * time.Millisecond
 
 // quiet waits for a moment without keys.
 type quiet struct {
-	past  bool // the moment is over
+	over  bool // the moment has passed
 	count int  // how many moments have begun
 }
 
@@ -185,14 +193,15 @@ type quietMsg int
 
 // begin starts to wait again.
 func (q *quiet) begin() tea.Cmd {
-	q.past = false
+	q.over = false
 	q.count++
 	n := q.count
 	return tea.Tick(quietTime, func(time.Time) tea.Msg { return quietMsg(n) })
 }
 
-func (q *quiet) over(m quietMsg) {
+// end handles the end of a moment. The end of an earlier one means nothing.
+func (q *quiet) end(m quietMsg) {
 	if int(m) == q.count {
-		q.past = true
+		q.over = true
 	}
 }

@@ -94,7 +94,7 @@ func TestRequestsEnd(t *testing.T) {
 		ended = true
 		return screen.Completion{}
 	})
-	(&menu{terminal: m}).ask("/to")
+	(&menu{terminal: m}).complete("/to")
 	m.cancel()
 	m.requests.Wait()
 	if !ended {

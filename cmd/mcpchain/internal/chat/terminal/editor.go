@@ -15,6 +15,7 @@ const busyPrompt = "···"
 
 // Bounds of a text area. What is typed beyond the last two is dropped.
 const (
+	minColumns  = 12 // even on a narrower screen
 	maxRows     = 10 // on the screen; a longer text scrolls
 	maxTextRows = 100_000
 	maxText     = 1 << 20 // characters
@@ -29,7 +30,7 @@ type editor struct {
 	menu     menu
 	external externalEditor
 	width    int
-	ready    *bool // a text can be entered; the prompt function of the area reads it
+	ready    *bool // a text can be entered; a pointer, because the prompt function of the area reads it
 }
 
 // newArea returns a text area in which Enter is not a line break, as it sends the text.
@@ -72,19 +73,19 @@ func (e *editor) init() tea.Cmd { return e.area.Focus() }
 
 func (e *editor) resize(width int) {
 	e.width = width
-	e.area.SetWidth(max(12, width))
+	e.area.SetWidth(max(minColumns, width))
 }
 
 func (e *editor) text() string { return e.area.Value() }
 
-// set replaces the text, and closes the list of completions for the old text.
-func (e *editor) set(text string) {
+// setText replaces the text, and closes the list of completions for the old text.
+func (e *editor) setText(text string) {
 	e.menu.close()
 	e.area.SetValue(text)
 }
 
-// take empties the editor, adds its text to the history and returns it.
-func (e *editor) take() string {
+// takeText empties the editor, adds its text to the history and returns it.
+func (e *editor) takeText() string {
 	e.menu.close()
 	text := strings.TrimSpace(e.area.Value())
 	e.history.add(text)
@@ -96,34 +97,36 @@ func (e *editor) take() string {
 func (e *editor) clear() bool {
 	if e.search.on {
 		e.search.on = false
-		e.set(e.search.draft)
+		e.setText(e.search.draft)
 		return true
 	}
 	e.menu.close()
 	if e.area.Value() == "" {
 		return false
 	}
-	e.history.leave()
+	e.history.reset()
 	e.area.Reset()
 	return true
 }
 
-// continueLine turns a backslash at the end of the text into a line break, and reports whether there was one.
+// continueLine turns a backslash at the end of the text into a line break, and reports whether
+// there was one.
 func (e *editor) continueLine() bool {
 	text, found := strings.CutSuffix(e.area.Value(), `\`)
 	if found {
-		e.set(text + "\n")
+		e.setText(text + "\n")
 	}
 	return found
 }
 
+// update handles a message. A key that neither the editor nor its popup uses is for the text area.
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case editedMsg:
-		e.set(strings.TrimRight(msg.text, "\n"))
+		e.setText(strings.TrimRight(msg.text, "\n"))
 		return nil
-	case completedMsg:
-		e.completed(msg)
+	case completionsMsg:
+		e.onCompletions(msg)
 		return nil
 	case tea.KeyPressMsg:
 		if cmd, handled := e.handleKey(msg); handled {
@@ -134,16 +137,16 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 			if e.area.Line() > 0 || e.area.LineInfo().RowOffset > 0 {
 				break // the cursor moves
 			}
-			if text, ok := e.history.before(e.area.Value()); ok {
-				e.set(text)
+			if text, ok := e.history.older(e.area.Value()); ok {
+				e.setText(text)
 				return nil
 			}
 		case "down", "ctrl+n":
 			if line := e.area.LineInfo(); e.area.Line() < e.area.LineCount()-1 || line.RowOffset < line.Height-1 {
 				break // the cursor moves
 			}
-			if text, ok := e.history.after(); ok {
-				e.set(text)
+			if text, ok := e.history.newer(); ok {
+				e.setText(text)
 				return nil
 			}
 		case "ctrl+g":
@@ -158,12 +161,13 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// handleKey handles a key of the search or of the list of completions. It returns false for other keys.
+// handleKey handles a key of the search or of the list of completions. It returns false for other
+// keys.
 func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	if e.search.on {
 		text, handled := e.search.handleKey(e.history, k)
 		if text != nil {
-			e.set(*text)
+			e.setText(*text)
 		}
 		return nil, handled
 	}
@@ -172,7 +176,7 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 		e.menu.close()
 		e.search.begin(e.history, e.area.Value())
 	case name == "tab" && !e.menu.open:
-		return e.menu.ask(e.textBeforeCursor()), true
+		return e.menu.complete(e.textBeforeCursor()), true
 	case !e.menu.open:
 		e.menu.close() // cancels a request for completions
 		return nil, false
@@ -181,7 +185,7 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	case name == "shift+tab", name == "up":
 		e.menu.move(-1)
 	case name == "enter" && len(e.menu.items) > 0:
-		e.choose(e.menu.items[e.menu.at])
+		e.insertItem(e.menu.items[e.menu.at])
 	case name == "esc":
 		e.menu.close()
 	default:
@@ -190,22 +194,21 @@ func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-// takesEnter reports whether the search or the list handles Enter.
-func (e *editor) takesEnter() bool {
+// hasPopup reports whether the search or a list with items is open, which then handles Enter.
+func (e *editor) hasPopup() bool {
 	return e.search.on || e.menu.open && len(e.menu.items) > 0
 }
 
-// completed handles the answer to a request for completions: a single one is inserted, several are
-// listed below what they have in common, and none are said to be none. It ignores an answer for an
-// earlier text.
-func (e *editor) completed(msg completedMsg) {
-	if msg.asked != e.menu.asked || msg.before != e.textBeforeCursor() {
+// onCompletions handles the answer to a request for completions. It inserts a single one, or lists
+// several below what they have in common. It ignores an answer for an earlier text.
+func (e *editor) onCompletions(msg completionsMsg) {
+	if msg.request != e.menu.request || msg.before != e.textBeforeCursor() {
 		return
 	}
 	e.menu.show(msg.completion, msg.before)
 	switch n := len(e.menu.items); {
 	case n == 1:
-		e.choose(e.menu.items[0])
+		e.insertItem(e.menu.items[0])
 	case n > 1:
 		part := msg.before[msg.completion.From:]
 		if all := commonPrefix(e.menu.items); len(all) > len(part) && strings.HasPrefix(all, part) {
@@ -215,8 +218,8 @@ func (e *editor) completed(msg completedMsg) {
 	}
 }
 
-// choose replaces the typed part of an item with the item.
-func (e *editor) choose(item screen.Item) {
+// insertItem replaces the typed part of an item with the item.
+func (e *editor) insertItem(item screen.Item) {
 	for range []rune(e.textBeforeCursor()[e.menu.all.From:]) {
 		e.area, _ = e.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 	}
@@ -228,7 +231,8 @@ func (e *editor) choose(item screen.Item) {
 	e.menu.close()
 }
 
-// textBeforeCursor returns the text up to the cursor. The library counts the column in characters of the line.
+// textBeforeCursor returns the text up to the cursor. The library counts the column in characters
+// of the line.
 func (e *editor) textBeforeCursor() string {
 	lines := strings.Split(e.area.Value(), "\n")
 	lines = lines[:min(e.area.Line()+1, len(lines))]

@@ -40,12 +40,12 @@ func TestTextUnderTheList(t *testing.T) {
 		e.history.add("hi")
 		e.area.SetValue("/read a")
 		e.update(e.update(tea.KeyPressMsg{Code: tea.KeyTab})())
-		if !e.takesEnter() {
+		if !e.hasPopup() {
 			t.Fatalf("%s: got no list", name)
 		}
 		e.update(replace)
-		if e.takesEnter() || e.text() != "hi" {
-			t.Errorf("%s: got %q, with the list: %v", name, e.text(), e.takesEnter())
+		if e.hasPopup() || e.text() != "hi" {
+			t.Errorf("%s: got %q, with the list: %v", name, e.text(), e.hasPopup())
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestHistoryAroundALongLine(t *testing.T) {
 func TestEscWithCtrlC(t *testing.T) {
 	interrupted := 0
 	m := newModel(&Terminal{output: &output{}}, Options{Interrupt: func() { interrupted++ }})
-	m.editor.set("a draft")
+	m.editor.setText("a draft")
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
 	both := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt}
 	m.update(both)
@@ -121,7 +121,7 @@ func TestEscWithCtrlC(t *testing.T) {
 // Ctrl-C right after Esc works at a question without a wait.
 func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
-	m.update(askMsg{&choiceDialog{question: &screen.Choice{}, completion: newCompletion()}})
+	m.update(askMsg{&choiceDialog{question: &screen.Choice{}, ending: newEnding()}})
 	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
 	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
 		t.Errorf("got %T, want two commands at once", cmd())
@@ -138,7 +138,7 @@ func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	}
 	d := newFormDialog(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
 	m.update(askMsg{d})
-	m.quiet.past = true
+	m.quiet.over = true
 	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})
 	if d.left {
 		t.Error("an arrow left the form")

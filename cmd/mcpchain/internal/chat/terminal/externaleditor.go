@@ -15,7 +15,8 @@ import (
 // killAfter is the time that the editor gets to end by itself when the program ends.
 const killAfter = 2 * time.Second
 
-// externalEditor runs the person's own editor. The editor has the terminal, and nothing else is drawn meanwhile.
+// externalEditor runs the person's own editor. The editor has the terminal, and nothing else is
+// drawn meanwhile.
 type externalEditor struct {
 	ctx     context.Context // ends the editor
 	in, out *os.File
@@ -51,7 +52,8 @@ func (e externalEditor) edit(text string) tea.Cmd {
 	})
 }
 
-// command returns the command of the editor. It writes to the terminal itself: a wrapped output would be a pipe.
+// command returns the command of the editor. It writes to the terminal itself: a wrapped output
+// would be a pipe.
 func (e externalEditor) command(path string) *exec.Cmd {
 	name := os.Getenv("VISUAL")
 	if name == "" {

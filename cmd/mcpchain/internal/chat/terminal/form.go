@@ -13,17 +13,21 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// fieldsAtOnce is the most fields of a form that are shown together.
-const fieldsAtOnce = 3
+const (
+	fieldsAtOnce   = 3   // the most fields of a form that are shown together
+	maxFormColumns = 100 // a wider form is hard to read
+	minFormRows    = 8
+	otherFormRows  = 6 // rows of the terminal that are not for the form
+)
 
 // Fill implements [screen.Screen].
 func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
-	unlock, err := t.lock(ctx)
+	unlock, err := t.lockPerson(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	t.present(&screen.Choice{
+	t.printChoice(&screen.Choice{
 		Heading: f.Heading, Text: hosttext.Block(f.Message, screen.MaxShown),
 	})
 	for _, mistake := range f.Mistakes {
@@ -32,7 +36,7 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	var d *formDialog
 	for {
 		if len(f.Fields) > 0 {
-			d = d.reopened(f)
+			d = d.reopen(f)
 			if err := t.askLocked(ctx, d); err != nil {
 				return "", err
 			}
@@ -59,50 +63,56 @@ func finalChoice(f *screen.Form, complete bool) *screen.Choice {
 		}}
 	}
 	return &screen.Choice{
-		Text: hosttext.Indent(f.Summary()), Question: "Send this to " + f.Server + "?",
-		Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}},
+		Text:     hosttext.Indent(f.Summary()),
+		Question: "Send this to " + f.Server + "?",
+		Answers: []screen.Answer{
+			{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"},
+		},
 	}
 }
 
-// formDialog asks for the fields of a form. The values are stored in the form when all of them are valid.
+// formDialog asks for the fields of a form. The values are stored in the form when all of them are
+// valid.
 type formDialog struct {
-	completion
+	ending
 
 	huh    *huh.Form
 	form   *screen.Form
-	inputs []*input
+	inputs []*fieldInput
 	left   bool // the person left it with Esc
 }
 
-// reopened returns a dialog for another attempt, which keeps what was typed. A form that was left with Esc continues
-// where it was; a completed one begins at its first field. d is nil for the first attempt.
-func (d *formDialog) reopened(f *screen.Form) *formDialog {
+// reopen returns a dialog for another attempt, which keeps what was typed. A form that was left
+// with Esc continues where it was; a completed one begins at its first field. d is nil for the
+// first attempt.
+func (d *formDialog) reopen(f *screen.Form) *formDialog {
 	switch {
 	case d == nil:
 		return newFormDialog(f, nil)
 	case !d.left:
 		return newFormDialog(f, d.inputs)
 	}
-	d.left, d.completion = false, newCompletion()
+	d.left, d.ending = false, newEnding()
 	return d
 }
 
-// newFormDialog returns a dialog with what was typed into the fields of before, which is nil for the first attempt.
-func newFormDialog(f *screen.Form, before []*input) *formDialog {
-	d := &formDialog{form: f, completion: newCompletion()}
+// newFormDialog returns a dialog with what was typed into the fields of before, which is nil for
+// the first attempt.
+func newFormDialog(f *screen.Form, before []*fieldInput) *formDialog {
+	d := &formDialog{form: f, ending: newEnding()}
 	var groups []*huh.Group
 	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
 		var shown []huh.Field
 		for _, field := range fields {
-			in := &input{field: field}
+			in := &fieldInput{field: field}
 			in.setInitial(f)
 			if before != nil {
 				old := before[len(d.inputs)]
 				in.text, in.choices = old.text, old.choices
 			}
-			in.shown = in.makeField()
+			in.widget = in.newWidget()
 			d.inputs = append(d.inputs, in)
-			shown = append(shown, in.shown)
+			shown = append(shown, in.widget)
 		}
 		groups = append(groups, huh.NewGroup(shown...).WithShowHelp(false).WithShowErrors(false))
 	}
@@ -118,10 +128,14 @@ func (d *formDialog) init(width, height int) tea.Cmd {
 
 // clear empties the text of the field that has the keyboard.
 func (d *formDialog) clear() bool {
+	focused, ok := d.huh.GetFocusedField().(*huh.Input)
+	if !ok {
+		return false
+	}
 	for _, in := range d.inputs {
-		if f, ok := d.huh.GetFocusedField().(*huh.Input); ok && in.text != "" && f.GetValue() == in.text && len(optionsOf(in.field)) == 0 {
+		if in.widget == huh.Field(focused) && in.text != "" {
 			in.text = ""
-			f.Value(&in.text)
+			focused.Value(&in.text)
 			return true
 		}
 	}
@@ -138,7 +152,10 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
-		msg = tea.WindowSizeMsg{Width: min(size.Width, 100), Height: max(size.Height-6, 8)}
+		msg = tea.WindowSizeMsg{
+			Width:  min(size.Width, maxFormColumns),
+			Height: max(size.Height-otherFormRows, minFormRows),
+		}
 	}
 	cmd := d.forward(msg)
 	if d.huh.State == huh.StateCompleted {
@@ -148,8 +165,8 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// forward passes a message to the library. There a key leaves a field only by a later message, and a fast next key
-// would reach the old field; so forward leaves the field at once.
+// forward passes a message to the library. There a key leaves a field only by a later message, and
+// a fast next key would reach the old field; so forward leaves the field at once.
 func (d *formDialog) forward(msg tea.Msg) tea.Cmd {
 	field := d.huh.GetFocusedField()
 	filter, ok := field.(interface{ GetFiltering() bool })
@@ -160,11 +177,11 @@ func (d *formDialog) forward(msg tea.Msg) tea.Cmd {
 		return cmd
 	}
 	switch name := k.String(); {
-	case name == "shift+tab" && field != d.inputs[0].shown:
+	case name == "shift+tab" && field != d.inputs[0].widget:
 		if cmd = d.huh.PrevField(); d.huh.GetFocusedField() == field {
 			cmd = d.huh.PrevGroup()
 		}
-	case (name == "enter" || name == "tab" && field != d.inputs[len(d.inputs)-1].shown) && field.Error() == nil:
+	case (name == "enter" || name == "tab" && field != d.inputs[len(d.inputs)-1].widget) && field.Error() == nil:
 		if cmd = d.huh.NextField(); d.huh.GetFocusedField() == field {
 			cmd = d.huh.NextGroup()
 		}

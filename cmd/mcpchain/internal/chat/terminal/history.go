@@ -25,8 +25,8 @@ const (
 	lockWait   = time.Second // after which an entry is not written to the file
 )
 
-// history has the questions that were entered before, also in earlier programs. Of questions that cannot be written to
-// its file nobody is told: they last until the end of the program.
+// history has the questions that were entered before, also in earlier programs. A question that
+// cannot be written to its file lasts until the end of the program; the person is not told.
 type history struct {
 	path    string   // the path of the file; "": none
 	entries []string // the oldest first
@@ -34,9 +34,10 @@ type history struct {
 	draft   string   // what the person was writing
 }
 
-// openHistory reads a file that has one JSON string on each line. A symbolic link stays one: its target is replaced.
+// openHistory reads a file that has one JSON string on each line. A symbolic link stays one: its
+// target is replaced.
 func openHistory(path string) *history {
-	if target, err := filepath.EvalSymlinks(path); path != "" && err == nil { // else there is no file, or not yet
+	if target, err := filepath.EvalSymlinks(path); path != "" && err == nil { // otherwise there is no file yet
 		path = target
 	}
 	entries, _ := readEntries(path) // if it cannot be read, there is nothing to go back to
@@ -61,7 +62,7 @@ func readEntries(path string) (entries []string, err error) {
 
 // add adds an entry, unless it is empty or repeats the last one.
 func (h *history) add(text string) {
-	defer h.leave()
+	defer h.reset()
 	if text == "" || len(h.entries) > 0 && h.entries[len(h.entries)-1] == text {
 		return
 	}
@@ -97,11 +98,12 @@ func (h *history) write(text string) error {
 	return private.WriteFile(h.path, b.Bytes())
 }
 
-// leave returns to an empty draft.
-func (h *history) leave() { h.at, h.draft = len(h.entries), "" }
+// reset returns to an empty draft.
+func (h *history) reset() { h.at, h.draft = len(h.entries), "" }
 
-// before returns the entry before the one shown, false if that is the oldest. shown is kept if it is the draft.
-func (h *history) before(shown string) (string, bool) {
+// older returns the entry before the one shown, false if that is the oldest. shown is kept if it is
+// the draft.
+func (h *history) older(shown string) (string, bool) {
 	if h.at == 0 {
 		return "", false
 	}
@@ -112,8 +114,9 @@ func (h *history) before(shown string) (string, bool) {
 	return h.entries[h.at], true
 }
 
-// after returns the entry after the one shown, or the draft. It returns false if that is shown already.
-func (h *history) after() (string, bool) {
+// newer returns the entry after the one shown, or the draft. It returns false if the draft is
+// shown.
+func (h *history) newer() (string, bool) {
 	if h.at >= len(h.entries) {
 		return "", false
 	}
@@ -131,6 +134,7 @@ type search struct {
 	draft string // the text of the editor before the search
 }
 
+// begin starts a search. draft is the text of the editor.
 func (s *search) begin(h *history, draft string) {
 	*s = search{on: true, at: len(h.entries), draft: draft}
 }
@@ -146,8 +150,8 @@ func (s *search) find(h *history, before int) (string, bool) {
 	return "", false
 }
 
-// handleKey handles a key during a search. It returns the text that the editor has to show, nil if it does not change,
-// and false for a key that ends the search and is for the editor.
+// handleKey handles a key during a search. It returns the text that the editor has to show, nil if
+// that does not change, and false for a key that ends the search and is for the editor.
 func (s *search) handleKey(h *history, k tea.KeyPressMsg) (show *string, handled bool) {
 	found := func(text string, ok bool) (*string, bool) {
 		if !ok {
@@ -181,5 +185,6 @@ func (s *search) view(paint screen.Paint) []string {
 	if !s.on {
 		return nil
 	}
-	return []string{paint.Text(screen.Faint, "      search: "+hosttext.Line(s.text, 60)+"  (Ctrl-R older · Enter takes it · Esc leaves)")}
+	row := "      search: " + hosttext.Line(s.text, 60) + "  (Ctrl-R older · Enter takes it · Esc leaves)"
+	return []string{paint.Text(screen.Faint, row)}
 }

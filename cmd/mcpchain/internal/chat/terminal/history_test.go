@@ -22,11 +22,11 @@ func TestHistoryOnDisk(t *testing.T) {
 	check.Equal(t, "entries", len(h.entries), 4)
 	again := openHistory(path)
 	check.Equal(t, "entries on the disk", fmt.Sprintf("%q", again.entries), `["first" "two\nlines" "first"]`)
-	shown, ok := again.before("draft")
+	shown, ok := again.older("draft")
 	if !ok || shown != "first" {
 		t.Errorf("got %q, want the newest", shown)
 	}
-	if shown, ok = again.after(); !ok || shown != "draft" {
+	if shown, ok = again.newer(); !ok || shown != "draft" {
 		t.Errorf("got %q, want what was being written", shown)
 	}
 	info, err := os.Stat(path)

@@ -16,10 +16,10 @@ import (
 // maxOptions is the most rows of a field with options. The others are reached by scrolling.
 const maxOptions = 8
 
-// input is a field on the screen.
-type input struct {
+// fieldInput is a field on the screen.
+type fieldInput struct {
 	field    *forms.Field
-	shown    huh.Field
+	widget   huh.Field
 	text     string       // the typed text, or the value of the chosen option
 	choices  []string     // values of the chosen options, of a field that takes several
 	describe func(string) // sets the text beside the field
@@ -28,9 +28,9 @@ type input struct {
 // noChoice is the value of the option that leaves a field empty.
 const noChoice = "\x00nothing"
 
-// setInitial sets the previous value, or the default. Invisible characters of a default are escaped: what is shown is
-// sent.
-func (in *input) setInitial(f *screen.Form) {
+// setInitial sets the previous value, or the default. Invisible characters of a default are
+// escaped: what is shown is sent.
+func (in *fieldInput) setInitial(f *screen.Form) {
 	value := f.Value(in.field)
 	switch v := value.(type) {
 	case []string:
@@ -52,8 +52,8 @@ func (in *input) setInitial(f *screen.Form) {
 	}
 }
 
-// makeField returns the widget of a field.
-func (in *input) makeField() huh.Field {
+// newWidget returns the widget of a field.
+func (in *fieldInput) newWidget() huh.Field {
 	title, about := hosttext.Line(in.field.Title, 80), hosttext.Line(in.field.Description, 200)
 	if !in.field.Required {
 		title += " (optional)"
@@ -76,7 +76,7 @@ func (in *input) makeField() huh.Field {
 	}
 	text := huh.NewInput()
 	in.describe = func(about string) { text.Description(about) }
-	return text.Title(title).Description(about).Prompt("› ").Value(&in.text).
+	return text.Title(title).Description(about).Prompt(inputPrompt).Value(&in.text).
 		Validate(func(string) error { return in.validate(about) })
 }
 
@@ -94,10 +94,13 @@ func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 	return options
 }
 
-// value returns the value of a field, nil if it is empty and optional. The error says why the value is invalid.
-func (in *input) value() (any, error) {
+// value returns the value of a field, nil if it is empty and optional. The error says why the value
+// is invalid.
+func (in *fieldInput) value() (any, error) {
 	switch {
-	case in.field.Kind == forms.KindChoices && len(in.choices) == 0 && !in.field.Required, in.text == noChoice && !in.field.Required:
+	case in.field.Kind == forms.KindChoices && len(in.choices) == 0 && !in.field.Required:
+		return nil, nil
+	case in.text == noChoice && !in.field.Required:
 		return nil, nil
 	case in.field.Kind == forms.KindChoices:
 		return in.choices, in.field.Check(in.choices)
@@ -112,7 +115,7 @@ func (in *input) value() (any, error) {
 }
 
 // validate checks a field, and shows a mistake beside it. about is the text beside a valid field.
-func (in *input) validate(about string) error {
+func (in *fieldInput) validate(about string) error {
 	err := in.check()
 	if err != nil {
 		about = strings.TrimSpace(about + " ✗ " + err.Error())
@@ -122,7 +125,7 @@ func (in *input) validate(about string) error {
 }
 
 // check returns a short error if the value is invalid.
-func (in *input) check() error {
+func (in *fieldInput) check() error {
 	_, err := in.value()
 	switch {
 	case err == nil:

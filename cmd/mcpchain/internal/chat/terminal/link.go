@@ -17,7 +17,7 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.endAnswerLocked()
 	text = "  " + hosttext.Line(text, maxPrompt)
 	shown := t.paint.Text(screen.Person, hosttext.Line(address, maxAddress))
-	if t.paint.Colours() && supportsLinks(os.Getenv("TERM")) {
+	if t.paint.Colours() && hasLinks(os.Getenv("TERM")) {
 		shown = hyperlink(shown, address)
 	}
 	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < t.columns() {
@@ -37,8 +37,9 @@ func hyperlink(shown, address string) string {
 // maxAddress bounds a shown address, in characters.
 const maxAddress = 2000
 
-// supportsLinks reports whether a terminal of this name can be sent a link (OSC 8): some print what they do not know.
-func supportsLinks(term string) bool {
+// hasLinks reports whether a terminal of this name accepts links (OSC 8): some print what they do
+// not know.
+func hasLinks(term string) bool {
 	return term != "linux" && !strings.HasPrefix(term, "vt") && !strings.HasPrefix(term, "screen")
 }
 

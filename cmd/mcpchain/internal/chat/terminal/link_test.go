@@ -22,6 +22,6 @@ func TestLinked(t *testing.T) {
 // Terminals that would print the sequence get no link.
 func TestLinksByName(t *testing.T) {
 	for name, want := range map[string]bool{"xterm-256color": true, "xterm-kitty": true, "linux": false, "vt100": false, "screen.xterm": false} {
-		check.Equal(t, name, supportsLinks(name), want)
+		check.Equal(t, name, hasLinks(name), want)
 	}
 }

@@ -21,8 +21,8 @@ const (
 // menu is the list of completions below the editor.
 type menu struct {
 	terminal *Terminal
-	asked    int                // number of the last request; answers to earlier ones are dropped
-	cancel   context.CancelFunc // cancels the last request; nil: none is under way
+	request  int                // number of the last request; answers to earlier ones are dropped
+	cancel   context.CancelFunc // of the last request; nil: none is under way
 
 	open  bool
 	all   screen.Completion
@@ -30,27 +30,27 @@ type menu struct {
 	at    int           // index of the marked item
 }
 
-// completedMsg is the answer to a request for completions.
-type completedMsg struct {
-	asked      int
+// completionsMsg is the answer to a request for completions.
+type completionsMsg struct {
+	request    int
 	before     string
 	completion screen.Completion
 }
 
-// ask requests the completions of a text. The request ends with the terminal.
-func (m *menu) ask(before string) tea.Cmd {
+// complete requests the completions of a text. The request ends with the terminal.
+func (m *menu) complete(before string) tea.Cmd {
 	m.close()
-	complete := m.terminal.completer()
-	if complete == nil {
+	completer := m.terminal.completer()
+	if completer == nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(m.terminal.ctx)
 	m.cancel = cancel
 	answer := make(chan tea.Msg, 1)
-	asked := m.asked
+	request := m.request
 	m.terminal.requests.Go(func() {
 		defer cancel()
-		answer <- completedMsg{asked, before, complete(ctx, before)}
+		answer <- completionsMsg{request, before, completer(ctx, before)}
 	})
 	return func() tea.Msg { return <-answer }
 }
@@ -58,7 +58,7 @@ func (m *menu) ask(before string) tea.Cmd {
 // close closes the list, and cancels a request.
 func (m *menu) close() {
 	m.open = false
-	m.asked++
+	m.request++
 	if m.cancel != nil {
 		m.cancel()
 		m.cancel = nil
@@ -71,7 +71,8 @@ func (m *menu) show(c screen.Completion, before string) {
 	m.narrow(before)
 }
 
-// narrow keeps the items that match what is typed. It closes the list if the cursor is before the completed part.
+// narrow keeps the items that match what is typed. It closes the list if the cursor is before the
+// completed part.
 func (m *menu) narrow(before string) {
 	if m.all.From > len(before) {
 		m.close()

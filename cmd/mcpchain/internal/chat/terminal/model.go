@@ -65,48 +65,32 @@ func (m *model) Init() tea.Cmd { return m.editor.init() }
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if _, ok := msg.(settleMsg); ok {
 		lines, _ := m.lines()
-		return m, m.terminal.frame.settled(len(lines))
+		return m, m.terminal.frame.onSettle(len(lines))
 	}
 	cmd := m.update(msg)
 	lines, _ := m.lines()
 	return m, tea.Batch(cmd, m.terminal.frame.settle(len(lines)))
 }
 
+// update handles all messages but settleMsg.
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
+	case beginMsg, endMsg, eventMsg, windowMsg, tickMsg:
+		return m.updateStatus(msg)
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
-		m.terminal.width.Store(int64(msg.Width))
-		m.terminal.height.Store(int64(msg.Height))
-		m.editor.resize(msg.Width)
-		if m.dialog != nil {
-			return m.dialog.update(msg)
-		}
+		return m.resize(msg)
 	case waitMsg:
 		*m.editor.ready = bool(msg)
 	case noticeMsg:
 		m.notice = string(msg)
 	case restMsg:
 		m.rest = msg
-	case beginMsg:
-		m.status.begin(time.Now())
-		return tick()
-	case endMsg:
-		m.status.end()
-	case eventMsg:
-		m.status.event(msg.event, time.Now())
 	case suggestMsg:
 		empty := m.editor.text() == ""
 		if empty {
-			m.editor.set(msg.text)
+			m.editor.setText(msg.text)
 		}
 		msg.accepted <- empty
-	case windowMsg:
-		m.status.window = int64(msg)
-	case tickMsg:
-		if m.status.busy {
-			return tick()
-		}
 	case askMsg:
 		m.dialog = msg.dialog
 		return tea.Batch(m.dialog.init(m.width, m.height), m.quiet.begin())
@@ -115,7 +99,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			m.dialog = nil
 		}
 	case quietMsg:
-		m.quiet.over(msg)
+		m.quiet.end(msg)
 	case editedMsg:
 		if msg.err != nil {
 			text := hosttext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
@@ -130,18 +114,52 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.noteCapabilities(msg)
 	default:
 		if m.dialog != nil {
-			return m.toDialog(msg)
+			return m.updateDialog(msg)
 		}
 		return m.editor.update(msg)
 	}
 	return nil
 }
 
+// updateStatus handles a message about the status line.
+func (m *model) updateStatus(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case beginMsg:
+		m.status.begin(time.Now())
+		return tick()
+	case endMsg:
+		m.status.end()
+	case eventMsg:
+		m.status.event(msg.event, time.Now())
+	case windowMsg:
+		m.status.window = int64(msg)
+	case tickMsg:
+		if m.status.busy {
+			return tick()
+		}
+	}
+	return nil
+}
+
+// resize handles a new size of the terminal.
+func (m *model) resize(size tea.WindowSizeMsg) tea.Cmd {
+	m.width, m.height = size.Width, size.Height
+	m.terminal.width.Store(int64(size.Width))
+	m.terminal.height.Store(int64(size.Height))
+	m.editor.resize(size.Width)
+	if m.dialog == nil {
+		return nil
+	}
+	return m.dialog.update(size)
+}
+
+// tick returns a command that moves the clock of the status line after a second.
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
 
-// handleKey handles the keys that mean the same in the editor and in dialogs, and forwards other keys.
+// handleKey handles the keys that mean the same in the editor and in dialogs, and forwards other
+// keys.
 func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
-	if escAndCtrl(k) {
+	if isEscAndCtrl(k) {
 		leave := m.handleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
 		k.Mod = tea.ModCtrl
 		return tea.Batch(leave, m.handleKey(k))
@@ -160,17 +178,17 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	return m.handleInput(k)
 }
 
-// escAndCtrl reports whether a key may be two: Esc, and a letter with Ctrl. Most terminals send the same bytes for a
-// letter with Ctrl and Alt, a key that does nothing here.
-func escAndCtrl(k tea.KeyPressMsg) bool {
+// isEscAndCtrl reports whether a key may be two: Esc, and a letter with Ctrl. Most terminals send
+// the same bytes for a letter with Ctrl and Alt, a key that does nothing here.
+func isEscAndCtrl(k tea.KeyPressMsg) bool {
 	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
-// handleInput handles a key or a paste. A dialog gets it only after a moment without keys, so that text for the editor
-// cannot answer a question.
+// handleInput handles a key or a paste. A dialog gets it only after a moment without keys, so that
+// text for the editor cannot answer a question.
 func (m *model) handleInput(msg tea.Msg) tea.Cmd {
-	if m.dialog != nil && m.quiet.past {
-		return m.toDialog(msg)
+	if m.dialog != nil && m.quiet.over {
+		return m.updateDialog(msg)
 	}
 	if m.dialog != nil {
 		if k, ok := msg.(tea.KeyPressMsg); ok && (k.String() == "enter" || k.String() == "ctrl+d") {
@@ -183,7 +201,7 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	}
 	k, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && k.String() == "enter" && m.editor.takesEnter():
+	case ok && k.String() == "enter" && m.editor.hasPopup():
 		return m.editor.update(msg)
 	case ok && k.String() == "enter" && m.editor.continueLine():
 		return nil
@@ -191,7 +209,7 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 		if !*m.editor.ready || strings.TrimSpace(m.editor.text()) == "" {
 			return nil
 		}
-		m.enter(entry{text: m.editor.take()})
+		m.enter(entry{text: m.editor.takeText()})
 		return nil
 	case ok && k.String() == "ctrl+d" && m.editor.text() == "":
 		if *m.editor.ready {
@@ -202,6 +220,7 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	return m.editor.update(msg)
 }
 
+// enter ends the wait for a question.
 func (m *model) enter(e entry) {
 	*m.editor.ready = false
 	select {
@@ -211,7 +230,8 @@ func (m *model) enter(e entry) {
 	m.terminal.entered <- e // does not block: there is one entry for each wait
 }
 
-func (m *model) toDialog(msg tea.Msg) tea.Cmd {
+// updateDialog passes a message to the dialog, and closes the dialog if it is over.
+func (m *model) updateDialog(msg tea.Msg) tea.Cmd {
 	cmd := m.dialog.update(msg)
 	if m.dialog.answered() {
 		m.dialog = nil
@@ -261,13 +281,14 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	return lines, cursor
 }
 
-// input returns the rows of the dialog or the editor. While a dialog does not take keys yet, both are shown.
+// input returns the rows of the dialog or the editor. While a dialog does not take keys yet, both
+// are shown.
 func (m *model) input() (lines []string, cursor *tea.Cursor) {
 	if m.dialog != nil {
 		var text string
-		text, cursor = m.dialog.view(m.width, m.quiet.past)
+		text, cursor = m.dialog.view(m.width, m.quiet.over)
 		lines = strings.Split(text, "\n")
-		if m.quiet.past {
+		if m.quiet.over {
 			return lines, cursor
 		}
 	}

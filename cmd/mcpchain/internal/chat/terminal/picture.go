@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	pictureColumns = 80 // at most
-	pictureRows    = 20
+	maxPictureColumns = 80
+	maxPictureRows    = 20
 
 	// pictureWait bounds the wait for the terminal to say whether it shows pictures. Nearly all
-	// terminals answer at once.
+	// terminals answer immediately.
 	pictureWait = 10 * time.Second
 )
 
-// canvas describes how the terminal shows pictures. The terminal is asked when there is the first
+// canvas says how the terminal shows pictures. The terminal is asked when there is the first
 // picture.
 type canvas struct {
 	once     sync.Once
@@ -39,8 +39,10 @@ type capabilities struct {
 	sixel bool
 }
 
-// sixelAttribute is the device attribute of terminals that show Sixel pictures.
-const sixelAttribute = 4
+const (
+	sixelAttribute = 4  // the device attribute of terminals that show Sixel pictures
+	reportCellSize = 16 // the window operation by which a terminal reports the size of a cell
+)
 
 // noteCapabilities handles a part of the terminal's answer. The device attributes come last.
 func (m *model) noteCapabilities(msg tea.Msg) {
@@ -56,12 +58,12 @@ func (m *model) noteCapabilities(msg tea.Msg) {
 	}
 }
 
-// askCanvas asks the terminal once for the size of a cell and, unless the environment names the protocol, for its
-// attributes.
+// askCanvas asks the terminal once for the size of a cell and, unless the environment names the
+// protocol, for its attributes.
 func (t *Terminal) askCanvas() {
 	t.canvas.once.Do(func() {
 		protocol, known := picture.Detect(os.Getenv)
-		t.send(tea.Raw(ansi.WindowOp(16) + ansi.RequestPrimaryDeviceAttributes)())
+		t.send(tea.Raw(ansi.WindowOp(reportCellSize) + ansi.RequestPrimaryDeviceAttributes)())
 		select {
 		case a := <-t.canvas.answers:
 			t.canvas.cell = a.cell
@@ -80,11 +82,12 @@ func (t *Terminal) Draw(img image.Image) {
 	t.askCanvas()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rows := min(pictureRows, int(t.height.Load())/2-1)
+	rows := min(maxPictureRows, int(t.height.Load())/2-1)
 	if t.canvas.protocol == picture.None || rows < 1 {
 		return
 	}
-	sequence, rows, err := t.canvas.protocol.Draw(img, t.canvas.cell, min(pictureColumns, t.columns()-4), rows)
+	columns := min(maxPictureColumns, t.columns()-4) // with an indent of 2, and 2 free columns at the end
+	sequence, rows, err := t.canvas.protocol.Draw(img, t.canvas.cell, columns, rows)
 	if err != nil {
 		return // its file is saved in any case
 	}
@@ -93,5 +96,6 @@ func (t *Terminal) Draw(img image.Image) {
 	// sequence is printed in the row below them, because the renderer erases what is right of the
 	// cursor.
 	space := strings.Repeat("\n", rows)
-	t.send(tea.Println(space + ansi.SaveCursor + ansi.CursorUp(rows) + ansi.CursorForward(2) + sequence + ansi.RestoreCursor)())
+	place := ansi.SaveCursor + ansi.CursorUp(rows) + ansi.CursorForward(2)
+	t.send(tea.Println(space + place + sequence + ansi.RestoreCursor)())
 }

@@ -25,14 +25,14 @@ func (t *Terminal) printQuestion(text string) {
 	t.printLocked(append([]string{""}, lines...))
 }
 
-// sayLocked shows a piece of an answer.
-func (t *Terminal) sayLocked(text string) {
+// addAnswerLocked shows a piece of an answer.
+func (t *Terminal) addAnswerLocked(text string) {
 	if t.answer == nil {
 		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fitLine
 	}
 	lines := t.answer.Add(text)
 	t.send(restMsg(t.withoutColours(t.answer.Rest())))
-	t.answerLocked(lines)
+	t.printAnswerLocked(lines)
 }
 
 // endAnswerLocked prints the rest of the answer.
@@ -43,11 +43,11 @@ func (t *Terminal) endAnswerLocked() {
 	lines := t.answer.End()
 	t.answer = nil
 	t.send(restMsg(nil))
-	t.answerLocked(lines)
+	t.printAnswerLocked(lines)
 }
 
-// answerLocked prints finished lines of an answer, below a heading if they are its first.
-func (t *Terminal) answerLocked(lines []string) {
+// printAnswerLocked prints finished lines of an answer, below a heading if they are its first.
+func (t *Terminal) printAnswerLocked(lines []string) {
 	if len(lines) == 0 {
 		return
 	}
@@ -69,6 +69,7 @@ func (t *Terminal) withoutColours(lines []string) []string {
 	return lines
 }
 
+// noteLocked prints a note.
 func (t *Terminal) noteLocked(style screen.Style, text string) {
 	t.printLocked(t.noteLines(style, text))
 }

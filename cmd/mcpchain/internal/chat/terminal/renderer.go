@@ -12,17 +12,17 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The renderer counts columns, and counts none for a tab. So each column of a tab is printed as a placeholder, and
-// output turns placeholders back into tabs: code that is copied from the terminal keeps its tabs. Placeholders are
-// private-use characters, which are escaped in peers' texts.
+// The renderer counts columns, and counts none for a tab. So each column of a tab is printed as a
+// placeholder, and output turns placeholders back into tabs: code that is copied from the terminal
+// keeps its tabs. Placeholders are private-use characters, which are escaped in peers' texts.
 const (
 	tabBegin = '\ue000' // the first column of a tab
 	tabMore  = '\ue001' // another column of a tab
 	tabStop  = 8
 )
 
-// fitLine replaces tabs by placeholders, and appends a space to a line that fills its last row: the renderer would
-// count a row too many, and clear the last column.
+// fitLine replaces tabs by placeholders, and appends a space to a line that fills its last row: the
+// renderer would count a row too many, and clear the last column.
 func fitLine(line string, width int) string {
 	if strings.Contains(line, "\t") {
 		var b strings.Builder
@@ -84,11 +84,12 @@ func (o *output) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
+// tabs turns placeholders back into tabs.
 var tabs = strings.NewReplacer(string(tabBegin), "\t", string(tabMore), "")
 
-// frameHeight keeps the frame from shrinking at once. The renderer loses its place if the cursor is in a row that the
-// next frame does not have. So a shorter frame is first drawn with blank rows below it, which are removed after it was
-// written.
+// frameHeight keeps the frame from shrinking at once. The renderer loses its place if the cursor is
+// in a row that the next frame does not have. So a shorter frame is first drawn with blank rows
+// below it, which are removed after it was written.
 type frameHeight struct {
 	written func() int64 // counts the frames that were written
 
@@ -113,7 +114,7 @@ func (h *frameHeight) grow(needed int) int {
 	return h.rows
 }
 
-// settle has blank rows removed later, if there are any.
+// settle returns a command that begins to remove blank rows, nil if there are none.
 func (h *frameHeight) settle(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,9 +129,9 @@ func (h *frameHeight) settle(needed int) tea.Cmd {
 	return settleLater()
 }
 
-// settled handles a settleMsg. The blank rows are removed at the second one after the frame was written: the frame that
-// was being written at the time of the change does not count.
-func (h *frameHeight) settled(needed int) tea.Cmd {
+// onSettle handles a settleMsg. The blank rows are removed at the second one after the frame was
+// written: the frame that was being written at the time of the change does not count.
+func (h *frameHeight) onSettle(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	written := h.written()
@@ -143,7 +144,8 @@ func (h *frameHeight) settled(needed int) tea.Cmd {
 	return nil
 }
 
-// occupied returns how many rows the frame may have on the terminal, and how many of them are blank ones to be removed.
+// occupied returns how many rows the frame may have on the terminal, and how many of them are blank
+// ones to be removed.
 func (h *frameHeight) occupied() (rows, blank int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,27 +156,32 @@ func (h *frameHeight) occupied() (rows, blank int) {
 	return rows, rows - h.needed
 }
 
+// settleLater returns a command that sends a settleMsg.
 func settleLater() tea.Cmd {
-	return tea.Tick(20*time.Millisecond, func(time.Time) tea.Msg { return settleMsg{} })
+	return tea.Tick(settleTime, func(time.Time) tea.Msg { return settleMsg{} })
 }
 
 const (
 	maxBlank  = 2                      // blank rows that may stay below what is printed
 	maxSettle = 500 * time.Millisecond // longest wait for the others to be removed
+
+	settleTime = 20 * time.Millisecond // between settle messages, in which a frame is usually written
+	roomPoll   = 5 * time.Millisecond  // between looks at the number of blank rows
 )
 
-// room returns how many rows can be printed at once. They are printed above the frame and have to fit on the screen
-// together with it, or the renderer loses lines. So room first waits until most blank rows have been removed.
+// room returns how many rows can be printed at once. They are printed above the frame and have to
+// fit on the screen together with it, or the renderer loses lines. So room first waits until most
+// blank rows have been removed.
 func (t *Terminal) room() int {
 	t.send(syncMsg{})
 	rows := 0
-	for begin := time.Now(); time.Since(begin) < maxSettle; {
+	for start := time.Now(); time.Since(start) < maxSettle; {
 		blank := 0
 		if rows, blank = t.frame.occupied(); blank <= maxBlank {
 			break
 		}
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(roomPoll):
 		case <-t.done:
 			return 1
 		}

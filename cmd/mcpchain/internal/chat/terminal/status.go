@@ -32,8 +32,8 @@ type call struct {
 	id      string
 	about   string // the server and the tool
 	since   time.Time
-	share   float64 // that is done, from 0 to 1; below 0: unknown
-	message string  // progress in numbers, and the server's words about it
+	share   float64 // how much is done, from 0 to 1; below 0: unknown
+	message string  // progress in numbers, and the server's message
 }
 
 func (s *status) begin(now time.Time) {
@@ -71,6 +71,7 @@ func (s *status) event(e agent.Event, now time.Time) {
 // maxCallText bounds the name of a call, and its message, in characters.
 const maxCallText = 60
 
+// spend adds to what this turn and all turns have used.
 func (s *status) spend(u run.Spent) {
 	s.turn.Add(u)
 	s.total.Add(u)
@@ -89,7 +90,8 @@ func (s *status) progress(e *agent.ToolProgress) {
 	}
 }
 
-// view returns a line for each call, and one for the turn; none between turns. asking means that the person is asked.
+// view returns a line for each call, and one for the turn; none between turns. asking means that
+// the person is asked.
 func (s *status) view(now time.Time, asking bool) (lines []string) {
 	if !s.busy {
 		return nil
@@ -126,6 +128,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 // barWidth is the width of a progress bar in columns.
 const barWidth = 20
 
+// progressBar returns a bar that is full at a share of 1.
 func progressBar(share float64) string {
 	full := int(share * barWidth)
 	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
@@ -133,7 +136,8 @@ func progressBar(share float64) string {
 
 // formatSpent formats tokens and cost as ↑1.2k ↓300 0.12 USD, without the cost if it is not known.
 func formatSpent(u *run.Spent) string {
-	return strings.TrimSpace("↑" + formatTokens(u.Input) + " ↓" + formatTokens(u.Output) + " " + screen.Cost(u.Cost))
+	tokens := "↑" + formatTokens(u.Input) + " ↓" + formatTokens(u.Output)
+	return strings.TrimSpace(tokens + " " + screen.Cost(u.Cost))
 }
 
 // formatTokens formats a count as 999, 1.2k or 3.4M.

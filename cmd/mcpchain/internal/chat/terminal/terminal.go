@@ -1,7 +1,9 @@
-// Package terminal shows the conversation on a terminal that can move its cursor, with an editor for questions.
+// Package terminal shows the conversation on a terminal that can move its cursor, with an editor
+// for questions.
 //
-// Finished text is printed into the terminal's own scrollback. The frame below it has the unfinished part of an answer,
-// the calls that are under way, a status line, and the editor or a dialog.
+// Finished text is printed into the terminal's own scrollback. The frame below it has the
+// unfinished part of an answer, the calls that are under way, a status line, and the editor or a
+// dialog.
 package terminal
 
 import (
@@ -45,21 +47,21 @@ const (
 
 // Terminal is a [screen.Screen] on a terminal. Its methods may be called concurrently.
 type Terminal struct {
-	ctx      context.Context // for external editors and requests for completions
-	cancel   context.CancelFunc
-	program  *tea.Program
-	output   *output
-	paint    screen.Paint
-	entered  chan entry
-	asking   chan struct{} // buffered; has a value while the person is asked
-	width    atomic.Int64
-	height   atomic.Int64
-	complete atomic.Pointer[screen.Completer]
-	frame    frameHeight
-	canvas   canvas
-	requests sync.WaitGroup // for completions
-	done     chan struct{}  // closed when program has ended
-	err      error          // the error of program, to be read after done
+	ctx        context.Context // of external editors and requests for completions
+	cancel     context.CancelFunc
+	program    *tea.Program
+	output     *output
+	paint      screen.Paint
+	entered    chan entry
+	asking     chan struct{} // buffered; has a value while the person is asked
+	width      atomic.Int64
+	height     atomic.Int64
+	complete   atomic.Pointer[screen.Completer]
+	frame      frameHeight
+	canvas     canvas
+	requests   sync.WaitGroup // for completions
+	done       chan struct{}  // closed when program has ended
+	programErr error          // set before done is closed
 
 	mu          sync.Mutex // guards the fields below, and the order of what is printed
 	thinking    screen.Thinking
@@ -73,22 +75,29 @@ type entry struct {
 	err  error
 }
 
-// Open starts to draw on the terminal, until Close. The end of ctx ends only an external editor and requests for
-// completions, so that the end of the conversation is still shown.
+// Open starts to draw on the terminal, until Close. The end of ctx ends only an external editor and
+// requests for completions, so that the end of the conversation is still shown.
 func Open(ctx context.Context, o Options) *Terminal {
-	t := &Terminal{paint: screen.NewPaint(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{})}
+	t := &Terminal{
+		paint:   screen.NewPaint(o.Out),
+		entered: make(chan entry, 1),
+		asking:  make(chan struct{}, 1),
+		done:    make(chan struct{}),
+	}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	t.canvas.answers = make(chan capabilities, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
-	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil { // the library reports it only after the first frame
+	// The library reports the size only after the first frame.
+	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil {
 		t.width.Store(int64(width))
 		t.height.Store(int64(height))
 	}
-	t.program = tea.NewProgram(newModel(t, o), tea.WithInput(o.In), tea.WithOutput(t.output), tea.WithoutSignalHandler())
+	t.program = tea.NewProgram(newModel(t, o),
+		tea.WithInput(o.In), tea.WithOutput(t.output), tea.WithoutSignalHandler())
 	go func() {
 		defer close(t.done)
-		_, t.err = t.program.Run()
+		_, t.programErr = t.program.Run()
 	}()
 	select { // lines printed before the first frame would be lost
 	case <-t.output.drawn:
@@ -103,8 +112,8 @@ func (t *Terminal) Close() error {
 	<-t.done
 	t.cancel()
 	t.requests.Wait()
-	if t.err != nil {
-		return fmt.Errorf("terminal: %w", t.err)
+	if t.programErr != nil {
+		return fmt.Errorf("terminal: %w", t.programErr)
 	}
 	return nil
 }
@@ -140,7 +149,7 @@ func (t *Terminal) List(style screen.Style, format string, args ...any) {
 func (t *Terminal) Deliver(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sayLocked(text)
+	t.addAnswerLocked(text)
 	t.endAnswerLocked()
 }
 
@@ -167,8 +176,8 @@ func (t *Terminal) Question(ctx context.Context) (string, error) {
 	}
 }
 
-// awaitBusyFrame waits for a frame with busyPrompt. Lines are printed at once but frames are drawn later, so a short
-// turn could end above a prompt that accepts no input.
+// awaitBusyFrame waits for a frame with busyPrompt. Lines are printed immediately, but frames are
+// drawn later, so a short turn could end above a prompt that accepts no input.
 func (t *Terminal) awaitBusyFrame() {
 	select {
 	case <-t.output.busy:
@@ -204,10 +213,10 @@ func (t *Terminal) Show(e agent.Event) {
 	}
 	switch e := e.(type) {
 	case *agent.TextDelta:
-		t.sayLocked(e.Text)
+		t.addAnswerLocked(e.Text)
 	case *agent.ModelEnd:
 		if !e.Streamed && e.Text != "" {
-			t.sayLocked(e.Text)
+			t.addAnswerLocked(e.Text)
 		}
 		t.endAnswerLocked()
 	default:

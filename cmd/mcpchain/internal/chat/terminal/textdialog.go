@@ -12,6 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
+// inputPrompt precedes what the person types in a dialog.
+const inputPrompt = "› "
+
 // Bounds of a dialog, in characters.
 const (
 	maxProblem = 400 // bytes of what is said about a text that is refused
@@ -42,7 +45,7 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 
 // textDialog asks for a text of several lines, or for one line that is not shown.
 type textDialog struct {
-	completion
+	ending
 
 	paint   screen.Paint
 	draft   *screen.Draft
@@ -51,7 +54,7 @@ type textDialog struct {
 	forward func(tea.Msg) tea.Cmd // passes a message to input
 	frame   int                   // columns that input takes in addition to its width
 	secret  bool
-	problem string // why the text was refused that was sent last
+	problem string // why the last text that was sent was refused
 	left    bool   // the person went back with Esc
 }
 
@@ -67,14 +70,18 @@ type textInput interface {
 
 func newTextDialog(paint screen.Paint, draft *screen.Draft) *textDialog {
 	area := newArea()
-	area.SetPromptFunc(2, func(textarea.PromptInfo) string { return "› " })
+	area.SetPromptFunc(2, func(textarea.PromptInfo) string { return inputPrompt })
 	area.SetValue(draft.Text)
 	hint := "Enter sends it, Alt-Enter is another line"
 	if draft.Back {
 		hint += ", Esc goes back"
 	}
 	return &textDialog{
-		paint: paint, draft: draft, hint: hint, input: &area, completion: newCompletion(),
+		ending: newEnding(),
+		paint:  paint,
+		draft:  draft,
+		hint:   hint,
+		input:  &area,
 		forward: func(msg tea.Msg) (cmd tea.Cmd) {
 			area, cmd = area.Update(msg)
 			return cmd
@@ -84,16 +91,18 @@ func newTextDialog(paint screen.Paint, draft *screen.Draft) *textDialog {
 
 func newSecretDialog(paint screen.Paint, prompt string) *textDialog {
 	line := textinput.New()
-	line.EchoMode, line.Prompt, line.CharLimit = textinput.EchoPassword, "› ", maxSecret
+	line.EchoMode = textinput.EchoPassword
+	line.Prompt = inputPrompt
+	line.CharLimit = maxSecret
 	line.SetVirtualCursor(false)
 	return &textDialog{
-		paint:      paint,
-		draft:      &screen.Draft{Prompt: prompt},
-		hint:       "it is not shown, and not kept",
-		input:      &line,
-		frame:      4,
-		secret:     true,
-		completion: newCompletion(),
+		ending: newEnding(),
+		paint:  paint,
+		draft:  &screen.Draft{Prompt: prompt},
+		hint:   "it is not shown, and not kept",
+		input:  &line,
+		frame:  4, // the prompt, the cursor, and the last column
+		secret: true,
 		forward: func(msg tea.Msg) (cmd tea.Cmd) {
 			line, cmd = line.Update(msg)
 			return cmd
@@ -106,7 +115,7 @@ func (d *textDialog) init(width, _ int) tea.Cmd {
 	return d.input.Focus()
 }
 
-func (d *textDialog) resize(width int) { d.input.SetWidth(max(12, width-d.frame)) }
+func (d *textDialog) resize(width int) { d.input.SetWidth(max(minColumns, width-d.frame)) }
 
 func (d *textDialog) clear() bool {
 	hasText := d.input.Value() != ""
