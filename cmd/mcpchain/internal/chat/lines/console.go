@@ -1,4 +1,5 @@
-// Package lines shows the conversation line by line, in pipes and on terminals that cannot move their cursor.
+// Package lines shows the conversation line by line, in pipes and on terminals that cannot move
+// their cursor.
 package lines
 
 import (
@@ -19,20 +20,19 @@ import (
 
 // Console is a [screen.Screen] that writes answers to one writer and everything else to another.
 type Console struct {
-	Options
+	opts   Options
+	out    *output
+	errOut io.Writer
+	in     *Input
+	paint  screen.Paint
+	notes  notes
 
-	out   *output
-	err   io.Writer
-	in    *Input
-	paint screen.Paint
-	notes notes
-
-	mu       sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
-	thinking screen.Thinking
-	inAnswer bool         // a line of an answer is not finished
-	status   bool         // the last line is a progress notice, to be replaced
-	waiting  bool         // the last line is the prompt, and the person may be typing
-	answer   wrap.Wrapper // wraps the current answer
+	mu          sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
+	thinking    screen.Thinking
+	inAnswer    bool         // a line of an answer is not finished
+	hasProgress bool         // the last line is a progress notice, to be replaced
+	hasPrompt   bool         // the last line is the prompt, and the person may be typing
+	answer      wrap.Wrapper // wraps the current answer
 }
 
 // Options describe the terminal of a person. The zero value is for a pipe.
@@ -42,7 +42,8 @@ type Options struct {
 	Wrap   bool       // wrap answers, too, because they go to the terminal
 	Dumb   bool       // the terminal takes no escape sequences
 
-	// Hide stops the terminal from showing what is typed, until show is called. If it is nil, that is not possible.
+	// Hide stops the terminal from showing what is typed, until show is called. If it is nil, that
+	// is not possible.
 	Hide func() (show func(), err error)
 }
 
@@ -51,20 +52,14 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 	if o.Width == nil {
 		o.Width = func() int { return 0 }
 	}
-	return &Console{
-		Options: o,
-		out:     &output{Writer: out},
-		err:     err,
-		in:      in,
-		paint:   screen.NewPaint(err),
-	}
+	return &Console{opts: o, out: &output{Writer: out}, errOut: err, in: in, paint: screen.NewPaint(err)}
 }
 
 // Attended implements [screen.Screen].
-func (c *Console) Attended() bool { return c.Person }
+func (c *Console) Attended() bool { return c.opts.Person }
 
 // Size implements [screen.Sized]. The number of rows is not known.
-func (c *Console) Size() (columns, rows int) { return c.Width(), 0 }
+func (c *Console) Size() (columns, rows int) { return c.opts.Width(), 0 }
 
 // Close ends an unfinished line. It returns an error if an answer could not be written.
 func (c *Console) Close() error {
@@ -96,12 +91,12 @@ func (c *Console) Begin() {}
 // noteLocked writes a note, below an unfinished line.
 func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
 	c.endLineLocked()
-	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.errOut, c.render(style, fmt.Sprintf(format, args...)))
 }
 
 // render escapes, wraps and styles a note.
 func (c *Console) render(style screen.Style, text string) string {
-	lines := wrap.Note(text, c.Width())
+	lines := wrap.Note(text, c.opts.Width())
 	for i := range lines {
 		lines[i] = c.paint.Text(style, lines[i])
 	}
@@ -111,17 +106,18 @@ func (c *Console) render(style screen.Style, text string) string {
 // botPrompt precedes an answer.
 const botPrompt = "bot ›"
 
-// say shows a piece of an answer: all but an unfinished word, which follows with the next piece or at the end.
-func (c *Console) say(text string) {
+// addAnswer shows the next part of an answer: all but an unfinished word, which follows with the
+// next part or at the end.
+func (c *Console) addAnswer(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.inAnswer {
 		c.endLineLocked()
-		fmt.Fprint(c.err, c.paint.Text(screen.Model, botPrompt)+" ")
+		fmt.Fprint(c.errOut, c.paint.Text(screen.Model, botPrompt)+" ")
 		c.inAnswer = true
 		width := 0
-		if c.Wrap {
-			width = c.Width()
+		if c.opts.Wrap {
+			width = c.opts.Width()
 		}
 		c.answer = wrap.New(width, ansi.StringWidth(botPrompt+" "))
 	}
@@ -130,7 +126,7 @@ func (c *Console) say(text string) {
 
 // Question implements [screen.Screen].
 func (c *Console) Question(ctx context.Context) (string, error) {
-	if c.Person {
+	if c.opts.Person {
 		c.mu.Lock()
 		c.promptLocked()
 		c.mu.Unlock()
@@ -139,7 +135,7 @@ func (c *Console) Question(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
-		c.waiting = false // the person's line break has ended the line
+		c.hasPrompt = false // the person's line break has ended the line
 	}
 	c.endLineLocked()
 	return strings.TrimSpace(text), err
@@ -148,8 +144,8 @@ func (c *Console) Question(ctx context.Context) (string, error) {
 // promptLocked shows the prompt of a question.
 func (c *Console) promptLocked() {
 	c.endLineLocked()
-	fmt.Fprint(c.err, "\n"+c.paint.Text(screen.Person, "you ›")+" ")
-	c.waiting = true
+	fmt.Fprint(c.errOut, "\n"+c.paint.Text(screen.Person, "you ›")+" ")
+	c.hasPrompt = true
 }
 
 // End implements [screen.Screen]: it ends an unfinished line.
@@ -159,22 +155,23 @@ func (c *Console) End() {
 	c.endLineLocked()
 }
 
-// endLineLocked ends an answer or a prompt, or erases a progress notice, so that the next text begins a line.
+// endLineLocked ends an answer or a prompt, or erases a progress notice, so that the next text
+// begins a line.
 func (c *Console) endLineLocked() {
 	switch {
 	case c.inAnswer:
 		fmt.Fprintln(c.out, c.answer.Flush())
-	case c.status:
-		fmt.Fprint(c.err, "\r\x1b[K")
-	case c.waiting:
-		fmt.Fprintln(c.err)
+	case c.hasProgress:
+		fmt.Fprint(c.errOut, "\r\x1b[K")
+	case c.hasPrompt:
+		fmt.Fprintln(c.errOut)
 	}
-	c.inAnswer, c.status, c.waiting = false, false, false
+	c.inAnswer, c.hasProgress, c.hasPrompt = false, false, false
 }
 
 // List implements [screen.Screen]. In a pipe the line is an answer.
 func (c *Console) List(style screen.Style, format string, args ...any) {
-	if c.Person {
+	if c.opts.Person {
 		c.Note(style, format, args...)
 		return
 	}
@@ -193,29 +190,21 @@ func (c *Console) Show(e agent.Event) {
 	c.mu.Lock()
 	line := c.thinking.Event(e)
 	c.mu.Unlock()
-	if line != "" && c.Person {
+	if line != "" && c.opts.Person {
 		c.Note(screen.Faint, "%s", line)
 	}
 	switch e := e.(type) {
 	case *agent.TextDelta:
-		if c.Person {
-			c.say(e.Text)
+		if c.opts.Person {
+			c.addAnswer(e.Text)
 		}
 	case *agent.ModelEnd:
-		switch {
-		case c.Person && e.Streamed:
-			c.End()
-		case e.Text != "" && c.Person:
-			c.say(e.Text)
-			c.End()
-		case e.Text != "" && len(e.ToolCalls) > 0:
-			c.Note(screen.Faint, "%s", e.Text)
-		}
+		c.showModelEnd(e)
 	case *agent.ToolProgress:
 		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
 	default:
 		hint := ""
-		if c.Person {
+		if c.opts.Person {
 			hint = screen.ShowHint
 		}
 		if style, text := screen.EventNote(e, hint); text != "" {
@@ -225,7 +214,21 @@ func (c *Console) Show(e agent.Event) {
 			c.Note(line.Style, "%s", line.Text)
 		}
 	}
-	if e, ok := e.(*agent.Output); ok && !c.Person {
+	if e, ok := e.(*agent.Output); ok && !c.opts.Person {
 		c.Deliver(e.Text)
+	}
+}
+
+// showModelEnd shows the text of a reply, as far as it was not shown while it arrived. A script
+// gets the text before tool calls as a note.
+func (c *Console) showModelEnd(e *agent.ModelEnd) {
+	switch {
+	case c.opts.Person && e.Streamed:
+		c.End()
+	case e.Text != "" && c.opts.Person:
+		c.addAnswer(e.Text)
+		c.End()
+	case e.Text != "" && len(e.ToolCalls) > 0:
+		c.Note(screen.Faint, "%s", e.Text)
 	}
 }

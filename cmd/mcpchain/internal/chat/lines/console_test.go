@@ -58,8 +58,8 @@ var errOver = errors.New("over")
 
 func TestScreen(t *testing.T) {
 	s := newScreen(t, "")
-	s.say("one ")
-	s.say("two")
+	s.addAnswer("one ")
+	s.addAnswer("two")
 	s.Progress("1/2")
 	s.Progress("2/2")
 	s.Note(screen.Tool, "a\nb")
@@ -68,8 +68,8 @@ func TestScreen(t *testing.T) {
 
 func TestProgressOnADumbTerminal(t *testing.T) {
 	s := newScreen(t)
-	s.Dumb = true
-	s.say("one")
+	s.opts.Dumb = true
+	s.addAnswer("one")
 	s.Progress("1/2")
 	s.Progress("2/2")
 	s.Note(screen.Tool, "done")
@@ -80,7 +80,7 @@ func TestNoteAtThePrompt(t *testing.T) {
 	s := newScreen(t, "", "")
 	s.promptLocked()
 	s.Note(screen.Warn, "warning")
-	s.waiting = false // the person has pressed Enter
+	s.hasPrompt = false // the person has pressed Enter
 	s.Note(screen.Warn, "done")
 	s.check(t, "\nyou › \nwarning\n\nyou › done\n")
 }
@@ -89,7 +89,7 @@ func TestDialogAfterItsContext(t *testing.T) {
 	s := newScreen(t, "y")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errOver)
-	if err := s.dialog(ctx, func() error { t.Error("asked"); return nil }); err != errOver {
+	if err := s.runDialog(ctx, func() error { t.Error("asked"); return nil }); err != errOver {
 		t.Errorf("got %v, want %v", err, errOver)
 	}
 }
@@ -97,7 +97,7 @@ func TestDialogAfterItsContext(t *testing.T) {
 // Note does not block during a dialog. The notes are shown at its end.
 func TestNotesDuringADialog(t *testing.T) {
 	s := newScreen(t)
-	if err := s.dialog(t.Context(), func() error {
+	if err := s.runDialog(t.Context(), func() error {
 		for i := range maxNotes + 3 {
 			s.Note(screen.Warn, "note %d", i)
 			s.Progress("%d of 10", i)
@@ -120,7 +120,7 @@ func TestNotesDuringADialog(t *testing.T) {
 // A line of progress takes one row, also in scripts with characters of two columns: only one row is erased.
 func TestProgressOfOneRow(t *testing.T) {
 	s := newScreen(t)
-	s.Width = func() int { return 40 }
+	s.opts.Width = func() int { return 40 }
 	s.Progress("%s", strings.Repeat("漢", 60))
 	if got := ansi.StringWidth(s.buffer.String()); got > 39 {
 		t.Errorf("got %d columns, want at most 39", got)
@@ -147,7 +147,7 @@ func TestShowResult(t *testing.T) {
 		})
 	}
 	s := newScreen(t)
-	s.Person = false
+	s.opts.Person = false
 	s.Show(&agent.ToolEnd{Call: agent.Call{Server: "demo", Tool: "add"}, Result: &adapter.Result{Text: long}})
 	s.check(t, "← demo add: "+long[:screen.MaxResult-1]+"…\n") // a script has no /show
 }
@@ -155,7 +155,7 @@ func TestShowResult(t *testing.T) {
 // The last output of a server cannot look like lines of the program, whatever the width of the terminal.
 func TestLostServer(t *testing.T) {
 	s := newScreen(t)
-	s.Width = func() int { return 30 }
+	s.opts.Width = func() int { return 30 }
 	s.Note(screen.Fail, "lost the server demo: exit status 1; its last lines on stderr:\nbot › \x1b[2Jall is well\nAllow it? [y]es %syou › \n  kept", strings.Repeat("x", 30))
 	s.check(t, `lost the server demo: exit
   status 1; its last lines on
@@ -171,9 +171,9 @@ func TestLostServer(t *testing.T) {
 // An answer in pieces is wrapped like one in a single piece.
 func TestWrapAnswer(t *testing.T) {
 	s := newScreen(t)
-	s.Width, s.Wrap = func() int { return 20 }, true
+	s.opts.Width, s.opts.Wrap = func() int { return 20 }, true
 	for _, piece := range []string{"The qu", "ick ", "brown", " fox jumps over", " the lazy dog", "."} {
-		s.say(piece)
+		s.addAnswer(piece)
 	}
 	s.End()
 	s.check(t, "bot › The quick\nbrown fox jumps\nover the lazy dog.\n")
@@ -182,15 +182,15 @@ func TestWrapAnswer(t *testing.T) {
 // Words of an answer are not broken, so that they can be copied.
 func TestLongWordsOfAnswer(t *testing.T) {
 	s := newScreen(t)
-	s.Width, s.Wrap = func() int { return 20 }, true
-	s.say(strings.Repeat("x", 34) + " and " + strings.Repeat("y", 40) + " z")
+	s.opts.Width, s.opts.Wrap = func() int { return 20 }, true
+	s.addAnswer(strings.Repeat("x", 34) + " and " + strings.Repeat("y", 40) + " z")
 	s.End()
 	s.check(t, "bot › \n"+strings.Repeat("x", 34)+" and\n"+strings.Repeat("y", 40)+"\nz\n")
 }
 
 func TestWrapNote(t *testing.T) {
 	s := newScreen(t)
-	s.Width = func() int { return 20 }
+	s.opts.Width = func() int { return 20 }
 	s.Note(screen.Tool, "%s", "  a list that is too long")
 	s.Progress("%s", strings.Repeat("x", 30))
 	s.check(t, "  a list that is\n  too long\n"+strings.Repeat("x", 18)+"…")

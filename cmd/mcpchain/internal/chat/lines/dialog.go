@@ -14,9 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// dialog calls f, which has the screen and the keyboard. Lines that were typed before are dropped, and notes are shown
-// after the end.
-func (c *Console) dialog(ctx context.Context, f func() error) error {
+// runDialog calls f, which has the screen and the keyboard. Lines that were typed before are
+// dropped, and notes are shown after the end.
+func (c *Console) runDialog(ctx context.Context, f func() error) error {
 	c.notes.begin()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,10 +35,10 @@ func (c *Console) dialog(ctx context.Context, f func() error) error {
 
 // Choose implements [screen.Screen].
 func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err error) {
-	err = c.dialog(ctx, func() (err error) {
+	err = c.runDialog(ctx, func() (err error) {
 		for _, line := range q.Notes() {
 			if line.Unbroken {
-				fmt.Fprintln(c.err, c.paint.Text(line.Style, line.Text))
+				fmt.Fprintln(c.errOut, c.paint.Text(line.Style, line.Text))
 			} else {
 				c.noteLocked(line.Style, "%s", line.Text)
 			}
@@ -49,9 +49,10 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 	return key, err
 }
 
-// Write implements [screen.Screen]. An empty line keeps the text, and there is no way back to the previous question.
+// Write implements [screen.Screen]. An empty line keeps the text, and there is no way back to the
+// previous question.
 func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
-	err = c.dialog(ctx, func() error {
+	err = c.runDialog(ctx, func() error {
 		if d.Text != "" {
 			c.noteLocked(screen.Faint, "%s", hosttext.Indent(d.Text))
 		}
@@ -79,11 +80,16 @@ var (
 	errCancel  = errors.New("cancelled")
 )
 
+// sendAnswers are the answers to the question that follows the fields of a form.
+var sendAnswers = []screen.Answer{
+	{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"},
+}
+
 // Fill implements [screen.Screen]: it asks for each field, as often as the person wants. What was
 // typed is in the form even if it is declined.
 func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
 	var choice byte
-	err = c.dialog(ctx, func() error {
+	err = c.runDialog(ctx, func() error {
 		c.noteLocked(screen.Warn, "%s", f.Heading)
 		if f.Message != "" {
 			c.noteLocked(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
@@ -100,8 +106,7 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 			}
 			c.noteLocked(screen.Tool, "%s", hosttext.Indent(f.Summary()))
 			var err error
-			choice, err = c.chooseLocked(ctx, "Send this to "+f.Server+"?",
-				[]screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}})
+			choice, err = c.chooseLocked(ctx, "Send this to "+f.Server+"?", sendAnswers)
 			if err != nil || choice != 'e' {
 				return err
 			}
@@ -116,7 +121,8 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 	return mcp.ElicitAccept, err
 }
 
-// askField asks until the answer fits the field. An empty line keeps the value.
+// askField asks until the answer fits the field. An empty line keeps the value. The error is
+// errDecline or errCancel if the person leaves the form.
 func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Field) error {
 	for {
 		text, err := c.askLocked(ctx, screen.Person, "  "+f.FieldPrompt(field))
@@ -145,21 +151,21 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Fie
 // askLocked shows a question and waits for a line. It must be called within a dialog.
 func (c *Console) askLocked(ctx context.Context, style screen.Style, question string) (string, error) {
 	for {
-		fmt.Fprint(c.err, c.render(style, question)+" ")
+		fmt.Fprint(c.errOut, c.render(style, question)+" ")
 		text, err := c.in.next(ctx)
 		if err == errLongLine {
 			c.noteLocked(screen.Warn, "%v", err)
 			continue
 		}
 		if err != nil {
-			fmt.Fprintln(c.err)
+			fmt.Fprintln(c.errOut)
 		}
 		return strings.TrimSpace(text), err
 	}
 }
 
-// chooseLocked asks until a line is the key of an answer or the first word of its label: a line that was meant for
-// something else decides nothing.
+// chooseLocked asks until a line is the key of an answer or the first word of its label: a line
+// that was meant for something else decides nothing.
 func (c *Console) chooseLocked(ctx context.Context, question string, answers []screen.Answer) (byte, error) {
 	var keys []string
 	for _, a := range answers {
@@ -167,7 +173,7 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 	}
 	short := question + " " + screen.Paint{}.Answers(answers, ", ", true) + ":"
 	question += " " + screen.Paint{}.Answers(answers, ", ", false) + ":"
-	if width := c.Width(); width > 0 && ansi.StringWidth(question) >= width {
+	if width := c.opts.Width(); width > 0 && ansi.StringWidth(question) >= width {
 		question = short
 	}
 	for {
@@ -193,15 +199,15 @@ var errShown = errors.New("this terminal would show what is typed")
 
 // Secret implements [screen.Screen].
 func (c *Console) Secret(ctx context.Context, prompt string) (text string, err error) {
-	if c.Hide == nil {
+	if c.opts.Hide == nil {
 		return "", errShown
 	}
-	err = c.dialog(ctx, func() error {
-		show, err := c.Hide()
+	err = c.runDialog(ctx, func() error {
+		show, err := c.opts.Hide()
 		if err != nil {
 			return err
 		}
-		defer fmt.Fprintln(c.err) // the typed line break was not shown
+		defer fmt.Fprintln(c.errOut) // the typed line break was not shown
 		defer show()
 		text, err = c.askLocked(ctx, screen.Warn, prompt)
 		return err

@@ -41,6 +41,7 @@ func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
 	return in
 }
 
+// read sends lines until the input or the context ends.
 func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 	defer close(in.lines)
 	for {

@@ -22,6 +22,7 @@ type notes struct {
 	dropped int
 }
 
+// note is a note that waits for the end of a dialog.
 type note struct {
 	style screen.Style
 	text  string
@@ -47,8 +48,8 @@ func (n *notes) end() []note {
 	return kept
 }
 
-// Note implements [screen.Screen]. If the person is being asked for a question, the prompt is shown
-// again after the note. During a dialog Note returns at once, and the note is shown at its end.
+// Note implements [screen.Screen]. If the person may be typing a question, the prompt is shown
+// again after the note. During a dialog Note returns immediately, and the note is shown at its end.
 func (c *Console) Note(style screen.Style, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.notes.mu.Lock()
@@ -63,9 +64,9 @@ func (c *Console) Note(style screen.Style, format string, args ...any) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	waiting := c.waiting
+	hadPrompt := c.hasPrompt
 	c.noteLocked(style, "%s", text)
-	if waiting {
+	if hadPrompt {
 		c.promptLocked()
 	}
 }
@@ -73,10 +74,11 @@ func (c *Console) Note(style screen.Style, format string, args ...any) {
 // maxProgress bounds a line of progress, in columns: only one row can be erased.
 const maxProgress = 76
 
-// Progress implements [screen.Screen]. It does nothing during a dialog. Where a row cannot be erased, each line stays.
+// Progress implements [screen.Screen]. It does nothing during a dialog. Where a row cannot be
+// erased, each line stays.
 func (c *Console) Progress(format string, args ...any) {
 	limit := maxProgress
-	if width := c.Width(); width > 1 {
+	if width := c.opts.Width(); width > 1 {
 		limit = min(limit, width-1)
 	}
 	text := ansi.Truncate(hosttext.Line(fmt.Sprintf(format, args...), limit), limit, "…")
@@ -88,10 +90,10 @@ func (c *Console) Progress(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endLineLocked()
-	if !c.Person || c.Dumb {
-		fmt.Fprintln(c.err, text)
+	if !c.opts.Person || c.opts.Dumb {
+		fmt.Fprintln(c.errOut, text)
 		return
 	}
-	fmt.Fprint(c.err, c.paint.Text(screen.Faint, text))
-	c.status = true
+	fmt.Fprint(c.errOut, c.paint.Text(screen.Faint, text))
+	c.hasProgress = true
 }

@@ -20,18 +20,19 @@ import (
 // toolKey identifies a tool.
 type toolKey struct{ server, tool string }
 
-// Approve decides on a tool call. The toolset keeps decisions on later calls as long as the definition of the tool does
-// not change.
+// Approve decides on a tool call. The toolset keeps decisions on later calls as long as the
+// definition of the tool does not change.
 func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	switch {
 	case p.yes:
 		return approval.Allow(), nil
 	case !p.screen.Attended():
 		p.failures.Denied.Add(1)
-		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, hosttext.Line(a.Definition.Name, 200), noTerminal)
+		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s",
+			a.Server, hosttext.Line(a.Definition.Name, 200), noTerminal)
 		return approval.Deny(noTerminal), nil
 	}
-	q := p.approvalQuestion(a)
+	q := p.approvalChoice(a)
 	draft := newDraft(a)
 	for {
 		key, err := p.screen.Choose(ctx, q)
@@ -42,19 +43,22 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 		if decided || err != nil {
 			return d, err
 		}
-		q = &screen.Choice{Question: q.Question, Answers: approvals}
+		q = &screen.Choice{Question: q.Question, Answers: approvalAnswers}
 		if key == '?' {
-			q.Heading, q.Text, q.Answers = "About this call:", explanation(a), explained
+			q.Heading, q.Text, q.Answers = "About this call:", explanation(a), explainedAnswers
 		}
 	}
 }
 
-// approvalQuestion returns the question about a call: who wants it, its arguments, and what an edit changes.
-func (p *Person) approvalQuestion(a *approval.Request) *screen.Choice {
+// approvalChoice returns the question about a call: who wants it, its arguments, and what an edit
+// changes.
+func (p *Person) approvalChoice(a *approval.Request) *screen.Choice {
 	tool := hosttext.Line(a.Definition.Name, 200)
-	heading, again := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server), "The model wants to run it:"
+	heading := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server)
+	again := "The model wants to run it:"
 	if a.View != "" {
-		heading, again = fmt.Sprintf("A view of the server %s wants to run %s there:", a.Server, tool), "A view of it wants to run it:"
+		heading = fmt.Sprintf("A view of the server %s wants to run %s there:", a.Server, tool)
+		again = "A view of it wants to run it:"
 	}
 	changes, others := diff.Edits(a.Arguments)
 	text := ""
@@ -70,7 +74,7 @@ func (p *Person) approvalQuestion(a *approval.Request) *screen.Choice {
 		Text:     text,
 		Changes:  screen.DiffLines(changes),
 		Question: "Allow it?",
-		Answers:  approvals,
+		Answers:  approvalAnswers,
 	}
 }
 
@@ -79,19 +83,26 @@ func describe(t *mcp.Tool) string {
 	return hosttext.Indent(hosttext.Block(cmp.Or(t.Description, "(nothing)"), screen.MaxShown))
 }
 
-// approvals are the answers about a call. The question mark explains the others.
-var approvals = []screen.Answer{
-	{Key: 'y', Label: "yes: this call"}, {Key: 'n', Label: "no: not this call"},
-	{Key: 'w', Label: "words: no, and why", Quiet: true}, {Key: 'e', Label: "edit: change the arguments", Quiet: true},
-	{Key: 'a', Label: "always: this tool"}, {Key: 's', Label: "server: always all its tools", Quiet: true},
-	{Key: 'f', Label: "forbid: never this tool", Quiet: true}, {Key: '?', Label: "?"},
+// approvalAnswers are the answers about a call. The question mark explains the others.
+var approvalAnswers = []screen.Answer{
+	{Key: 'y', Label: "yes: this call"},
+	{Key: 'n', Label: "no: not this call"},
+	{Key: 'w', Label: "words: no, and why", Quiet: true},
+	{Key: 'e', Label: "edit: change the arguments", Quiet: true},
+	{Key: 'a', Label: "always: this tool"},
+	{Key: 's', Label: "server: always all its tools", Quiet: true},
+	{Key: 'f', Label: "forbid: never this tool", Quiet: true},
+	{Key: '?', Label: "?"},
 }
 
-// explained are approvals without the question mark, which is the last one.
-var explained = approvals[:len(approvals)-1]
+// explainedAnswers are all answers but the question mark, which is the last one.
+var explainedAnswers = approvalAnswers[:len(approvalAnswers)-1]
 
-// decide turns an answer into a decision. If it is not decided, the person is asked again.
-func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.Draft, key byte) (d approval.Decision, decided bool, err error) {
+// decide turns the key of an answer into a decision. If it returns false, the person is asked
+// again.
+func (p *Person) decide(
+	ctx context.Context, a *approval.Request, draft *screen.Draft, key byte,
+) (d approval.Decision, decided bool, err error) {
 	switch key {
 	case 'y':
 		return approval.Allow(), true, nil
@@ -111,13 +122,16 @@ func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.
 	case 's':
 		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, true, nil
 	case 'f':
-		return approval.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: approval.ScopeTool}, true, nil
+		return approval.Decision{
+			Reason:   "the user has forbidden this tool (/permissions)",
+			Remember: approval.ScopeTool,
+		}, true, nil
 	}
 	return approval.Decision{}, false, nil
 }
 
-// formatArguments returns the arguments of a call on one line. If one of them is a text of several lines, each argument
-// is on a line of its own, and the text is shown with its lines.
+// formatArguments returns the arguments of a call on one line. If one of them is a text of several
+// lines, each argument is on a line of its own, and the text is shown with its lines.
 func formatArguments(raw []byte) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
@@ -135,28 +149,35 @@ func formatArguments(raw []byte) string {
 		if d.Decode(&value) != nil {
 			break
 		}
-		var text string
-		if json.Unmarshal(value, &text) == nil && strings.Contains(text, "\n") {
-			fmt.Fprintf(&b, "  %s:\n%s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.Indent(hosttext.Block(text, screen.MaxShown)))
-			continue
-		}
-		fmt.Fprintf(&b, "  %s: %s\n", hosttext.Quote(fmt.Sprint(name)), strings.TrimSpace(hosttext.Block(hosttext.JSON(string(value)), screen.MaxShown)))
+		fmt.Fprintf(&b, "  %s:%s\n", hosttext.Quote(fmt.Sprint(name)), formatArgument(value))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// explanation returns the answer to the question mark: what the server says about the tool, and what the answers mean.
+// formatArgument returns a value as it stands after its name: a text of several lines on lines of
+// its own.
+func formatArgument(value []byte) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil && strings.Contains(text, "\n") {
+		return "\n" + hosttext.Indent(hosttext.Block(text, screen.MaxShown))
+	}
+	return " " + strings.TrimSpace(hosttext.Block(hosttext.JSON(string(value)), screen.MaxShown))
+}
+
+// explanation returns the answer to the question mark: what the server says about the tool, and
+// what the answers mean.
 func explanation(a *approval.Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, hosttext.Line(a.Definition.Name, 200), describe(a.Definition))
+	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n",
+		a.Server, hosttext.Line(a.Definition.Name, 200), describe(a.Definition))
 	for _, claim := range Claims(a.Definition) {
 		fmt.Fprintf(&b, "    It claims: %s.\n", claim)
 	}
-	for _, answer := range explained {
+	for _, answer := range explainedAnswers {
 		fmt.Fprintf(&b, "  %c  %s\n", answer.Key, answer.Label)
 	}
-	b.WriteString("  What always, server and forbid say is kept for later, as long as the tool stays as it is; /permissions takes it back.\n" +
-		"  The model is told of the words, and of an edit.")
+	b.WriteString("  What always, server and forbid say is kept for later, as long as the tool stays as it is; " +
+		"/permissions takes it back.\n  The model is told of the words, and of an edit.")
 	return b.String()
 }
 
@@ -180,7 +201,8 @@ func Claims(t *mcp.Tool) (claims []string) {
 	return claims
 }
 
-// rememberAllowed remembers a definition that is always allowed, so that the person is told when it changes.
+// rememberAllowed remembers a definition that is always allowed, so that the person is told when it
+// changes.
 func (p *Person) rememberAllowed(a *approval.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -118,9 +118,9 @@ func TestApproveOtherwise(t *testing.T) {
 		"edit":   {[]string{"e", `{"a": 2}`}, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
 		"misfit": {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)},
 			"line 1, column 2: want a JSON object: invalid character 'o' in literal null (expecting 'u'); an empty line keeps what there was\nThe arguments: "},
-		"given up":  {[]string{"e", "nonsense", "", "n"}, approval.Decision{}, "The arguments: Allow it?"},
-		"left":      {[]string{"e", "", "n"}, approval.Decision{}, "The arguments: Allow it?"},
-		"explained": {[]string{"?", "y"}, approval.Decision{Allow: true}, "  The server demo says of add:\n    Adds.\\x1b[2J\n    It claims: the tool may destroy something.\n"},
+		"given up":         {[]string{"e", "nonsense", "", "n"}, approval.Decision{}, "The arguments: Allow it?"},
+		"left":             {[]string{"e", "", "n"}, approval.Decision{}, "The arguments: Allow it?"},
+		"explainedAnswers": {[]string{"?", "y"}, approval.Decision{Allow: true}, "  The server demo says of add:\n    Adds.\\x1b[2J\n    It claims: the tool may destroy something.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
@@ -203,7 +203,7 @@ func TestReviewSampling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
 			p := newPerson(s)
-			ctx := context.WithValue(inTurn(t), replyKey{}, new(bool))
+			ctx := context.WithValue(inTurn(t), wantsReplyKey{}, new(bool))
 			if err := p.Lend(ctx, request); !errors.Is(err, tt.request) {
 				t.Errorf("request: got %v, want %v", err, tt.request)
 			} else if err == nil {

@@ -34,7 +34,9 @@ func indentJSON(raw json.RawMessage) string {
 
 // edit has the person edit the arguments. Nothing is decided if the person changes nothing or goes
 // back; then the draft keeps the text.
-func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Draft) (d approval.Decision, decided bool, err error) {
+func (p *Person) edit(
+	ctx context.Context, a *approval.Request, draft *screen.Draft,
+) (d approval.Decision, decided bool, err error) {
 	text, err := p.screen.Write(ctx, draft)
 	switch {
 	case errors.Is(err, screen.ErrLeft):
@@ -46,12 +48,14 @@ func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Dr
 	return approval.Decision{Allow: true, Arguments: json.RawMessage(text)}, true, nil
 }
 
-// checkArguments returns why a text does not have valid arguments, with the place, such as "line 2, column 7".
+// checkArguments returns why a text does not have valid arguments, with the place, such as "line 2,
+// column 7".
 func checkArguments(inputSchema json.RawMessage, text string) error {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal([]byte(text), &object)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%s: want a JSON object: %w", position(text, int(syntax.Offset)-1), err) // Offset is after the character
+		at := int(syntax.Offset) - 1 // Offset is after the character
+		return fmt.Errorf("%s: want a JSON object: %w", position(text, at), err)
 	}
 	if err != nil || object == nil {
 		at := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
@@ -78,8 +82,8 @@ func position(text string, at int) string {
 	return fmt.Sprintf("line %d, column %d", 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(line))
 }
 
-// offsetOf returns the offset of the value at a JSON pointer, or else of the innermost value that would contain it. If
-// there are several, it is the last one.
+// offsetOf returns the offset of the value at a JSON pointer, or else of the innermost value that
+// would contain it. If there are several, it is the last one.
 func offsetOf(text []byte, pointer string) (at int) {
 	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for {

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Elicitation returns the handler for questions of servers. With a person it is nil: the agent keeps the questions with
-// the run, and asks them by [Person.Answer].
+// Elicitation returns the handler for questions of servers. With a person it is nil: the agent
+// keeps the questions with the run, and asks them by [Person.Answer].
 func (p *Person) Elicitation() mcp.ElicitationHandler {
 	if p.screen.Attended() {
 		return nil
@@ -26,7 +26,8 @@ func (p *Person) Elicitation() mcp.ElicitationHandler {
 	return p
 }
 
-// Answer answers a question of a run that is about a form or a page. It leaves others open, and all without a person.
+// Answer answers a question of a run that is about a form or a page. It leaves other questions
+// open, and all questions without a person.
 func (p *Person) Answer(ctx context.Context, q *run.Question) (run.Reply, error) {
 	if q.Elicit == nil || !p.screen.Attended() {
 		return run.Reply{}, nil
@@ -56,8 +57,8 @@ func (p *Person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.Eli
 	return p.elicit(ctx, source.Server, params)
 }
 
-// elicit answers a form or a page of a server. Without a person, and outside of a turn, a form is
-// answered by prepared values and a page is declined.
+// elicit answers a form or a page of a server. Without a person, and outside of a turn, prepared
+// values answer a form, and a page is declined.
 func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if params.Mode == mcp.ElicitURL {
 		return p.visit(ctx, server, params)
@@ -67,7 +68,7 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 	}
 	form := newForm(p, server, params.Message, fields)
-	if p.screen.Attended() && duringTurn(ctx) {
+	if p.screen.Attended() && isInTurn(ctx) {
 		action, err := p.screen.Fill(ctx, form.Form)
 		return elicitResult(action, err, form.Values)
 	}
@@ -77,12 +78,13 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 // visit asks the person to open a URL. This program does not open it, as it must not see the page.
 func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	link, err := hosttext.ReadLink(params.URL)
-	if err != nil || !p.screen.Attended() || !duringTurn(ctx) {
+	if err != nil || !p.screen.Attended() || !isInTurn(ctx) {
 		p.screen.Note(screen.Warn, "declined %s: it asked to open a web page", server)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	key, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading:  fmt.Sprintf("The server %s asks you to open a page of %s in your browser. It says:", server, link.Host),
+		Heading: fmt.Sprintf("The server %s asks you to open a page of %s in your browser. It says:",
+			server, link.Host),
 		Text:     hosttext.Block(params.Message, screen.MaxShown),
 		Link:     link.URL,
 		Warnings: link.Warnings,
@@ -92,14 +94,15 @@ func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitPar
 	if err == nil && key == 'y' {
 		err = p.awaitPage(ctx, server)
 	}
-	return elicitResult(map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}[key], err, nil)
+	actions := map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}
+	return elicitResult(actions[key], err, nil)
 }
 
 // errDone ends a wait because the server says that the page is done.
 var errDone = errors.New("the server says that it is done")
 
-// awaitPage waits until the person or the server says that the person has done what the page asks. A server that gets
-// the answer too early asks again.
+// awaitPage waits until the person or the server says that the person has done what the page asks.
+// A server that gets the answer too early asks again.
 func (p *Person) awaitPage(ctx context.Context, server string) error {
 	wait, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -113,7 +116,8 @@ func (p *Person) awaitPage(ctx context.Context, server string) error {
 		}()
 	}
 	_, err := p.screen.Choose(wait, &screen.Choice{
-		Question: fmt.Sprintf("Waiting for the page of %s …", server), Answers: []screen.Answer{{Key: 'd', Label: "done"}},
+		Question: fmt.Sprintf("Waiting for the page of %s …", server),
+		Answers:  []screen.Answer{{Key: 'd', Label: "done"}},
 	})
 	if errors.Is(err, errDone) {
 		return nil
@@ -146,27 +150,30 @@ func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	}}
 }
 
-// unattended answers a form without a person. It is accepted only if prepared answers and defaults complete it.
+// unattended answers a form without a person. It is accepted only if prepared answers and defaults
+// complete it.
 func (f *form) unattended() *mcp.ElicitResult {
-	if whole, errs := f.given.Complete(); !whole {
-		f.refuse(errs)
+	if complete, errs := f.given.Complete(); !complete {
+		f.reportDeclined(errs)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	}
-	f.person.screen.Note(screen.Faint, "%s asks: %s\n%s", f.Server, hosttext.Line(f.Message, 200), hosttext.Indent(f.Summary()))
+	f.person.screen.Note(screen.Faint, "%s asks: %s\n%s",
+		f.Server, hosttext.Line(f.Message, 200), hosttext.Indent(f.Summary()))
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 }
 
-// refuse tells the person why a form is declined, and what would complete it. That counts as a
-// failure, because the server needed an answer.
-func (f *form) refuse(errs []error) {
+// reportDeclined says why a form is declined, and what would complete it. That counts as a failure,
+// because the server needed an answer.
+func (f *form) reportDeclined(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
 	f.person.failures.Declined.Add(1)
 	if len(f.person.answers[f.Server]) == 0 {
-		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
+		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; "+
+			"give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
 	}
 	f.person.mu.Lock()
 	for name := range f.person.answers[f.Server] {
-		f.person.asked[fieldKey{f.Server, name}] = true // reported below if no field has it
+		f.person.asked[fieldKey{f.Server, name}] = true // it is reported below if no field has it
 	}
 	f.person.mu.Unlock()
 	for _, err := range append(errs, f.given.Unmet()...) {
@@ -177,15 +184,16 @@ func (f *form) refuse(errs []error) {
 // fieldKey identifies a field of a server's forms.
 type fieldKey struct{ server, name string }
 
-// ReportUnused names prepared answers that no form asked for. They are not failures, as the model may not call the tool
-// that asks.
+// ReportUnused names prepared answers that no form asked for. They are not failures, as the model
+// may not call the tool that asks.
 func (p *Person) ReportUnused() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, server := range slices.Sorted(maps.Keys(p.answers)) {
 		for _, name := range slices.Sorted(maps.Keys(p.answers[server])) {
 			if !p.asked[fieldKey{server, name}] {
-				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it", hosttext.Line(name, 80), server)
+				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it",
+					hosttext.Line(name, 80), server)
 			}
 		}
 	}

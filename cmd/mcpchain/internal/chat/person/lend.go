@@ -11,16 +11,17 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Lender passes the requests of servers to a sampler with the methods Lend and Release of a person. A person who allows
-// a request also allows its reply, unless the person wants to see the reply first.
+// Lender passes the requests of servers to a sampler with the methods Lend and Release of a person.
+// A person who allows a request also allows its reply, unless the person wants to see the reply
+// first.
 type Lender struct{ *sampling.Sampler }
 
-// replyKey is the key of a *bool in a context: whether the person wants to see the reply.
-type replyKey struct{}
+// wantsReplyKey is the context key of a *bool: whether the person wants to see the reply.
+type wantsReplyKey struct{}
 
 // CreateMessage implements [mcp.SamplingHandler].
 func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
+	return l.Sampler.CreateMessage(context.WithValue(ctx, wantsReplyKey{}, new(bool)), params)
 }
 
 // Lend decides on a server's request to the model. An error refuses it. "Always for this server"
@@ -28,32 +29,30 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	if p.mayLend(source.Server) {
-		p.screen.Note(screen.Faint, "  %s asks the model: %s", source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
+		p.screen.Note(screen.Faint, "  %s asks the model: %s",
+			source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
 	}
-	why := ""
-	switch {
-	case !p.screen.Attended():
-		why = noTerminal
-	case !duringTurn(ctx):
-		why = "it asks outside of a turn, when you are not asked; start with -yes to allow it"
-	}
-	if why != "" {
-		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", source.Server, why)
+	if reason := p.lendingObstacle(ctx); reason != "" {
+		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", source.Server, reason)
 		return errRefused
 	}
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading:  fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:", source.Server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
+		Heading: fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:",
+			source.Server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
 		Text:     hosttext.Indent(hosttext.SamplingRequest(r.Params)),
 		Question: "Allow it, with its reply?",
 		Answers: []screen.Answer{
-			{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}, {Key: 's', Label: "show me the reply first"}, {Key: 'a', Label: "always for this server"},
+			{Key: 'y', Label: "yes"},
+			{Key: 'n', Label: "no"},
+			{Key: 's', Label: "show me the reply first"},
+			{Key: 'a', Label: "always for this server"},
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if wantsReply, ok := ctx.Value(replyKey{}).(*bool); ok {
+	if wantsReply, ok := ctx.Value(wantsReplyKey{}).(*bool); ok {
 		*wantsReply = choice == 's'
 	}
 	switch choice {
@@ -67,6 +66,18 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	return nil
 }
 
+// lendingObstacle returns why the person cannot be asked about the use of the model, "" if it is
+// possible.
+func (p *Person) lendingObstacle(ctx context.Context) string {
+	switch {
+	case !p.screen.Attended():
+		return noTerminal
+	case !isInTurn(ctx):
+		return "it asks outside of a turn, when you are not asked; start with -yes to allow it"
+	}
+	return ""
+}
+
 // mayLend reports whether a server may use the model without a question.
 func (p *Person) mayLend(server string) bool {
 	p.mu.Lock()
@@ -77,14 +88,15 @@ func (p *Person) mayLend(server string) bool {
 // Release decides whether a server gets the model's reply. An error withholds it. The person is
 // asked only after the answer "show me the reply first" of [Person.Lend].
 func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
-	if wantsReply, ok := ctx.Value(replyKey{}).(*bool); ok && !*wantsReply {
+	if wantsReply, ok := ctx.Value(wantsReplyKey{}).(*bool); ok && !*wantsReply {
 		return nil
 	}
 	source, _ := adapter.SourceFrom(ctx)
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading: fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
-		Text:    hosttext.Indent(hosttext.SamplingReply(reply)), Question: "Allow it?",
-		Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
+		Heading:  fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
+		Text:     hosttext.Indent(hosttext.SamplingReply(reply)),
+		Question: "Allow it?",
+		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
 	})
 	if err != nil {
 		return err

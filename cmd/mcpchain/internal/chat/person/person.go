@@ -1,10 +1,11 @@
-// Package person answers the questions of servers and of the agent by asking the person, or by what the person has said
-// before, such as flags.
+// Package person answers the questions of servers and of the agent by asking the person, or by what
+// the person has said before, such as flags.
 package person
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -14,8 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Person decides whether tools may run and servers may use the model, and fills in forms. Its methods may be called
-// concurrently.
+// Person decides whether tools may run and servers may use the model, and fills in forms. Its
+// methods may be called concurrently.
 type Person struct {
 	screen   screen.Screen
 	yes      bool                       // allow tool calls and sampling
@@ -32,25 +33,34 @@ type Person struct {
 // are prepared values for forms, by server.
 func New(s screen.Screen, yes bool, answers map[string]answers.Answers, failures *Failures) *Person {
 	return &Person{
-		screen: s, yes: yes, answers: answers, failures: failures,
-		tools: map[toolKey]string{}, lends: map[string]bool{}, asked: map[fieldKey]bool{},
+		screen:   s,
+		yes:      yes,
+		answers:  answers,
+		failures: failures,
+		tools:    map[toolKey]string{},
+		lends:    map[string]bool{},
+		asked:    map[fieldKey]bool{},
 	}
 }
 
 // noTerminal is the reason for a refusal without a question.
 const noTerminal = "there is no terminal to ask on; start with -yes to allow it"
 
+// errRefused is what the server gets if the person says no.
 var errRefused = errors.New("the person refused")
 
 // turnKey marks contexts in which the person may be asked.
 type turnKey struct{}
 
-// InTurn marks the context of a turn. Questions at other times would interrupt the person's typing, and are refused.
+// InTurn marks the context of a turn. Questions at other times would interrupt the person's typing,
+// and are refused.
 func InTurn(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, true) }
 
-func duringTurn(ctx context.Context) bool { return ctx.Value(turnKey{}) != nil }
+// isInTurn reports whether the person may be asked.
+func isInTurn(ctx context.Context) bool { return ctx.Value(turnKey{}) != nil }
 
-// elicitResult returns the result for a server. The end of the input cancels a question, and does not decline it.
+// elicitResult returns the result for a server. The end of the input cancels a question, and does
+// not decline it.
 func elicitResult(action string, err error, content map[string]any) (*mcp.ElicitResult, error) {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -63,7 +73,7 @@ func elicitResult(action string, err error, content map[string]any) (*mcp.Elicit
 	return &mcp.ElicitResult{Action: action, Content: content}, nil
 }
 
-// Failures counts what decides on the exit status of a script. It may be used concurrently.
+// Failures counts what makes the exit status of a script a failure. It may be used concurrently.
 type Failures struct {
 	Unreachable atomic.Int64 // servers, if none can be reached
 	Failed      atomic.Int64 // turns and commands, which were reported before
@@ -78,10 +88,12 @@ func (f *Failures) Report(s screen.Screen) bool {
 		lines = append(lines, "no server could be reached, of "+screen.Plural(int(n), "server"))
 	}
 	if n := f.Denied.Load(); n > 0 && f.Ran.Load() == 0 {
-		lines = append(lines, "no tool ran: "+screen.Plural(int(n), "call")+" denied, because no person could be asked; start with -yes to allow them")
+		lines = append(lines, fmt.Sprintf("no tool ran: %s denied, because no person could be asked; "+
+			"start with -yes to allow them", screen.Plural(int(n), "call")))
 	}
 	if n := f.Declined.Load(); n > 0 {
-		lines = append(lines, screen.Plural(int(n), "form")+" declined, because no person could be asked and -answer did not complete it; see above")
+		lines = append(lines, fmt.Sprintf("%s declined, because no person could be asked and -answer did not "+
+			"complete it; see above", screen.Plural(int(n), "form")))
 	}
 	for _, line := range lines {
 		s.Note(screen.Fail, "mcpchain: %s", line)

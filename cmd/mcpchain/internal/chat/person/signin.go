@@ -9,30 +9,36 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Receiver returns a receiver by which the person signs in to a server in a browser. port is the port of this machine
-// that the file requires for that, 0 for any.
+// Receiver returns a receiver by which the person signs in to a server in a browser. port is the
+// port of this machine that the file requires for that, 0 for any.
 func (p *Person) Receiver(server string, port int) oauth.Receiver {
 	if !p.screen.Attended() {
 		return signin.NotNow(fmt.Sprintf("start mcpchain on a terminal once, and say /login %s", server))
 	}
 	return &signin.Page{
-		Advice: fmt.Sprintf("/login %s", server), Port: port,
-		Visit: func(ctx context.Context, v *signin.Visit) (string, error) { return p.signIn(ctx, server, v) },
+		Advice: fmt.Sprintf("/login %s", server),
+		Port:   port,
+		Visit:  func(ctx context.Context, v *signin.Visit) (string, error) { return p.signIn(ctx, server, v) },
 	}
 }
 
-// signIn asks the person to sign in on a page. It waits until the context ends, or the person pastes the address of the
-// last page, which is returned.
+// signIn asks the person to sign in on a page. It waits until the context ends, or the person
+// pastes the address of the last page, which is returned.
 func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pasted string, err error) {
 	if v.Mistake != nil {
 		p.screen.Note(screen.Warn, "  %v", v.Mistake)
 		return p.awaitSignIn(ctx, v)
 	}
 	key, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading: fmt.Sprintf("The server %s wants you to sign in at %s.", server, v.Link.Host),
-		Link:    v.Link.URL, Warnings: v.Link.Warnings,
+		Heading:  fmt.Sprintf("The server %s wants you to sign in at %s.", server, v.Link.Host),
+		Link:     v.Link.URL,
+		Warnings: v.Link.Warnings,
 		Question: "Open it in your browser?",
-		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'm', Label: "myself, here or on another device"}, {Key: 'n', Label: "no, do not sign in"}},
+		Answers: []screen.Answer{
+			{Key: 'y', Label: "yes"},
+			{Key: 'm', Label: "myself, here or on another device"},
+			{Key: 'n', Label: "no, do not sign in"},
+		},
 	})
 	if err != nil {
 		return "", err
@@ -59,7 +65,10 @@ func (p *Person) awaitSignIn(ctx context.Context, v *signin.Visit) (pasted strin
 		var key byte
 		key, err = p.screen.Choose(ctx, &screen.Choice{
 			Question: fmt.Sprintf("Waiting until you have signed in at %s …", v.Link.Host),
-			Answers:  []screen.Answer{{Key: 'p', Label: "paste the address of the last page, if it did not load"}, {Key: 'c', Label: "cancel"}},
+			Answers: []screen.Answer{
+				{Key: 'p', Label: "paste the address of the last page, if it did not load"},
+				{Key: 'c', Label: "cancel"},
+			},
 		})
 		switch {
 		case err == nil && key == 'c':

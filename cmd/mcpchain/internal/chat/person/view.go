@@ -12,10 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// mentions matches where a text could mention a file or a resource by an @. An @ within a word does
-// not. It matches more than the conversation does, because the editor may turn other white space
+// mention matches where a text could mention a file or a resource by an @, which an @ within a word
+// cannot. It matches more than the conversation does, because the editor may turn other white space
 // into spaces.
-var mentions = regexp.MustCompile(`(^|\W)@`)
+var mention = regexp.MustCompile(`(^|\W)@`)
 
 // OpenLink opens a page for the view of a server if the person agrees.
 func (p *Person) OpenLink(ctx context.Context, server, url string) error {
@@ -24,8 +24,10 @@ func (p *Person) OpenLink(ctx context.Context, server, url string) error {
 		return fmt.Errorf("%w: %w", apps.ErrInvalid, err)
 	}
 	key, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading: fmt.Sprintf("A view of the server %s wants to open a page of %s in your browser.", hosttext.Line(server, 100), link.Host),
-		Link:    link.URL, Warnings: link.Warnings,
+		Heading: fmt.Sprintf("A view of the server %s wants to open a page of %s in your browser.",
+			hosttext.Line(server, 100), link.Host),
+		Link:     link.URL,
+		Warnings: link.Warnings,
 		Question: "Open it?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'm', Label: "myself"}, {Key: 'n', Label: "no"}},
 	})
@@ -52,7 +54,8 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 	}
 	text = screen.CleanInput(text)
 	key, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading:  fmt.Sprintf("A view of the server %s wants to say this to the model in your name:", hosttext.Line(server, 100)),
+		Heading: fmt.Sprintf("A view of the server %s wants to say this to the model in your name:",
+			hosttext.Line(server, 100)),
 		Text:     hosttext.Block(text, screen.MaxShown),
 		Question: "Put it into your line?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
@@ -62,7 +65,7 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 		return err
 	case key == 'n':
 		return apps.ErrDenied
-	case !line.Suggest(viewframe.From(server) + mentions.ReplaceAllString(hosttext.Exact(text), `$1\@`)):
+	case !line.Suggest(viewframe.From(server) + mention.ReplaceAllString(hosttext.Exact(text), `$1\@`)):
 		p.screen.Note(screen.Warn, "  your line is not empty: the view was told to try again")
 		return fmt.Errorf("%w: the user is writing a question", apps.ErrInvalid)
 	}

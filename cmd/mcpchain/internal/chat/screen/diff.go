@@ -27,14 +27,15 @@ func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxDiffLines)
 // diffStyles are the styles of the lines of a diff.
 var diffStyles = map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}
 
-// diffLines shows at most so many lines, and at most MaxShown bytes.
+// diffLines returns at most so many lines, and at most MaxShown bytes.
 func diffLines(lines []diff.Line, most int) (shown []Line) {
 	length := 0
 	for i, line := range lines {
 		text := Indent(line.Marked())
 		length += len(text)
 		if i >= most || length > MaxShown {
-			return append(shown, Line{Style: Faint, Text: fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))})
+			note := fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))
+			return append(shown, Line{Style: Faint, Text: note})
 		}
 		shown = append(shown, Line{Style: diffStyles[line.Kind], Text: text})
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Bounds of the shown text of a tool's result, in characters. The command /show and a trace have all of it.
+// Bounds of the shown text of a tool's result, in characters. The command /show and a trace have
+// all of it.
 const (
 	MaxResult  = 120
 	MaxFailure = 400
@@ -27,7 +28,7 @@ const (
 const ShowHint = " (/show has all)"
 
 // EventNote returns the note that is shown for an event, "" if there is none. hint follows a result
-// that was cut. Events of a replay have no note: a [agent.ToolEnd] there has no result.
+// that was cut. It is not for the events of a replay, where a [agent.ToolEnd] has no result.
 func EventNote(e agent.Event, hint string) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:
@@ -38,7 +39,8 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
 		}
-		return Faint, fmt.Sprintf("  the model answered %s: %s", e.Server, hosttext.Line(ContentText(e.Result.Content), MaxResult))
+		return Faint, fmt.Sprintf("  the model answered %s: %s",
+			e.Server, hosttext.Line(ContentText(e.Result.Content), MaxResult))
 	case *agent.ReplyEnd:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Question.Server, e.Err)
@@ -52,7 +54,8 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		}
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Server, e.Result.Action)
 	case *agent.Compacted:
-		return Faint, fmt.Sprintf("the conversation got long: the oldest %s are short now, or left out, for the model", Plural(e.Replaced, "message"))
+		return Faint, fmt.Sprintf("the conversation got long: the oldest %s are short now, or left out, for the model",
+			Plural(e.Replaced, "message"))
 	case *agent.Output:
 		if e.StopReason != agent.StopOutput {
 			return Warn, fmt.Sprintf("the model was stopped by the limit %s", e.StopReason)
@@ -61,7 +64,8 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 	return Plain, ""
 }
 
-// formatArguments returns the arguments of a call on one line. An edit is summed up by its numbers of lines.
+// formatArguments returns the arguments of a call on one line. An edit is summed up by its numbers
+// of lines.
 func formatArguments(text string) string {
 	edits, others := diff.Edits([]byte(text))
 	if edits == nil {
@@ -79,7 +83,8 @@ func formatArguments(text string) string {
 	return fmt.Sprintf("%s −%d +%d lines", hosttext.Line(string(others), 200), removed, added)
 }
 
-// resultNote returns the outcome of a tool call on one line. The person sees more of some errors than the model.
+// resultNote returns the outcome of a tool call on one line. The person sees more of some errors
+// than the model.
 func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	style, mark, most := Tool, "←", MaxResult
 	if e.Result.IsError {
@@ -100,7 +105,8 @@ func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }
 
-// CallName returns the server's name of the called tool, or the model's name if there is no such tool.
+// CallName returns the server's name of the called tool, or the model's name if there is no such
+// tool.
 func CallName(c *agent.Call) string {
 	if c.Tool == "" {
 		return hosttext.Line(c.Name, 100)
@@ -108,7 +114,8 @@ func CallName(c *agent.Call) string {
 	return hosttext.Line(c.Tool, 100)
 }
 
-// Arguments returns the arguments of a call for JSON: as they are, or as a string if they are not JSON.
+// Arguments returns the arguments of a call for JSON: as they are, or as a string if they are not
+// JSON.
 func Arguments(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -121,15 +128,15 @@ func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // Progress returns how far a call is, and the server's message about it.
 func Progress(e *agent.ToolProgress) string {
-	s := number(e.Progress.Progress)
+	s := formatNumber(e.Progress.Progress)
 	if e.Progress.Total != nil {
-		s += "/" + number(*e.Progress.Total)
+		s += "/" + formatNumber(*e.Progress.Total)
 	}
 	return s + " " + e.Progress.Message
 }
 
-// number formats a number without an exponent, unless it is very large or very small.
-func number(v float64) string {
+// formatNumber formats a number without an exponent, unless it is very large or very small.
+func formatNumber(v float64) string {
 	if abs := math.Abs(v); abs >= 1e15 || abs > 0 && abs < 1e-6 {
 		return fmt.Sprint(v)
 	}
@@ -137,7 +144,9 @@ func number(v float64) string {
 }
 
 // Thinking sums up the reasoning of a model in one line. The zero value is ready to use.
-type Thinking struct{ from time.Time }
+type Thinking struct {
+	begin time.Time // of the reasoning; zero: there was none yet
+}
 
 // Event handles an event of the agent. It returns a line when reasoning has ended, otherwise "".
 func (t *Thinking) Event(e agent.Event) (line string) {
@@ -145,29 +154,29 @@ func (t *Thinking) Event(e agent.Event) (line string) {
 	case *agent.ModelStart:
 		*t = Thinking{}
 	case *agent.ReasoningDelta:
-		if t.from.IsZero() {
-			t.from = e.Time
+		if t.begin.IsZero() {
+			t.begin = e.Time
 		}
 	case *agent.TextDelta:
-		if !t.from.IsZero() {
-			line = reasoningNote(t.from, e.Time)
+		if !t.begin.IsZero() {
+			line = reasoningNote(t.begin, e.Time)
 			*t = Thinking{}
 		}
 	case *agent.ModelEnd:
-		if e.Reasoning != "" && (!t.from.IsZero() || !e.Streamed) {
-			line = reasoningNote(t.from, e.Time)
+		if e.Reasoning != "" && (!t.begin.IsZero() || !e.Streamed) {
+			line = reasoningNote(t.begin, e.Time)
 		}
 		*t = Thinking{}
 	}
 	return line
 }
 
-// reasoningNote tells how long the model thought. A zero from means that this is not known.
-func reasoningNote(from, to time.Time) string {
-	if from.IsZero() {
+// reasoningNote says how long the model thought. A zero begin means that this is not known.
+func reasoningNote(begin, end time.Time) string {
+	if begin.IsZero() {
 		return "thought about it (/reasoning shows it)"
 	}
-	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(max(0, to.Sub(from)).Seconds()))
+	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(max(0, end.Sub(begin)).Seconds()))
 }
 
 // ContentText returns content blocks as text. Blocks that are not text are described in brackets.

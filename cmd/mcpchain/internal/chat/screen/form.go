@@ -13,8 +13,8 @@ import (
 // maxOptions is the most options of a field that are listed.
 const maxOptions = 20
 
-// FieldPrompt describes a field for a plain terminal: its title, description and options, and in brackets the value
-// that an empty line stands for.
+// FieldPrompt describes a field for a plain terminal: its title, description and options, and in
+// brackets the value that an empty line stands for.
 func (f *Form) FieldPrompt(field *forms.Field) string {
 	var b strings.Builder
 	b.WriteString(hosttext.Line(field.Title, 80))
@@ -61,7 +61,7 @@ func (f *Form) Summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// FieldProblem describes what a field takes, after a value was refused with err. The server's
+// FieldProblem says what a field takes, after a value was refused with err. The server's
 // description of a field is clearer than a pattern.
 func FieldProblem(field *forms.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
@@ -94,6 +94,7 @@ func FormatValue(field *forms.Field, value any) string {
 	return fmt.Sprint(value)
 }
 
+// optionTitle returns the title of the option with a value, or else the value.
 func optionTitle(field *forms.Field, value string) string {
 	i := slices.IndexFunc(field.Options, func(o forms.Option) bool { return o.Value == value })
 	if i < 0 {

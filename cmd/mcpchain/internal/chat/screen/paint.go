@@ -13,7 +13,8 @@ import (
 // Paint styles text for a terminal. The zero value uses no colours.
 type Paint struct{ colours bool }
 
-// NewPaint returns the paint for a terminal. It uses no colours if the terminal has none or NO_COLOR is set.
+// NewPaint returns the paint for a terminal. It uses no colours if the terminal has none or
+// NO_COLOR is set.
 func NewPaint(w io.Writer) Paint {
 	return Paint{colours: colorprofile.Detect(w, os.Environ()) > colorprofile.ASCII}
 }
@@ -21,6 +22,7 @@ func NewPaint(w io.Writer) Paint {
 // Colours reports whether p uses colours.
 func (p Paint) Colours() bool { return p.colours }
 
+// styles has the styles with colours. Plain has none.
 var styles = map[Style]ansi.Style{
 	Person: ansi.NewStyle().Bold().ForegroundColor(ansi.Cyan),
 	Model:  ansi.NewStyle().Bold().ForegroundColor(ansi.Green),
@@ -41,7 +43,8 @@ func (p Paint) Text(style Style, text string) string {
 	return text
 }
 
-// Answers lists answers with their keys, such as [y]es. If short is set, quiet answers are shown by their keys only.
+// Answers lists answers with their keys, such as [y]es. If short is set, quiet answers are shown by
+// their keys only.
 func (p Paint) Answers(answers []Answer, separator string, short bool) string {
 	var labels []string
 	for _, a := range answers {

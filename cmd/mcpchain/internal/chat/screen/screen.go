@@ -1,4 +1,5 @@
-// Package screen defines what the chatbot shows to a person and asks a person, independent of what draws it.
+// Package screen defines what the chatbot shows to a person and asks a person, independent of what
+// draws it.
 package screen
 
 import (
@@ -28,8 +29,9 @@ const (
 	Added   // line of a diff
 )
 
-// Screen shows the conversation and asks the person. Its methods may be called concurrently. Callers pass the texts
-// of servers and models as they are: a screen escapes what could control a terminal.
+// Screen shows the conversation and asks the person. Its methods may be called concurrently.
+// Callers pass the texts of servers and models as they are: a screen escapes what could control a
+// terminal.
 type Screen interface {
 	// Attended reports whether there is a person to ask.
 	Attended() bool
@@ -46,8 +48,9 @@ type Screen interface {
 	// Progress shows a line that the next one replaces.
 	Progress(format string, args ...any)
 
-	// Question waits for the next question of the person. The error is io.EOF at the end of the conversation, a
-	// *LongLineError for a line that was skipped, or the cause of the context's end.
+	// Question waits for the next question of the person. The error is io.EOF at the end of the
+	// conversation, a *LongLineError for a line that was skipped, or the cause of the context's
+	// end.
 	Question(ctx context.Context) (string, error)
 
 	// Begin and End enclose a turn, and Show shows its events. A second End changes nothing.
@@ -55,25 +58,28 @@ type Screen interface {
 	Show(e agent.Event)
 	End()
 
-	// Choose has the person choose an answer. Keys that were typed before the question do not count.
+	// Choose has the person choose an answer. Keys that were typed before the question do not
+	// count.
 	Choose(ctx context.Context, q *Choice) (key byte, err error)
 
-	// Write has the person write a text, which may be empty. Keys that were typed before do not count. If the person
-	// goes back, Write returns the text so far and ErrLeft.
+	// Write has the person write a text, which may be empty. Keys that were typed before do not
+	// count. If the person goes back, Write returns the text so far and ErrLeft.
 	Write(ctx context.Context, d *Draft) (string, error)
 
 	// Secret has the person write one line that is neither shown nor kept.
 	Secret(ctx context.Context, prompt string) (string, error)
 
 	// Fill has the person fill in a form, and returns "accept", "decline" or "cancel". If it is
-	// accepted, its Values come from the person.
+	// accepted, its Values are those of the person.
 	Fill(ctx context.Context, f *Form) (action string, err error)
 
-	// Close ends the screen. The error says that something for the caller of the program could not be shown.
+	// Close ends the screen. The error says that something for the caller of the program could not
+	// be shown.
 	Close() error
 }
 
-// Failing is implemented by a [Screen] that takes the error of a turn in addition to the note about it.
+// Failing is implemented by a [Screen] that takes the error of a turn in addition to the note about
+// it.
 type Failing interface {
 	Failed(err error)
 }
@@ -95,12 +101,15 @@ type Drawing interface {
 	Draw(picture image.Image)
 }
 
-// Linking is implemented by a [Screen] on which a person can follow links, and can be asked while writing a question.
+// Linking is implemented by a [Screen] on which a person can follow links, and can be asked while
+// writing a question.
 type Linking interface {
-	// Link shows a line that ends with an address of the program. The address is not broken into lines.
+	// Link shows a line that ends with an address of the program. The address is not broken into
+	// lines.
 	Link(style Style, text, address string)
 
-	// Suggest puts a text into the empty line of the next question. It reports false if the line is not empty.
+	// Suggest puts a text into the empty line of the next question. It reports false if the line is
+	// not empty.
 	Suggest(text string) bool
 }
 
@@ -125,7 +134,10 @@ func (q *Choice) Notes() (lines []Line) {
 	}
 	lines = append(lines, q.Changes...)
 	if q.Link != "" {
-		lines = append(lines, Line{Style: Warn, Text: "The page:"}, Line{Style: Tool, Text: "  " + q.Link, Unbroken: true})
+		lines = append(lines,
+			Line{Style: Warn, Text: "The page:"},
+			Line{Style: Tool, Text: "  " + q.Link, Unbroken: true},
+		)
 	}
 	for _, warning := range q.Warnings {
 		lines = append(lines, Line{Style: Fail, Text: "  Warning: " + warning + "."})

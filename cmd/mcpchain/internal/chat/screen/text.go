@@ -11,11 +11,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// functionKey matches an arrow or function key that a terminal sends as SS2 or SS3, which [ansi.Strip] leaves in part.
+// functionKey matches an arrow or function key that a terminal sends as SS2 or SS3, which
+// [ansi.Strip] leaves in part.
 var functionKey = regexp.MustCompile("\x1b[NO].")
 
-// CleanInput removes escape sequences and control characters from what a person typed: a terminal may have written
-// out an arrow key. Line breaks and tabs stay.
+// CleanInput removes escape sequences and control characters from what a person typed: a terminal
+// may have written out an arrow key. Line breaks and tabs stay.
 func CleanInput(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' {

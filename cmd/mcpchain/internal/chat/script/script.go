@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Turn is the object of a turn. Scripts depend on its members: later versions may only add some.
+// Turn is the object for a turn. Scripts depend on its members: later versions may only add some.
 type Turn struct {
 	Answer     string   `json:"answer"`      // the model's answer, or the result of a command
 	StopReason string   `json:"stop_reason"` // "answer", a limit such as "max_turns", "error" or "command"
@@ -55,7 +55,8 @@ type Call struct {
 	Duration  float64 `json:"duration_ms"`
 }
 
-// Screen wraps a screen, and writes the turns that are shown there.
+// Screen wraps a screen, and writes the turns that are shown there. Its methods may be called
+// concurrently.
 type Screen struct {
 	screen.Screen
 	out io.Writer
@@ -97,8 +98,8 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 	return text, err
 }
 
-// Close writes the last turn, and closes the wrapped screen. The error is about the turns: they are
-// what a script reads, and the wrapped screen only writes to standard error.
+// Close writes the last turn, and closes the wrapped screen, which only writes to standard error.
+// The error says that a turn could not be written: a script reads the turns.
 func (w *Screen) Close() error {
 	w.flush()
 	w.mu.Lock()
@@ -182,13 +183,13 @@ func (w *Screen) Begin() {
 // Show implements [screen.Screen].
 func (w *Screen) Show(e agent.Event) {
 	w.mu.Lock()
-	w.record(e)
+	w.recordLocked(e)
 	w.mu.Unlock()
 	w.Screen.Show(e)
 }
 
-// record adds an event to the turn.
-func (w *Screen) record(e agent.Event) {
+// recordLocked adds an event to the turn.
+func (w *Screen) recordLocked(e agent.Event) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
 		w.turn.Model = cmp.Or(e.Model, w.turn.Model)
@@ -198,14 +199,14 @@ func (w *Screen) record(e agent.Event) {
 	case *agent.ApprovalDecided:
 		w.denied[e.ID] = !e.Decision.Allow
 	case *agent.ToolEnd:
-		w.turn.Calls = append(w.turn.Calls, w.call(e))
+		w.turn.Calls = append(w.turn.Calls, w.newCallLocked(e))
 	case *agent.Output:
 		w.turn.Answer, w.turn.StopReason = e.Text, string(e.StopReason)
 	}
 }
 
-// call returns the object of a call that has ended.
-func (w *Screen) call(e *agent.ToolEnd) *Call {
+// newCallLocked returns the object of a call that has ended.
+func (w *Screen) newCallLocked(e *agent.ToolEnd) *Call {
 	return &Call{
 		Server:    e.Server,
 		Tool:      cmp.Or(e.Tool, e.Name),
