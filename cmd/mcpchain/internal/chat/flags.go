@@ -108,11 +108,13 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
 		flags.BoolVar(&o.json, "json", false, "write each turn as one JSON object on a line of standard output")
 		flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
-		flags.BoolVar(&o.resume, "continue", false, "continue the newest conversation of this folder, even in the middle of a turn")
+		flags.BoolVar(&o.resume, "continue", false,
+			"continue the newest conversation of this folder, even in the middle of a turn")
 		flags.Var(o.answers, "answer", answers.Usage)
 	})
 	o.model = c.ModelFlags(getenv)
-	c.ConfigFlag(&o.config, "with your own model ./mcp.json, if you allow it, or mcp.json in your configuration folder; otherwise the demo server")
+	c.ConfigFlag(&o.config, "with your own model ./mcp.json, if you allow it, "+
+		"or mcp.json in your configuration folder; otherwise the demo server")
 	c.TimeoutFlags(&o.timeouts)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) {
 		flags.BoolVar(&o.demo, "demo", false, "use the demo server, even with a real model")
@@ -136,7 +138,8 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	return c, o
 }
 
-// parseFlags reads the command line. Its error is [flag.ErrHelp] after the help was written to out, or a *[cli.Error].
+// parseFlags reads the command line. Its error is [flag.ErrHelp] after the help was written to out,
+// or a [*cli.Error].
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)

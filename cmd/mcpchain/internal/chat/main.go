@@ -1,7 +1,7 @@
 // Package chat is the command chat: a conversation with a model that uses the tools of MCP servers.
 //
-// Without flags it starts a demo server as a child process and a demo model on the loopback interface, and needs no key
-// and no configuration:
+// Without flags it starts a demo server as a child process and a demo model on the loopback
+// interface, and needs no key and no configuration:
 //
 //	printf 'What is 17 plus 25?\n' | go run ./cmd/mcpchain -yes
 package chat
@@ -43,21 +43,21 @@ func Main(args []string) int {
 func chat(o *options) (err error) {
 	ctx, interrupts := talk.WatchSignals()
 	defer interrupts.Stop()
-	ui := o.open(ctx, interrupts)
+	ui := o.openScreen(ctx, interrupts)
 	defer func() {
-		_, isUsage := errors.AsType[*cli.Error](err) // which has no object with -json
+		_, isUsage := errors.AsType[*cli.Error](err) // it writes no object with -json
 		if f, ok := ui.(screen.Failing); ok && err != nil && !isUsage && !errors.Is(err, talk.ErrReported) {
 			f.Failed(err)
 		}
 		err = cmp.Or(err, ui.Close())
 	}()
-	if err := o.join(ctx, os.Stdin, ui); err != nil {
+	if err := o.addInput(ctx, os.Stdin, ui); err != nil {
 		return err
 	}
 	return o.converse(ctx, ui, interrupts)
 }
 
-// converse creates the parts of a conversation, and has it until its end.
+// converse creates what a conversation needs, and holds it until its end.
 func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) (err error) {
 	servers, answers, err := o.servers(ctx, ui)
 	if err != nil {
@@ -79,40 +79,48 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	}
 	defer model.Close()
 	failures := &person.Failures{}
-	who := person.New(ui, o.yes, answers, failures)
-	lent, err := model.Sampler(who, o.model.Prices)
-	if err != nil {
-		return err
-	}
-	o.setPlaces(servers, ui)
-	store, closeStore, err := o.openStore(ctx, ui)
-	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	defer func() { err = cmp.Or(err, closeStore()) }()
-	servers.Authorize(who, ui)
-	defer servers.Close()
-	timeouts := mcpclient.Timeouts{Idle: o.timeouts.Idle, Call: o.timeouts.Call, ElicitationDone: -1} // the person waits for pages
-	if err := servers.Configure(who, lent, ui, timeouts); err != nil {
-		return err
-	}
 	folder, _ := os.Getwd() // "" if it is unknown
-	session, err := talk.Open(ctx, talk.Config{
+	return o.talk(ctx, talk.Config{
 		Screen:         ui,
 		Interrupts:     interrupts,
-		Person:         who,
+		Person:         person.New(ui, o.yes, answers, failures),
 		Failures:       failures,
 		Trace:          trace,
 		Model:          model,
 		Models:         o.model.File,
+		Prices:         o.model.Prices,
 		Servers:        servers,
 		NoInstructions: o.noInstructions,
-		Prices:         o.model.Prices,
-		Store:          store,
 		Continue:       o.resume,
 		Folder:         folder,
 		Media:          mediaFolder(ui),
 	})
+}
+
+// talk opens the store, prepares the servers and holds the conversation.
+func (o *options) talk(ctx context.Context, c talk.Config) (err error) {
+	lent, err := c.Model.Sampler(c.Person, c.Prices)
+	if err != nil {
+		return err
+	}
+	o.setPlaces(c.Servers, c.Screen)
+	store, closeStore, err := o.openStore(ctx, c.Screen)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer func() { err = cmp.Or(err, closeStore()) }()
+	c.Store = store
+	c.Servers.Authorize(c.Person, c.Screen)
+	defer c.Servers.Close()
+	timeouts := mcpclient.Timeouts{
+		Idle:            o.timeouts.Idle,
+		Call:            o.timeouts.Call,
+		ElicitationDone: -1, // the person waits for pages
+	}
+	if err := c.Servers.Configure(c.Person, lent, c.Screen, timeouts); err != nil {
+		return err
+	}
+	session, err := talk.Open(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -123,7 +131,8 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	return session.Talk(ctx)
 }
 
-// startPatience bounds how long a person waits for slow servers at the start. A script waits for all.
+// startPatience bounds how long a person waits for slow servers at the start. A script waits for
+// all.
 const startPatience = 2 * time.Second
 
 // isInteractive reports whether a person has a conversation of several turns.
@@ -137,8 +146,11 @@ func (o *options) setPlaces(servers *talk.Servers, ui screen.Screen) {
 	}
 }
 
-// openStore opens the store for conversations. Those of scripts end with the program. The caller must call closeStore.
-func (o *options) openStore(ctx context.Context, ui screen.Screen) (store record.Store, closeStore func() error, err error) {
+// openStore opens the store for conversations. Those of scripts end with the program. The caller
+// must call closeStore.
+func (o *options) openStore(
+	ctx context.Context, ui screen.Screen,
+) (store record.Store, closeStore func() error, err error) {
 	path := cmp.Or(o.database, place("conversations.db"))
 	switch {
 	case !o.isInteractive(ui) && o.resume:

@@ -15,12 +15,14 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 )
 
-// open returns the screen for the session: an interactive terminal for a conversation if all
+// openScreen returns the screen for the session: an interactive terminal for a conversation if all
 // standard streams are terminals, JSON output with -json, and plain lines otherwise.
-func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) screen.Screen {
+func (o *options) openScreen(ctx context.Context, interrupts *talk.Interrupts) screen.Screen {
 	inTTY, outTTY, errTTY := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
-	if inTTY && outTTY && errTTY && !o.oneShot && !o.json && !dumb() {
-		return terminal.Open(ctx, terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})
+	if inTTY && outTTY && errTTY && !o.oneShot && !o.json && !isDumb() {
+		return terminal.Open(ctx, terminal.Options{
+			In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history"),
+		})
 	}
 	text, wrap := os.Stdout, outTTY
 	if o.json {
@@ -33,7 +35,7 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) screen.
 	var opts lines.Options
 	if inTTY && errTTY {
 		hide := func() (func(), error) { return lines.Hide(os.Stdin) }
-		opts = lines.Options{Person: true, Wrap: wrap, Dumb: dumb(), Hide: hide, Width: columns}
+		opts = lines.Options{Person: true, Wrap: wrap, Dumb: isDumb(), Hide: hide, Width: columns}
 	}
 	console := lines.New(text, os.Stderr, lines.NewInput(ctx, input, opts.Person), opts)
 	if o.json {
@@ -42,8 +44,8 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) screen.
 	return console
 }
 
-// dumb reports whether the terminal accepts no escape sequences.
-func dumb() bool { return os.Getenv("TERM") == "dumb" }
+// isDumb reports whether the terminal accepts no escape sequences.
+func isDumb() bool { return os.Getenv("TERM") == "dumb" }
 
 // columns returns the width of the terminal, or 0 if there is none.
 func columns() int {
@@ -54,4 +56,5 @@ func columns() int {
 	return width
 }
 
+// isTerminal reports whether a standard stream is a terminal.
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -12,7 +12,9 @@ import (
 )
 
 // servers returns the servers, and the prepared answers to their forms by server.
-func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, given map[string]answers.Answers, err error) {
+func (o *options) servers(
+	ctx context.Context, ui screen.Screen,
+) (servers *talk.Servers, given map[string]answers.Answers, err error) {
 	var file *setup.File
 	places := setup.Places{Project: "mcp.json", User: cli.Place("mcp.json"), Trust: place("trusted")}
 	switch {
@@ -20,7 +22,8 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 		servers = &talk.Servers{}
 	case o.demo || o.config == "" && o.model.Model.Name == "":
 		if path := places.Candidate(); path != "" && !o.demo {
-			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. The file %s is not used: -base-url and -model name a model that uses it", hosttext.Line(path, 400))
+			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. "+
+				"The file %s is not used: -base-url and -model name a model that uses it", hosttext.Line(path, 400))
 		}
 		servers, err = talk.DemoServer()
 	case o.config == "":

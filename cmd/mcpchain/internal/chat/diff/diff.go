@@ -32,39 +32,43 @@ const contextLines = 3
 // Lines compares two texts. Unchanged lines far from a change are replaced by an ellipsis. Equal
 // texts give a heading that says so.
 func Lines(before, after string) []Line {
-	a, b := split(before), split(after)
+	a, b := splitLines(before), splitLines(after)
 	var lines []Line
 	at := 0
-	for _, d := range lcs.DiffLines(a, b) { // bounds its effort: the diff of very different large texts is not minimal
-		lines = append(lines, linesOf(Same, a[at:d.Start])...)
-		lines = append(lines, linesOf(Removed, a[d.Start:d.End])...)
-		lines = append(lines, linesOf(Added, b[d.ReplStart:d.ReplEnd])...)
+	// DiffLines bounds its effort: the diff of very different large texts is not minimal.
+	for _, d := range lcs.DiffLines(a, b) {
+		lines = append(lines, newLines(Same, a[at:d.Start])...)
+		lines = append(lines, newLines(Removed, a[d.Start:d.End])...)
+		lines = append(lines, newLines(Added, b[d.ReplStart:d.ReplEnd])...)
 		at = d.End
 	}
-	lines = append(lines, linesOf(Same, a[at:])...)
-	if !slices.ContainsFunc(lines, changed) {
+	lines = append(lines, newLines(Same, a[at:])...)
+	if !slices.ContainsFunc(lines, isChange) {
 		return []Line{{Heading, "(nothing changes)"}}
 	}
 	return elide(markBlanks(lines))
 }
 
-func changed(l Line) bool { return l.Kind != Same }
+// isChange reports whether a line is in one of the texts only.
+func isChange(l Line) bool { return l.Kind != Same }
 
-// split returns the lines of a text. An empty text has none.
-func split(text string) []string {
+// splitLines returns the lines of a text. An empty text has none.
+func splitLines(text string) []string {
 	if text == "" {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-func linesOf(kind Kind, texts []string) (lines []Line) {
+// newLines returns lines of one kind.
+func newLines(kind Kind, texts []string) (lines []Line) {
 	for _, text := range texts {
 		lines = append(lines, Line{kind, text})
 	}
 	return lines
 }
 
+// marks makes blanks visible.
 var marks = strings.NewReplacer(" ", "·", "\t", "→\t")
 
 // markBlanks makes blanks visible in changes of blanks only.
@@ -89,6 +93,7 @@ func markBlanks(lines []Line) []Line {
 	return lines
 }
 
+// withoutBlanks removes all white space.
 func withoutBlanks(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -102,12 +107,14 @@ func withoutBlanks(text string) string {
 func elide(lines []Line) (shown []Line) {
 	omitted := false
 	for i, line := range lines {
-		if line.Kind == Same && !slices.ContainsFunc(lines[max(0, i-contextLines):min(len(lines), i+contextLines+1)], changed) {
+		around := lines[max(0, i-contextLines):min(len(lines), i+contextLines+1)]
+		if !slices.ContainsFunc(around, isChange) {
 			omitted = true
 			continue
 		}
 		if omitted {
-			shown, omitted = append(shown, Line{Heading, "…"}), false
+			shown = append(shown, Line{Heading, "…"})
+			omitted = false
 		}
 		shown = append(shown, line)
 	}

@@ -24,14 +24,15 @@ const maxEdits = 100
 // object is a JSON object.
 type object = map[string]jsontext.Value
 
-// Edits returns the diff of the edit in the arguments of a tool call, nil if they have none, and an object with the
-// other members of the arguments. An object with a duplicate name is no edit, as its reader could use either value.
+// Edits returns the diff of the edit in the arguments of a tool call, nil if they have none, and an
+// object with the other members of the arguments. An object with a duplicate name is not an edit,
+// as its reader could use either value.
 func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 	var all object
 	if json.Unmarshal(arguments, &all) != nil {
 		return nil, arguments
 	}
-	if lines := replacement(all); lines != nil {
+	if lines := takeReplacement(all); lines != nil {
 		return lines, encode(all)
 	}
 	for _, name := range editLists {
@@ -39,7 +40,7 @@ func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 		var patch string
 		switch {
 		case json.Unmarshal(all[name], &several) == nil:
-			lines = editsOf(several)
+			lines = editLines(several)
 		case json.Unmarshal(all[name], &patch) == nil:
 			lines = Unified(patch)
 		}
@@ -51,14 +52,14 @@ func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 	return nil, arguments
 }
 
-// editsOf returns the diffs of several edits, nil if one of them is not an edit or there are more
+// editLines returns the diffs of several edits, nil if one of them is not an edit or there are more
 // than maxEdits. It removes the texts from the edits.
-func editsOf(edits []object) (lines []Line) {
+func editLines(edits []object) (lines []Line) {
 	if len(edits) > maxEdits {
 		return nil
 	}
 	for i, edit := range edits {
-		changes := replacement(edit)
+		changes := takeReplacement(edit)
 		if changes == nil {
 			return nil
 		}
@@ -74,9 +75,9 @@ func editsOf(edits []object) (lines []Line) {
 	return lines
 }
 
-// replacement removes an old and a new text from an object, and returns their diff. It returns nil
-// for an object without them, and does not change it.
-func replacement(all object) []Line {
+// takeReplacement removes an old and a new text from an object, and returns their diff. It returns
+// nil for an object without them, and does not change it.
+func takeReplacement(all object) []Line {
 	for _, pair := range textPairs {
 		var before, after string
 		if all[pair[0]].Kind() != '"' || all[pair[1]].Kind() != '"' {
@@ -97,10 +98,11 @@ func encode(all object) jsontext.Value {
 	return raw
 }
 
+// hunkHeader matches the line that begins a part of a unified diff.
 var hunkHeader = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
 
-// Unified returns the lines of a text that has a diff in the unified format, nil for other texts. The lines around the
-// diff are headings.
+// Unified returns the lines of a text that has a diff in the unified format, nil for other texts.
+// The lines around the diff are headings.
 func Unified(text string) (lines []Line) {
 	inHunk, found := false, false
 	for line := range strings.Lines(text) {

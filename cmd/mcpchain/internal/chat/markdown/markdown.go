@@ -1,7 +1,7 @@
 // Package markdown renders the Markdown of a model for a terminal while it arrives.
 //
-// The text is not trusted: the rendered lines have no control characters except tabs in code and SGR sequences, which
-// set colours.
+// The text is not trusted: the rendered lines have no control characters except tabs in code and
+// SGR sequences, which set colours.
 package markdown
 
 import (
@@ -13,32 +13,38 @@ import (
 )
 
 const (
-	// maxBlock bounds what is held back and drawn as one block, in bytes. A longer line is taken for two.
+	// maxBlock bounds what is held back and rendered as one block, in bytes. A longer line is taken
+	// for two.
 	maxBlock = 64 << 10
 
-	// A rest of fewer bytes is drawn whenever it is asked for. A longer one is drawn again when it has grown by this
-	// part of it: to draw it takes as long as it is long, and an answer has thousands of pieces.
+	// A rest of fewer than smallRest bytes is rendered whenever it is asked for. A longer one is
+	// rendered again when it has grown by 1/redrawShare: the time is proportional to its length,
+	// and an answer arrives in thousands of pieces.
 	smallRest   = 1 << 10
 	redrawShare = 32
 )
 
-// Stream renders a text that arrives in pieces: each complete block once, and the unfinished one on demand. It must not
-// be used concurrently.
+// Stream renders a text that arrives in pieces: each complete block once, and the unfinished one on
+// demand. It must not be used concurrently.
 type Stream struct {
 	page  page
 	line  string // unfinished
 	block string // complete lines that are not rendered yet
-	fence string // ends the code; "" outside of code
+	fence string // marks the end of the code; "" outside of code
 	list  bool   // the block is a list
 	blank bool   // the last line was blank
 	begun bool   // something was rendered
 
 	rest  []string // the unfinished block as it was rendered last, or nil
-	drawn int      // size of its source in bytes
+	drawn int      // size of the source of rest in bytes
 }
 
-// New returns a stream for lines of at most width columns. Lines of code may be longer.
-func New(width int) *Stream { return &Stream{page: page{width: max(width, 20)}} }
+// minWidth is the least width that is rendered for, in columns.
+const minWidth = 20
+
+// New returns a stream for lines of at most width columns, but at least minWidth. Lines of code may
+// be longer.
+func New(width int) *Stream { return &Stream{page: page{width: max(width, minWidth)}} }
 
 // Add takes a piece of the text, and returns the lines of the blocks that it completes.
 func (s *Stream) Add(text string) (out []string) {
@@ -54,14 +60,14 @@ func (s *Stream) Add(text string) (out []string) {
 }
 
 // Rest returns the lines of the unfinished block so far. The end of a long block may be missing
-// until more text has come.
+// until more text has arrived.
 func (s *Stream) Rest() []string {
 	if s.fence != "" {
 		return []string{code(s.line)}
 	}
 	size := len(s.block) + len(s.line)
 	if s.rest == nil || size < smallRest || size-s.drawn >= s.drawn/redrawShare {
-		s.rest, s.drawn = s.separated(s.page.draw(s.block+s.line)), size
+		s.rest, s.drawn = s.separated(s.page.render(s.block+s.line)), size
 	}
 	return slices.Clone(s.rest)
 }
@@ -124,7 +130,7 @@ func (s *Stream) flush() []string {
 	if strings.TrimSpace(block) == "" {
 		return nil
 	}
-	out := s.separated(s.page.draw(block))
+	out := s.separated(s.page.render(block))
 	s.begun = true
 	return out
 }
@@ -141,4 +147,5 @@ func (s *Stream) separated(block string) []string {
 // code renders a line of code, which keeps its tabs.
 func code(line string) string { return hosttext.Prose(line) }
 
+// faint renders a line in faint letters.
 func faint(line string) string { return "\x1b[2m" + line + "\x1b[22m" }

@@ -108,7 +108,7 @@ func TestTableWidth(t *testing.T) {
 		"a bar in a cell":    "|Name|Size|\n|-|-|\n|internal/markdown/page.go|1|\n|a \\| b|four thousand bytes|",
 	} {
 		t.Run(name, func(t *testing.T) {
-			drawn := ansi.Strip(page{width: 80}.draw(source))
+			drawn := ansi.Strip(page{width: 80}.render(source))
 			for _, want := range []string{"internal/markdown/page.go", "four thousand bytes"} {
 				check.Contains(t, "a cell", drawn, want)
 			}

@@ -16,18 +16,20 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// page renders blocks of Markdown. It does not interpret HTML: a model that writes <name> means that text.
+// page renders blocks of Markdown. It does not interpret HTML: a model that writes <name> means
+// that text.
 type page struct{ width int }
 
-// draw renders a block that has no code fences, without blank lines around it.
-func (p page) draw(source string) string {
+// render renders a block that has no code fences, without blank lines around it.
+func (p page) render(source string) string {
 	if strings.TrimSpace(source) == "" {
 		return ""
 	}
 	var b strings.Builder
 	md := commonmark.New(extension.Table, extension.Strikethrough, extension.TaskList)
-	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(util.Prioritized(
-		ansi.NewRenderer(ansi.Options{WordWrap: p.widthOf(source), InlineTableLinks: true, Styles: style()}), 1000))))
+	options := ansi.Options{WordWrap: p.renderWidth(source), InlineTableLinks: true, Styles: style()}
+	nodes := util.Prioritized(ansi.NewRenderer(options), 1000) // the only one, so any priority will do
+	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(nodes)))
 	raw := []byte(escapeEntities(source))
 	if err := md.Renderer().Render(&b, raw, md.Parser().Parse(text.NewReader(raw))); err != nil {
 		return hosttext.Prose(source)
@@ -35,17 +37,19 @@ func (p page) draw(source string) string {
 	return trimBlanks(keepColours(b.String()))
 }
 
+// tableLine matches the line below the header of a table.
 var tableLine = regexp.MustCompile(`(?m)^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)+$`)
 
-// widthOf returns the width to render a block with. A table fills that width, so for a table it is what the cells need.
-func (p page) widthOf(source string) int {
+// renderWidth returns the width to render a block with. A table fills that width, so for a table it
+// is what the cells need.
+func (p page) renderWidth(source string) int {
 	if !tableLine.MatchString(source) {
 		return p.width
 	}
-	widest := 0 // line that is not a row
-	var columns []int
+	widest := 0       // width of the widest line that is not a row
+	var columns []int // their widths
 	for line := range strings.SplitSeq(source, "\n") {
-		cells := cellsOf(line)
+		cells := splitCells(line)
 		if len(cells) < 2 && !strings.HasPrefix(strings.TrimSpace(line), "|") {
 			widest = max(widest, term.StringWidth(line))
 			continue
@@ -64,12 +68,13 @@ func (p page) widthOf(source string) int {
 	return min(p.width, max(widest, table))
 }
 
-// cellsOf splits a row of a table. An escaped bar is part of its cell.
-func cellsOf(line string) []string {
+// splitCells splits a row of a table. An escaped bar is part of its cell.
+func splitCells(line string) []string {
 	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
 	return strings.Split(strings.ReplaceAll(line, `\|`, "/"), "|")
 }
 
+// entity matches an entity of HTML.
 var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
 
 // escapeEntities escapes the entities of invisible characters, so that they are shown as written.

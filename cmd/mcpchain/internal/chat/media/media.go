@@ -23,6 +23,7 @@ const (
 	MaxFile   = 20 << 20 // bytes of a file
 	maxFiles  = 200
 	maxFolder = 500 << 20 // bytes of all files
+	maxSlug   = 60        // bytes of a file's name
 )
 
 // Folder keeps files that only the current user can read.
@@ -65,13 +66,16 @@ func (f *Folder) save(from string, data []byte) (path string, err error) {
 // savedName matches the names of saved files.
 var savedName = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
 
-// makeRoom removes the oldest files until there is room for one of this size. Files with other names are not counted.
+// makeRoom removes the oldest files until there is room for one of this size. Files with other
+// names are not counted.
 func (f *Folder) makeRoom(size int64) error {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return err
 	}
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.Type().IsRegular() || !savedName.MatchString(e.Name()) })
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
+		return !e.Type().IsRegular() || !savedName.MatchString(e.Name())
+	})
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(b.Name(), a.Name()) })
 	for i, e := range entries {
 		info, err := e.Info()
@@ -87,12 +91,14 @@ func (f *Folder) makeRoom(size int64) error {
 	return nil
 }
 
+// notSlug matches characters that a slug does not have.
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug returns a text as a part of a file name: lower-case letters, digits and hyphens, after a hyphen.
+// slug returns a text as a part of a file name: lower-case letters, digits and hyphens, after a
+// hyphen.
 func slug(text string) string {
 	text = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(text), "-"), "-")
-	if text = text[:min(len(text), 60)]; text != "" {
+	if text = text[:min(len(text), maxSlug)]; text != "" {
 		return "-" + text
 	}
 	return ""

@@ -1,6 +1,7 @@
 // Package picture draws pictures on terminals that can show them.
 //
-// Nothing of a peer's file reaches the terminal: the picture is decoded, scaled down and encoded again.
+// Nothing of a peer's file reaches the terminal: the picture is decoded, scaled down and encoded
+// again.
 package picture
 
 import (
@@ -33,15 +34,17 @@ const (
 	Sixel           // many others
 )
 
-// Detect returns the protocol of a terminal that the environment names. It reports false if the terminal has to be
-// asked, as within a multiplexer, which hides the terminal behind it.
+// Detect returns the protocol of a terminal that the environment names. It reports false if the
+// terminal has to be asked, as within a multiplexer, which hides the terminal behind it.
 func Detect(getenv func(string) string) (Protocol, bool) {
 	if getenv("TMUX") != "" || getenv("STY") != "" {
 		return None, false
 	}
 	term := getenv("TERM")
 	switch program := getenv("TERM_PROGRAM"); {
-	case getenv("KITTY_WINDOW_ID") != "", program == "ghostty", strings.Contains(term, "kitty"), strings.Contains(term, "ghostty"):
+	case getenv("KITTY_WINDOW_ID") != "", strings.Contains(term, "kitty"):
+		return Kitty, true
+	case program == "ghostty", strings.Contains(term, "ghostty"):
 		return Kitty, true
 	case program == "iTerm.app", program == "WezTerm", getenv("LC_TERMINAL") == "iTerm2":
 		return ITerm2, true
@@ -51,7 +54,7 @@ func Detect(getenv func(string) string) (Protocol, bool) {
 
 // Bounds of a picture that is decoded.
 const (
-	maxSide   = 16_384
+	maxSide   = 16_384 // pixels
 	maxPixels = 16 << 20
 )
 
@@ -61,7 +64,8 @@ func Decode(data []byte) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size.Width < 1 || size.Height < 1 || size.Width > maxSide || size.Height > maxSide || size.Width*size.Height > maxPixels {
+	smallest, largest := min(size.Width, size.Height), max(size.Width, size.Height)
+	if smallest < 1 || largest > maxSide || size.Width*size.Height > maxPixels {
 		return nil, fmt.Errorf("a picture of %d by %d pixels is not shown", size.Width, size.Height)
 	}
 	picture, _, err := image.Decode(bytes.NewReader(data))
@@ -71,7 +75,8 @@ func Decode(data []byte) (image.Image, error) {
 // Cell is the size of a terminal's cell in pixels.
 type Cell struct{ Width, Height int }
 
-// orDefault returns c, or a small default if c is not a plausible size: a picture must not be larger than its cells.
+// orDefault returns c, or a small default if c is not a plausible size: a picture must not be
+// larger than its cells.
 func (c Cell) orDefault() Cell {
 	if c.Width < 2 || c.Height < 4 || c.Width > 200 || c.Height > 400 {
 		return Cell{6, 12}
@@ -79,14 +84,19 @@ func (c Cell) orDefault() Cell {
 	return c
 }
 
-// fit returns the columns and rows that a picture of a size takes within the given ones. It is not enlarged.
+// fit returns the columns and rows that a picture of a size takes within the given ones. It is not
+// enlarged.
 func (c Cell) fit(size image.Point, columns, rows int) (int, int) {
 	share := min(1, float64(columns*c.Width)/float64(size.X), float64(rows*c.Height)/float64(size.Y))
-	cells := func(pixels, cell int) int { return max(1, int(math.Ceil(share*float64(pixels)/float64(cell)-1e-9))) }
+	cells := func(pixels, cell int) int {
+		exact := share * float64(pixels) / float64(cell)
+		return max(1, int(math.Ceil(exact-1e-9))) // without the error of rounding
+	}
 	return min(columns, cells(size.X, c.Width)), min(rows, cells(size.Y, c.Height))
 }
 
-// shrink scales a picture down to fit within width and height. Each pixel is the mean of those that it replaces.
+// shrink scales a picture down to fit within width and height. Each pixel is the mean of those that
+// it replaces.
 func shrink(picture image.Image, width, height int) image.Image {
 	b := picture.Bounds()
 	share := min(1, float64(width)/float64(b.Dx()), float64(height)/float64(b.Dy()))
@@ -115,8 +125,8 @@ func mean(picture image.Image, part image.Rectangle) color.Color {
 	return color.RGBA64{uint16(r / n), uint16(g / n), uint16(b / n), uint16(a / n)}
 }
 
-// Draw returns an escape sequence that draws a picture at the cursor within columns and rows, and the height in rows.
-// Where it leaves the cursor depends on the protocol.
+// Draw returns an escape sequence that draws a picture at the cursor within columns and rows, and
+// the height in rows. Where it leaves the cursor depends on the protocol.
 func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (sequence string, height int, err error) {
 	cell = cell.orDefault()
 	columns, rows = cell.fit(picture.Bounds().Size(), columns, rows)
@@ -128,7 +138,7 @@ func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (seque
 			Action:          kitty.TransmitAndPut,
 			Transmission:    kitty.Direct,
 			Format:          kitty.PNG,
-			Quiet:           2,
+			Quiet:           2, // the terminal does not answer
 			Columns:         columns,
 			Rows:            rows,
 			DoNotMoveCursor: true,
@@ -140,7 +150,10 @@ func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (seque
 			return "", 0, err
 		}
 		return ansi.ITerm2(iterm2.File{
-			Size: int64(b.Len()), Width: iterm2.Cells(columns), Height: iterm2.Cells(rows), Inline: true,
+			Size:    int64(b.Len()),
+			Width:   iterm2.Cells(columns),
+			Height:  iterm2.Cells(rows),
+			Inline:  true,
 			Content: []byte(base64.StdEncoding.EncodeToString(b.Bytes())),
 		}), rows, nil
 	case Sixel:

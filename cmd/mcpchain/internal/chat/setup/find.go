@@ -1,4 +1,5 @@
-// Package setup finds the file of servers, asks the person whether a project's file may be used, and reads it.
+// Package setup finds the file of servers, asks the person whether a project's file may be used,
+// and reads it.
 package setup
 
 import (
@@ -31,8 +32,8 @@ func (e *UntrustedError) Error() string {
 // File is a file of servers.
 type File struct {
 	Path    string
-	places  *Places           // by which the person is asked about the file; nil: it needs no question
-	content *content          // that the person has allowed; nil: the file was not read yet
+	places  *Places           // for questions about the file; nil: it needs none
+	content *content          // what the person has allowed; nil: the file was not read yet
 	used    map[string]string // fingerprints of the contents that servers were read from, by server
 }
 
@@ -41,30 +42,32 @@ type File struct {
 // read is an error.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
-	found := err == nil
-	if found {
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return nil, &cli.FileError{Err: err}
+	}
+	if !missing {
 		content, err := p.askTrust(ctx, s, data)
 		if err != nil {
 			return nil, err
 		}
 		if content != nil {
-			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.Project, 400))
+			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.Project, maxPath))
 			return &File{Path: p.Project, places: p, content: content}, nil
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, &cli.FileError{Err: err}
 	}
 	if p.User != "" {
 		if _, err := os.Stat(p.User); err == nil {
-			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.User, 400))
+			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.User, maxPath))
 			return &File{Path: p.User}, nil
 		}
 	}
-	if found {
-		s.Note(screen.Faint, "servers: none; %s is not used", hosttext.Line(p.Project, 400))
-		return nil, nil
+	if missing {
+		s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s",
+			p.Project, hosttext.Line(p.User, maxPath))
+	} else {
+		s.Note(screen.Faint, "servers: none; %s is not used, as you said", hosttext.Line(p.Project, maxPath))
 	}
-	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, hosttext.Line(p.User, 400))
 	return nil, nil
 }
 
@@ -92,5 +95,7 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// maxFile bounds a file in bytes, as package config does.
-const maxFile = 1 << 20
+const (
+	maxFile = 1 << 20 // bytes of a file, as in package config
+	maxPath = 400     // characters of a shown path
+)

@@ -13,7 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// preview describes the servers of a file without secrets: what is started and called, and with which variables.
+// preview describes the servers of a file without secrets: what is started and called, and with
+// which variables.
 func preview(cfg *config.Config, c *content) string {
 	var b strings.Builder
 	for i := range cfg.Servers {
@@ -35,7 +36,8 @@ func preview(cfg *config.Config, c *content) string {
 // oneLine escapes a text, so that it takes one line. It is not cut.
 func oneLine(text string) string { return hosttext.Line(text, maxFile) }
 
-// describeServer describes a server: its command or URL, and on further lines all that changes what it does.
+// describeServer describes a server: its command or URL, and on further lines all that changes what
+// it does.
 func describeServer(s *config.Server) string {
 	switch t := s.Transport.(type) {
 	case *mcpclient.Command:
@@ -104,7 +106,8 @@ func redactVariable(text string) string {
 	return name + "=" + value
 }
 
-// redactCommand returns the words of a command, quoted where needed, without values that may be secrets.
+// redactCommand returns the words of a command, quoted where needed, without values that may be
+// secrets.
 func redactCommand(all []string) (shown []string) {
 	secret := false // the word is the value of a secret option
 	for _, w := range all {

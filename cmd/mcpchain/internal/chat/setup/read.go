@@ -38,12 +38,11 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 
 // loader returns a loader that asks the person for inputs.
 func loader(s screen.Screen) *config.Loader {
-	return &config.Loader{Filters: true, SignIn: true, Input: func(ctx context.Context, in *config.Input) (string, error) {
-		return askInput(ctx, s, in)
-	}}
+	ask := func(ctx context.Context, in *config.Input) (string, error) { return askInput(ctx, s, in) }
+	return &config.Loader{Filters: true, SignIn: true, Input: ask}
 }
 
-// load reads the servers of the content, or only those that are named, and notes from which content.
+// load reads the servers of the content, or only the named ones, and notes that they are from it.
 func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*config.Config, error) {
 	l := loader(s)
 	l.EnvFile, l.Only = f.envFile, only
@@ -57,8 +56,8 @@ func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*conf
 	return cfg, nil
 }
 
-// envFile returns the content of an environment file. That of a project's file must have been read
-// before the person was asked.
+// envFile returns the content of an environment file. If a project's file names it, it must have
+// been read before the person was asked.
 func (f *File) envFile(path string) ([]byte, error) {
 	data, err := f.content.envFile(path)
 	if errors.Is(err, errNotRead) && f.places == nil { // its path depends on an input
@@ -98,9 +97,9 @@ func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Upd
 	if err != nil {
 		return nil, err
 	}
-	again := &Update{All: preview.Servers}
-	if !slices.ContainsFunc(again.All, func(known config.Server) bool { return known.Name == server }) {
-		return again, nil
+	update := &Update{All: preview.Servers}
+	if !slices.ContainsFunc(update.All, func(known config.Server) bool { return known.Name == server }) {
+		return update, nil
 	}
 	if f.places != nil && f.content.fingerprint() != c.fingerprint() {
 		if c, err = f.places.askTrust(ctx, s, data); err != nil {
@@ -115,10 +114,11 @@ func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Upd
 	if err != nil {
 		return nil, err
 	}
-	again.Server = &cfg.Servers[0]
-	return again, nil
+	update.Server = &cfg.Servers[0]
+	return update, nil
 }
 
+// errUnattended means that an input is needed and there is no person.
 var errUnattended = errors.New("there is no terminal to ask on; use an environment variable instead")
 
 // askInput asks the person for an input of the file.
@@ -137,20 +137,23 @@ func askInput(ctx context.Context, s screen.Screen, in *config.Input) (answer st
 	return signin.Value(in, strings.TrimSpace(answer)), err
 }
 
-// content is the content of a file of servers and of the environment files that it names. They are read once, so that
-// the servers are started with what the person has allowed.
+// content is the content of a file of servers and of the environment files that it names. They are
+// read once, so that the servers are started with what the person has allowed.
 type content struct {
 	file       []byte
 	envFiles   map[string][]byte // by path
 	unreadable map[string]error  // by path: why an environment file could not be read
 }
 
-// readContent reads the environment files that a file names. If one cannot be read, its server cannot be used.
+// readContent reads the environment files that a file names. If one cannot be read, its server
+// cannot be used.
 func readContent(ctx context.Context, path string, file []byte) (*content, error) {
-	c := &content{file, map[string][]byte{}, map[string]error{}}
+	c := &content{file: file, envFiles: map[string][]byte{}, unreadable: map[string]error{}}
 	l := config.Loader{
-		Filters: true, SignIn: true,
-		Input: func(context.Context, *config.Input) (string, error) { return "x", nil }, // the person is asked for inputs later
+		Filters: true,
+		SignIn:  true,
+		// The person is asked for inputs later.
+		Input: func(context.Context, *config.Input) (string, error) { return "x", nil },
 		EnvFile: func(path string) ([]byte, error) {
 			data, err := readFile(path)
 			if err != nil {
@@ -187,15 +190,16 @@ func (c *content) fingerprint() string {
 		return fingerprint(c.file)
 	}
 	sum := sha256.New()
-	part := func(data []byte) { fmt.Fprintf(sum, "%d:%s", len(data), data) }
-	part(c.file)
+	add := func(data []byte) { fmt.Fprintf(sum, "%d:%s", len(data), data) }
+	add(c.file)
 	for _, path := range slices.Sorted(maps.Keys(c.envFiles)) {
-		part([]byte(path))
-		part(c.envFiles[path])
+		add([]byte(path))
+		add(c.envFiles[path])
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// fingerprint returns a hash of data.
 func fingerprint(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

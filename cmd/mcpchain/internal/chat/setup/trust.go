@@ -18,7 +18,7 @@ import (
 // askTrust returns the content of the project's file if the person allows it, otherwise nil. The
 // person is not asked again as long as the file and its environment files do not change, nor for a
 // file without servers. A file that is too long to be shown is not used. Without a person the error
-// is an *UntrustedError.
+// is an [*UntrustedError].
 func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
 	c, err := readContent(ctx, p.Project, data)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 	if err != nil {
 		return nil, err
 	}
-	kept, same := p.isTrusted(path, c)
+	wasAllowed, same := p.isTrusted(path, c)
 	if same {
 		return c, nil
 	}
@@ -44,20 +44,11 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 		return nil, &UntrustedError{p.Project}
 	}
 	if utf8.RuneCountInString(shown) > screen.MaxShown || strings.Count(shown, "\n") >= maxLines {
-		s.Note(screen.Warn, "The file %s names more than can be shown here. Read it, and start with -config %s to use it.", hosttext.Line(path, 400), p.Project)
+		s.Note(screen.Warn, "The file %s names more than can be shown here. "+
+			"Read it, and start with -config %s to use it.", hosttext.Line(path, maxPath), p.Project)
 		return nil, nil
 	}
-	heading := fmt.Sprintf("The file %s belongs to this folder. It names:", hosttext.Line(path, 400))
-	if kept {
-		heading = fmt.Sprintf("The file %s, or a file that it names, has changed since you allowed it. It names:", hosttext.Line(path, 400))
-	}
-	key, err := s.Choose(ctx, &screen.Choice{
-		Heading: heading, Text: hosttext.Indent(shown),
-		Question: "Use these servers? A program that is started can do whatever you can.",
-		Answers: []screen.Answer{
-			{Key: 'y', Label: "yes, as long as the file stays as it is"}, {Key: 'o', Label: "once"}, {Key: 'n', Label: "no"},
-		},
-	})
+	key, err := s.Choose(ctx, trustChoice(path, shown, wasAllowed))
 	if err != nil || key == 'n' {
 		return nil, err
 	}
@@ -65,6 +56,24 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 		err = p.saveTrust(path, c)
 	}
 	return c, err
+}
+
+// trustChoice returns the question about a file, of which preview tells what it names.
+func trustChoice(path, preview string, wasAllowed bool) *screen.Choice {
+	heading := "The file %s belongs to this folder. It names:"
+	if wasAllowed {
+		heading = "The file %s, or a file that it names, has changed since you allowed it. It names:"
+	}
+	return &screen.Choice{
+		Heading:  fmt.Sprintf(heading, hosttext.Line(path, maxPath)),
+		Text:     hosttext.Indent(preview),
+		Question: "Use these servers? A program that is started can do whatever you can.",
+		Answers: []screen.Answer{
+			{Key: 'y', Label: "yes, as long as the file stays as it is"},
+			{Key: 'o', Label: "once"},
+			{Key: 'n', Label: "no"},
+		},
+	}
 }
 
 // maxLines bounds the lines of the question: a person who sees only a part cannot allow the file.
@@ -76,15 +85,18 @@ type trust struct {
 	Fingerprint string `json:"sha256"`
 }
 
-// maxTrust bounds the file of a decision in bytes.
-const maxTrust = 64 << 10
+// Bounds and permissions of the file of a decision.
+const (
+	maxTrust      = 64 << 10 // bytes
+	othersMayEdit = 0o022    // bits that the file must not have: its content would not be the person's decision
+)
 
 // isTrusted reports whether a file was allowed before, and whether its content is still the same.
-func (p *Places) isTrusted(path string, c *content) (kept, same bool) {
+func (p *Places) isTrusted(path string, c *content) (wasAllowed, same bool) {
 	if p.Trust == "" {
 		return false, false
 	}
-	raw, err := private.ReadFile(p.trustFile(path), maxTrust, 0o022)
+	raw, err := private.ReadFile(p.trustFile(path), maxTrust, othersMayEdit)
 	var t trust
 	if err != nil || json.Unmarshal(raw, &t) != nil || t.File != path {
 		return false, false

@@ -75,17 +75,19 @@ func (i *Interrupts) begin(s screen.Screen) {
 	i.screen = s
 }
 
-// handle ends the program, the turn or the questions outside of a turn, or says how to leave.
+// handle ends what a signal ends, and tells the person without the mutex: a screen may wait.
 func (i *Interrupts) handle(s os.Signal, now time.Time) {
 	if tell := i.end(s, now); tell != nil {
 		tell()
 	}
 }
 
-// end ends what a signal ends. The function tells the person; nil: there is nothing to tell.
+// end ends the program, the turn, or the questions outside of a turn. It returns a function that
+// tells the person, nil if there is nothing to tell.
 func (i *Interrupts) end(s os.Signal, now time.Time) (tell func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	ui := i.screen
 	if s != os.Interrupt || i.screen == nil || now.Sub(i.last) < doubleInterrupt {
 		number, _ := s.(syscall.Signal)
 		i.quit(&QuitError{number})
@@ -95,14 +97,14 @@ func (i *Interrupts) end(s os.Signal, now time.Time) (tell func()) {
 	switch {
 	case i.endTurn != nil:
 		i.endTurn(errInterrupted)
-		return
+		return nil
 	case len(i.questions) > 0:
 		for _, end := range i.questions {
 			end(errInterrupted)
 		}
-		return func() { shown.Note(screen.Warn, "refused; Ctrl-C again leaves") }
+		return func() { ui.Note(screen.Warn, "refused; Ctrl-C again leaves") }
 	}
-	return func() { shown.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave") }
+	return func() { ui.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave") }
 }
 
 // beginTurn returns the context of a turn, during which the person may be asked to sign in, and a

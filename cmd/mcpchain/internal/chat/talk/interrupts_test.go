@@ -90,7 +90,7 @@ func TestNoteWithoutTheMutex(t *testing.T) {
 	i.screen = n
 	start := time.Now()
 	i.handle(os.Interrupt, start)
-	_, done := i.aside(program)
+	_, done := i.interruptible(program)
 	defer done()
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
 	if n.notes != 2 || n.held {

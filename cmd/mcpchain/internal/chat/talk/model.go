@@ -109,7 +109,9 @@ func (m *Model) use(e models.Model) error {
 type lentModel struct{ model *Model }
 
 // CreateMessage implements [mcp.SamplingHandler].
-func (l lentModel) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (l lentModel) CreateMessage(
+	ctx context.Context, params *mcp.CreateMessageParams,
+) (*mcp.CreateMessageResult, error) {
 	l.model.mu.Lock()
 	lent := l.model.lent
 	l.model.mu.Unlock()

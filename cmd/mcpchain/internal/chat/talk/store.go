@@ -218,8 +218,9 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	s.history, s.pendingMessages = state.History, nil
 	s.forgetUsage()
 	s.recallResults(state.History)
-	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", formatTime(head.Updated),
-		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.folderNote(state))
+	messages := screen.Plural(len(state.History), "message")
+	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s",
+		formatTime(head.Updated), messages, hosttext.Line(firstQuestion(state.History), 60), s.folderNote(state))
 	s.showLastTurn(state)
 	if state.Status.Ended() {
 		return nil

@@ -19,8 +19,8 @@ type Screen struct {
 	buffer *buffer
 }
 
-// buffer collects the output. When a text ends with a space, as a question does, it types the next line of the script,
-// or closes the input after the last one.
+// buffer collects the output. When a text ends with a space, as a question does, it types the next
+// line of the script, or closes the input after the last one.
 type buffer struct {
 	mu     sync.Mutex // guards the fields below
 	text   bytes.Buffer

@@ -1,5 +1,5 @@
-// Package wrap breaks the lines of a text between words. Unlike [ansi.Wrap] it takes a text in pieces, keeps the indent
-// of a line, and does not break words at hyphens.
+// Package wrap breaks the lines of a text between words. Unlike [ansi.Wrap] it takes a text in
+// pieces, keeps the indent of a line, and does not break words at hyphens.
 package wrap
 
 import (
@@ -16,19 +16,21 @@ const hangingIndent = "  "
 // tabStop is the distance of tab stops in columns.
 const tabStop = 4
 
-// Wrapper breaks the lines of a text that arrives in pieces. A continued line has the indent of its first line.
+// Wrapper breaks the lines of a text that arrives in pieces. A continued line has the indent of its
+// first line.
 type Wrapper struct {
-	width  int    // the screen's width; 0 leaves lines unchanged
-	hang   string // the least indent of a continued line, whose long words are broken; "" leaves words whole
-	column int    // where the next character goes
-	start  int    // column of the line's first word
-	indent string // the line's indentation
-	gap    string // white space before the pending word
-	word   strings.Builder
-	inWord bool // a part of the word was written, so the rest follows it
+	width     int    // of the screen; 0 leaves lines unchanged
+	minIndent string // of a continued line, where long words are broken; "" leaves words whole
+	column    int    // of the next character
+	start     int    // column of the line's first word
+	indent    string // of the line
+	gap       string // white space before the pending word
+	word      strings.Builder
+	inWord    bool // a part of the word was written, so the rest follows it
 }
 
-// New returns a wrapper for a text that begins in a column of a screen. A width of 0 leaves lines unchanged.
+// New returns a wrapper for a text that begins in a column of a screen. A width of 0 leaves lines
+// unchanged.
 func New(width, column int) Wrapper { return Wrapper{width: width, column: column} }
 
 // Add takes a piece of the text, and returns what can be shown: all but an unfinished word.
@@ -53,7 +55,7 @@ func (w *Wrapper) Add(text string) string {
 			w.gap += strings.Repeat(" ", min(n, max(w.width/2-len(w.gap), 0)))
 		default:
 			w.word.WriteRune(r)
-			if w.word.Len() >= 4*w.width { // a very long word is shown in pieces
+			if w.word.Len() >= 4*w.width { // a very long word is shown in parts
 				w.placeWord(&out)
 				w.inWord = true
 			}
@@ -78,8 +80,8 @@ func (w *Wrapper) placeWord(out *strings.Builder) {
 	w.word.Reset()
 	if w.column == 0 {
 		w.start, w.indent = len(w.gap), w.gap
-		if len(w.indent) < len(w.hang) {
-			w.indent = w.hang
+		if len(w.indent) < len(w.minIndent) {
+			w.indent = w.minIndent
 		}
 	}
 	width := ansi.StringWidth(word)
@@ -90,7 +92,7 @@ func (w *Wrapper) placeWord(out *strings.Builder) {
 	out.WriteString(w.gap)
 	w.column += len(w.gap)
 	w.gap = ""
-	if w.hang != "" {
+	if w.minIndent != "" {
 		w.breakWord(out, word)
 		return
 	}
@@ -100,7 +102,8 @@ func (w *Wrapper) placeWord(out *strings.Builder) {
 	}
 }
 
-// breakWord writes a word in pieces that fit on a line: if the terminal broke it, the rest would have no indent.
+// breakWord writes a word in pieces that fit on a line: if the terminal broke it, the rest would
+// have no indent.
 func (w *Wrapper) breakWord(out *strings.Builder, word string) {
 	for _, r := range word {
 		width := ansi.StringWidth(string(r))
@@ -115,12 +118,12 @@ func (w *Wrapper) breakWord(out *strings.Builder, word string) {
 
 // fold breaks the lines of a text, with a hanging indent.
 func fold(text string, width int) string {
-	w := Wrapper{width: width, hang: hangingIndent}
+	w := Wrapper{width: width, minIndent: hangingIndent}
 	return w.Add(text) + w.Flush()
 }
 
-// Note escapes the text of a note and returns its lines. All but the first are indented: they may contain a server's
-// text, which must not look like a line of the program.
+// Note escapes the text of a note and returns its lines. All but the first are indented: they may
+// contain a server's text, which must not look like a line of the program.
 func Note(text string, width int) []string {
 	lines := strings.Split(hosttext.Exact(text), "\n")
 	for i, line := range lines {

@@ -47,7 +47,8 @@ func readKitty(t testing.TB, sequence string) (payload string) {
 	t.Helper()
 	chunks := kittyChunk.FindAllStringSubmatch(sequence, -1)
 	for i, chunk := range chunks {
-		if last := i == len(chunks)-1; last == strings.Contains(chunk[1], "m=1") && len(chunks) > 1 || len(chunk[2]) > maxChunk {
+		isLast, saysMore := i == len(chunks)-1, strings.Contains(chunk[1], "m=1")
+		if len(chunks) > 1 && saysMore == isLast || len(chunk[2]) > maxChunk {
 			t.Errorf("chunk %d: got %s with %d bytes", i, chunk[1], len(chunk[2]))
 		}
 		payload += chunk[2]
