@@ -71,7 +71,7 @@ func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (e
 		return err
 	}
 	for i, kept := range s.listedDecisions {
-		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, formatTime(kept.Since), describeDecision(&kept))
+		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, formatTime(kept.Stored), describeDecision(&kept))
 	}
 	if len(s.listedDecisions) == 0 {
 		s.Screen.List(screen.Faint, "nothing is decided for later calls")

@@ -61,7 +61,7 @@ type Session struct {
 	history           []run.Message
 	turnCount         int
 	results           results
-	listedDecisions   []approval.Kept            // the last list of /permissions
+	listedDecisions   []approval.StoredDecision  // the last list of /permissions
 	listedHeads       atomic.Pointer[[]run.Head] // the last list of /conversations, for completions; nil: none yet
 
 	turnUnfinished  int              // calls of models in the last turn that did not end
