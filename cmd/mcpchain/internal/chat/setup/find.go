@@ -66,7 +66,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 		s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s",
 			p.Project, hosttext.Line(p.User, maxPath))
 	} else {
-		s.Note(screen.Faint, "servers: none; %s is not used, as you said", hosttext.Line(p.Project, maxPath))
+		s.Note(screen.Faint, "servers: none; %s is not used", hosttext.Line(p.Project, maxPath))
 	}
 	return nil, nil
 }

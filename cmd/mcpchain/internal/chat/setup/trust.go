@@ -58,7 +58,7 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 	return c, err
 }
 
-// trustChoice returns the question about a file, of which preview tells what it names.
+// trustChoice returns the question about a file. preview describes the servers that it names.
 func trustChoice(path, preview string, wasAllowed bool) *screen.Choice {
 	heading := "The file %s belongs to this folder. It names:"
 	if wasAllowed {
