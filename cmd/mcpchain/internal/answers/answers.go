@@ -14,10 +14,11 @@ import (
 )
 
 // Usage is the usage of the flag -answer.
-const Usage = "answer a form of a server: `key=value` for a field, or server/key=value if there are several servers; may be repeated"
+const Usage = "answer a form of a server: `key=value` for a field, " +
+	"or server/key=value if there are several servers; may be repeated"
 
-// Answers are values of -answer by the names of fields. Before [Answers.Of] sorts them by server, the names may have a
-// server, as in "files/date".
+// Answers are values of -answer by the names of fields. Before [Answers.ByServer] sorts them by
+// server, the names may have a server, as in "files/date".
 type Answers map[string]string
 
 // String implements [flag.Value]. It returns the default, which is empty.
@@ -29,16 +30,16 @@ func (a Answers) Set(s string) error {
 	if !found || key == "" {
 		return errors.New("want key=value")
 	}
-	if _, dup := a[key]; dup {
+	if _, isDuplicate := a[key]; isDuplicate {
 		return fmt.Errorf("key %q is there twice", key)
 	}
 	a[key] = value
 	return nil
 }
 
-// Of sorts the answers by server, so that no server gets an answer for another one. If there is
-// only one server, answers need not name it.
-func (a Answers) Of(servers []string) (map[string]Answers, error) {
+// ByServer sorts the answers by server, so that no server gets an answer for another one. If there
+// is only one server, answers need not name it.
+func (a Answers) ByServer(servers []string) (map[string]Answers, error) {
 	sorted := map[string]Answers{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
 		server, field := "", key
@@ -57,8 +58,9 @@ func (a Answers) Of(servers []string) (map[string]Answers, error) {
 		if sorted[server] == nil {
 			sorted[server] = Answers{}
 		}
-		if _, dup := sorted[server][field]; dup {
-			return nil, fmt.Errorf("-answer: the field %s of the server %s is there twice", hosttext.Line(field, 80), server)
+		if _, isDuplicate := sorted[server][field]; isDuplicate {
+			return nil, fmt.Errorf("-answer: the field %s of the server %s is there twice",
+				hosttext.Line(field, 80), server)
 		}
 		sorted[server][field] = a[key]
 	}
@@ -102,7 +104,8 @@ type Filled struct {
 	Others   []string        // keys that may be for another form
 }
 
-// Fill fills in a form. A key that is almost the name of a field is a mistake: ignoring it could send a wrong form.
+// Fill fills in a form. A key that is almost the name of a field is a mistake: ignoring it could
+// send a wrong form.
 func (a Answers) Fill(fields []*forms.Field) *Filled {
 	f := &Filled{Fields: fields, Values: map[string]any{}, Faulty: map[string]bool{}}
 	near, others := a.mistakes(fields)
@@ -149,8 +152,8 @@ func (f *Filled) Complete() (ok bool, errs []error) {
 	return f.Answered > 0 && len(errs) == 0, errs
 }
 
-// Unmet returns an error for each key that is not a field of the form.
-func (f *Filled) Unmet() (errs []error) {
+// UnknownKeys returns an error for each key that is not a field of the form.
+func (f *Filled) UnknownKeys() (errs []error) {
 	for _, key := range f.Others {
 		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, f.Names()))
 	}

@@ -33,7 +33,7 @@ func TestAnswersOfServers(t *testing.T) {
 		"no servers":       {Answers{"date": "1"}, nil, map[string]Answers{"": {"date": "1"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := tt.given.Of(tt.servers)
+			got, err := tt.given.ByServer(tt.servers)
 			check.Same(t, "", got, tt.want)
 			if (err != nil) != (tt.err != "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
 				t.Errorf("got %v, want %s", err, tt.err)

@@ -28,8 +28,8 @@ func Parse(text string) (out Addresses, err error) {
 	return out, nil
 }
 
-// Sent reports whether a request was sent from one of the addresses.
-func (a Addresses) Sent(r *http.Request) bool {
+// HasSender reports whether a request was sent from one of the addresses.
+func (a Addresses) HasSender(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && a.Has(from.Addr())
 }

@@ -15,7 +15,7 @@ const addressShare = 8
 // of all.
 type Listener struct {
 	net.Listener
-	room       chan struct{}         // has a value for each connection
+	slots      chan struct{}         // has a value for each connection
 	perAddress int                   // most connections of a network
 	trusted    func(netip.Addr) bool // nil: none
 	done       chan struct{}         // closed by Close
@@ -29,8 +29,12 @@ type Listener struct {
 // may have all of them; trusted may be nil.
 func New(l net.Listener, connections int, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{
-		Listener: l, room: make(chan struct{}, connections), perAddress: max(1, connections/addressShare), trusted: trusted,
-		done: make(chan struct{}), conns: map[netip.Prefix]int{},
+		Listener:   l,
+		slots:      make(chan struct{}, connections),
+		perAddress: max(1, connections/addressShare),
+		trusted:    trusted,
+		done:       make(chan struct{}),
+		conns:      map[netip.Prefix]int{},
 	}
 }
 
@@ -38,22 +42,22 @@ func New(l net.Listener, connections int, trusted func(netip.Addr) bool) *Listen
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		select {
-		case l.room <- struct{}{}:
+		case l.slots <- struct{}{}:
 		case <-l.done:
 			return nil, net.ErrClosed
 		}
-		conn, err := l.Listener.Accept()
+		accepted, err := l.Listener.Accept()
 		if err != nil {
-			<-l.room
+			<-l.slots
 			return nil, err
 		}
-		from, ok := l.enter(conn.RemoteAddr())
+		from, ok := l.admit(accepted.RemoteAddr())
 		if !ok {
-			_ = conn.Close()
-			<-l.room
+			_ = accepted.Close()
+			<-l.slots
 			continue
 		}
-		return &counted{Conn: conn, leave: sync.OnceFunc(func() { l.leave(from) })}, nil
+		return &conn{Conn: accepted, release: sync.OnceFunc(func() { l.release(from) })}, nil
 	}
 }
 
@@ -69,9 +73,9 @@ func Network(address netip.Addr) netip.Prefix {
 	return network
 }
 
-// enter counts a connection of a network, and reports whether it is allowed. One of a trusted
-// address, or of no IP address, counts for the network zero, which has no bound.
-func (l *Listener) enter(a net.Addr) (from netip.Prefix, ok bool) {
+// admit counts a connection of a network, and reports whether it is allowed. A connection of a
+// trusted address, or of no IP address, counts for the zero network, which has no bound.
+func (l *Listener) admit(a net.Addr) (from netip.Prefix, ok bool) {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return from, true
@@ -89,9 +93,9 @@ func (l *Listener) enter(a net.Addr) (from netip.Prefix, ok bool) {
 	return from, true
 }
 
-// leave counts the end of a connection.
-func (l *Listener) leave(from netip.Prefix) {
-	<-l.room
+// release counts the end of a connection.
+func (l *Listener) release(from netip.Prefix) {
+	<-l.slots
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conns[from]--; l.conns[from] <= 0 {
@@ -105,14 +109,14 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection that makes room when it is closed.
-type counted struct {
+// conn is a connection that makes room when it is closed.
+type conn struct {
 	net.Conn
-	leave func()
+	release func()
 }
 
 // Close implements [net.Conn].
-func (c *counted) Close() error {
-	defer c.leave()
+func (c *conn) Close() error {
+	defer c.release()
 	return c.Conn.Close()
 }

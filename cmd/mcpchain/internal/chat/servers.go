@@ -42,7 +42,7 @@ func (o *options) servers(
 		return nil, nil, wrong(err.Error())
 	}
 	servers.Adjust = o.revisions.Apply
-	if given, err = o.answers.Of(servers.Names()); err != nil {
+	if given, err = o.answers.ByServer(servers.Names()); err != nil {
 		return nil, nil, wrong(err.Error())
 	}
 	return servers, given, nil

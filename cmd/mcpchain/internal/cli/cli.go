@@ -86,8 +86,8 @@ func (c *Command) Wrong(format string, args ...any) error {
 	return &Error{c.Name, fmt.Sprintf(format, args...)}
 }
 
-// Refuse returns an error about the value of a flag, or the error itself if a file or the
-// environment is wrong: then the list of flags does not help.
+// Refuse returns an error about the value of a flag. An error of a file or the environment stays a
+// [*FileError]: the list of flags does not help.
 func (c *Command) Refuse(err error) error {
 	if _, ok := errors.AsType[*models.SettingError](err); ok {
 		return &FileError{err}
@@ -102,13 +102,14 @@ func (c *Command) Refuse(err error) error {
 // has the exit status of a wrong command line.
 type FileError struct{ Err error }
 
+// Error implements error.
 func (e *FileError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Arguments parses a command line, and returns the arguments that are not flags. Flags may follow them. The error is
-// [flag.ErrHelp] after the help was written to out, or an [*Error].
+// Arguments parses a command line, and returns the arguments that are not flags. Flags may follow
+// them. The error is [flag.ErrHelp] after the help was written to out, or an [*Error].
 func (c *Command) Arguments(args []string, out io.Writer) (words []string, err error) {
 	for rest := args; ; rest = c.Args()[1:] {
 		err := c.FlagSet.Parse(rest)
@@ -131,20 +132,21 @@ var (
 	badValue    = regexp.MustCompile(`^invalid .* for (?:flag )?-(\S+): parse error$`)
 )
 
-// explain adds to an error of package flag what helps: the flag that was probably meant, or how its value is written.
+// explain adds to an error of package flag what helps: the flag that was probably meant, or how its
+// value is written.
 func (c *Command) explain(err error) string {
 	text := err.Error()
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		return "there is no flag -" + m[1] + spelling.Hint("-"+m[1], c.names())
 	}
 	if m := badValue.FindStringSubmatch(text); m != nil {
-		return strings.TrimSuffix(text, "parse error") + wanted(c.Lookup(m[1]))
+		return strings.TrimSuffix(text, "parse error") + valueHint(c.Lookup(m[1]))
 	}
 	return text
 }
 
-// wanted describes how the value of a flag is written.
-func wanted(f *flag.Flag) string {
+// valueHint describes how the value of a flag is written.
+func valueHint(f *flag.Flag) string {
 	getter, ok := f.Value.(flag.Getter)
 	if !ok {
 		return "want another value"
@@ -176,15 +178,18 @@ const (
 	StatusUsage  = 2
 )
 
+// maxErrorText bounds a shown error, in characters.
+const maxErrorText = 4000
+
 // Status writes an error to errs, and returns the exit status for it.
 func Status(err error, errs io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return StatusFine
 	}
-	fmt.Fprintln(errs, "mcpchain:", hosttext.Line(err.Error(), 4000))
-	_, line := errors.AsType[*Error](err)
-	_, file := errors.AsType[*FileError](err)
-	if line || file {
+	fmt.Fprintln(errs, "mcpchain:", hosttext.Line(err.Error(), maxErrorText))
+	_, isUsage := errors.AsType[*Error](err)
+	_, isFile := errors.AsType[*FileError](err)
+	if isUsage || isFile {
 		return StatusUsage
 	}
 	return StatusFailed
@@ -199,7 +204,9 @@ func (c *Command) Complete(words []string) (found []string) {
 	case len(words) == 1:
 		found = c.Words
 	}
-	return slices.DeleteFunc(slices.Clone(found), func(word string) bool { return !strings.HasPrefix(word, last) })
+	return slices.DeleteFunc(slices.Clone(found), func(word string) bool {
+		return !strings.HasPrefix(word, last)
+	})
 }
 
 // Place returns the path of a file in the program's configuration folder, "" if there is no such folder.
@@ -214,7 +221,11 @@ func Place(names ...string) string {
 // Statuses returns the section on exit statuses. own has the command's statuses, which replace
 // general ones.
 func Statuses(own map[int]string) Section {
-	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line, or a file that it names, is invalid"}
+	all := map[int]string{
+		StatusFine:   "no failure",
+		StatusFailed: "a failure",
+		StatusUsage:  "the command line, or a file that it names, is invalid",
+	}
 	maps.Copy(all, own)
 	var b strings.Builder
 	for _, status := range slices.Sorted(maps.Keys(all)) {

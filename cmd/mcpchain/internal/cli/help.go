@@ -85,5 +85,6 @@ func fold(text string, width int) (lines []string) {
 
 // indent indents the lines of a text by two columns.
 func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n  "), "\n  \n", "\n\n") + "\n"
+	indented := strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n  ")
+	return "  " + strings.ReplaceAll(indented, "\n  \n", "\n\n") + "\n" // empty lines stay empty
 }

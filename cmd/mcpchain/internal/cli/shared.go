@@ -42,7 +42,8 @@ const NoServers = "none"
 // ConfigFlag declares -config. otherwise says what is used without it.
 func (c *Command) ConfigFlag(file *string, otherwise string) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program, or the word none; default: "+otherwise)
+		set.StringVar(file, "config", "",
+			"`file` with the servers, an mcp.json of any program, or the word none; default: "+otherwise)
 	})
 }
 
@@ -56,29 +57,32 @@ type Timeouts struct {
 // TimeoutFlags declares -connect-timeout, -idle-timeout and -call-timeout.
 func (c *Command) TimeoutFlags(t *Timeouts) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second, "`time` limit for connecting to a server and listing what it offers")
-		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress after which a call to a server ends")
+		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second,
+			"`time` limit for connecting to a server and listing what it offers")
+		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute,
+			"`time` without an answer or progress after which a call to a server ends")
 		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` limit for a call to a server")
 	})
 }
 
-// Positive returns an error for the first of these flags that is not above 0. Each of them is a time or a number.
+// Positive returns an error for the first of these flags that is not above 0. It panics if one of
+// them is neither a time nor a number.
 func (c *Command) Positive(names ...string) error {
 	for _, name := range names {
-		var above bool
+		var isPositive bool
 		switch v := c.Lookup(name).Value.(flag.Getter).Get().(type) {
 		case time.Duration:
-			above = v > 0
+			isPositive = v > 0
 		case int:
-			above = v > 0
+			isPositive = v > 0
 		case int64:
-			above = v > 0
+			isPositive = v > 0
 		case float64:
-			above = v > 0
+			isPositive = v > 0
 		default:
 			panic(fmt.Sprintf("cli: -%s is neither a time nor a number", name))
 		}
-		if !above {
+		if !isPositive {
 			return c.Wrong("-%s has to be above 0", name)
 		}
 	}
@@ -93,11 +97,12 @@ const (
 	StoreAny      = "a SQLite `file`, a folder/ of files, or the URL of a Postgres database"
 )
 
-// StoreFlag declares -store, which says where something is kept. kinds are the kinds of places, and
-// file is the default, in the configuration folder. An empty place means that default.
+// StoreFlag declares -store, which says where something, such as "runs", is kept. kinds are the kinds of
+// places, and file is the default, in the configuration folder. An empty place means that default.
 func (c *Command) StoreFlag(place *string, what, kinds, file string) {
 	c.Group(GroupStore, func(set *flag.FlagSet) {
-		set.StringVar(place, "store", "", fmt.Sprintf("where %s are stored: %s; default %s in your configuration folder", what, kinds, file))
+		set.StringVar(place, "store", "",
+			fmt.Sprintf("where %s are stored: %s; default %s in your configuration folder", what, kinds, file))
 	})
 }
 
@@ -116,23 +121,28 @@ type Hosting struct {
 func (c *Command) HostingFlags(h *Hosting) {
 	c.Group(GroupUsers, func(set *flag.FlagSet) {
 		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 selects a free one")
-		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, the token of at least 16 bytes, read again at SIGHUP; default: demo users")
-		set.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: their headers are trusted, and they may use all connections", func(text string) (err error) {
+		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, "+
+			"the token of at least 16 bytes, read again at SIGHUP; default: demo users")
+		set.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: "+
+			"their headers are trusted, and they may use all connections", func(text string) (err error) {
 			h.Proxies, err = bounded.Parse(text)
 			return err
 		})
 	})
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.IntVar(&h.Processes, "processes", 10, "maximum `number` of processes of each server over standard input and output, each for one user at a time; 0: one process for all users")
-		set.StringVar(&h.UserHeader, "user-header", "", "`header`, such as X-User, in which servers over HTTP get the name of the user; default: none")
+		set.IntVar(&h.Processes, "processes", 10, "maximum `number` of processes of each server over standard "+
+			"input and output, each for one user at a time; 0: one process for all users")
+		set.StringVar(&h.UserHeader, "user-header", "",
+			"`header`, such as X-User, in which servers over HTTP get the name of the user; default: none")
 	})
 	c.Group(GroupLog, func(set *flag.FlagSet) {
-		set.Func("log", "minimum `level` of log messages on standard error: debug, info, warn or error; default info", func(text string) error {
-			if h.Log.UnmarshalText([]byte(text)) != nil {
-				return errors.New("want debug, info, warn or error")
-			}
-			return nil
-		})
+		set.Func("log", "minimum `level` of log messages on standard error: debug, info, warn or error; default info",
+			func(text string) error {
+				if h.Log.UnmarshalText([]byte(text)) != nil {
+					return errors.New("want debug, info, warn or error")
+				}
+				return nil
+			})
 		set.BoolVar(&h.LogJSON, "log-json", false, "write the log as JSON, one object per line")
 	})
 }
@@ -152,7 +162,8 @@ func (h *Hosting) Check() error {
 // headerName matches the names of headers that HTTP allows.
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// CheckHeader returns an error if the value of a flag cannot be the name of a header. An empty value means no header.
+// CheckHeader returns an error if the value of a flag cannot be the name of a header. An empty
+// value means no header.
 func CheckHeader(flag, value string) error {
 	if value != "" && !headerName.MatchString(value) {
 		return fmt.Errorf("-%s: %q is not the name of a header", flag, value)
@@ -169,6 +180,7 @@ func (h *Hosting) IsLocal() bool {
 // Logger returns a logger that writes to standard error.
 func (h *Hosting) Logger() *slog.Logger { return h.logger(os.Stderr) }
 
+// logger returns a logger that writes to out.
 func (h *Hosting) logger(out io.Writer) *slog.Logger {
 	o := &slog.HandlerOptions{Level: h.Log}
 	if h.LogJSON {

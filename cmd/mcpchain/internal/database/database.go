@@ -1,4 +1,5 @@
-// Package database opens and reads the place where runs are kept: a SQLite file, a Postgres database, or a folder.
+// Package database opens and reads the place where runs are kept: a SQLite file, a Postgres
+// database, or a folder.
 package database
 
 import (
@@ -26,8 +27,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// connections bounds the connections of a process to a database.
-const connections = 20
+// maxConnections bounds the connections of a process to a database.
+const maxConnections = 20
+
+// busyTimeout lets SQLite wait up to 10,000 ms for another process.
+const busyTimeout = "_pragma=busy_timeout(10000)"
 
 // DB is an open database, and the store of runs in it.
 type DB struct {
@@ -35,8 +39,9 @@ type DB struct {
 	Runs sqlstore.Store
 }
 
-// parameters matches the connection parameters of Postgres, such as "dbname=runs host=db".
-var parameters = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|database|user|password|service|sslmode)\s*=`)
+// postgresParameters matches the connection parameters of Postgres, such as "dbname=runs host=db".
+var postgresParameters = regexp.MustCompile(
+	`^\s*(host|hostaddr|port|dbname|database|user|password|service|sslmode)\s*=`)
 
 // IsPostgres reports whether a place is the URL or the connection parameters of a Postgres
 // database. It does not try to reach it.
@@ -45,39 +50,40 @@ func IsPostgres(place string) bool {
 	if found {
 		return strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql")
 	}
-	return parameters.MatchString(place)
+	return postgresParameters.MatchString(place)
 }
 
-// connection returns a Postgres place as the driver wants it: with the scheme in lower case.
-func connection(place string) string {
+// postgresSource returns a Postgres place as the driver wants it: with the scheme in lower case.
+func postgresSource(place string) string {
 	if scheme, rest, found := strings.Cut(place, "://"); found {
 		return strings.ToLower(scheme) + "://" + rest
 	}
 	return place
 }
 
-// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. Its
-// folder has to exist, unless it is in the program's configuration folder. Only the user of this
-// process may read the file. The error matches [cli.FileError] if the place cannot be a database.
-// The caller closes the database; several processes may use it at once.
+// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. The
+// folder of the file has to exist, unless it is in the program's configuration folder. Only the
+// user of this process may read the file. The error matches [cli.FileError] if the place cannot be
+// a database. The caller closes the database; several processes may use it concurrently.
 func Open(ctx context.Context, place string) (*DB, error) {
 	if IsPostgres(place) {
-		return open(ctx, "pgx", connection(place), sqlstore.DialectPostgres)
+		return open(ctx, "pgx", postgresSource(place), sqlstore.DialectPostgres)
 	}
 	if place == "" {
 		return nil, errors.New("there is no folder of configurations to keep runs in: name a file by -store")
 	}
 	if scheme, _, found := strings.Cut(place, "://"); found {
-		return nil, fmt.Errorf("-store: runs are not kept at %s:// places: want a file, or a URL that begins with postgres://", scheme)
+		return nil, fmt.Errorf("-store: runs are not kept at %s:// places: "+
+			"want a file, or a URL that begins with postgres://", scheme)
 	}
 	if err := createFile(place); err != nil {
 		return nil, err
 	}
-	return open(ctx, "sqlite", source(place, "_pragma=busy_timeout(10000)"), sqlstore.DialectSQLite) // ms
+	return open(ctx, "sqlite", sqliteSource(place, busyTimeout), sqlstore.DialectSQLite)
 }
 
-// source returns a SQLite file as the driver wants it.
-func source(file, options string) string {
+// sqliteSource returns a SQLite file as the driver wants it.
+func sqliteSource(file, options string) string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(file), RawQuery: options}
 	return u.String()
 }
@@ -88,7 +94,7 @@ func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) 
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(connections)
+	db.SetMaxOpenConns(maxConnections)
 	runs, err := sqlstore.New(ctx, db, dialect)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -156,7 +162,8 @@ func makeFolder(folder string) error {
 	return nil
 }
 
-// Check returns an error unless a place has a store of runs. It creates nothing, and does not try to reach a server.
+// Check returns an error unless a place has a store of runs. It creates nothing, and does not try
+// to reach a server.
 func Check(ctx context.Context, place string) error {
 	if place == "" || IsPostgres(place) || strings.Contains(place, "://") {
 		return nil
@@ -236,10 +243,10 @@ func checkFile(path string) error {
 	return nil
 }
 
-// hasRuns reports whether a file is a SQLite database with the table of runs. A database that
-// cannot be read has it: the error of [Open] says why.
+// hasRuns reports whether a file is a SQLite database with the table of runs. It is true for a
+// database that cannot be read: the error of [Open] says why.
 func hasRuns(ctx context.Context, file string) bool {
-	db, err := sql.Open("sqlite", source(file, "mode=ro"))
+	db, err := sql.Open("sqlite", sqliteSource(file, "mode=ro"))
 	if err != nil {
 		return true
 	}

@@ -38,11 +38,12 @@ func User(ctx context.Context) string {
 	return user
 }
 
-// CarryUser returns a copy of a transport whose requests name the user in a header. A server can
-// trust it if only this program reaches the server. Requests outside of runs have no such header.
+// CarryUser returns a copy of a transport whose requests name the user in a header. A server can trust
+// the header if only this program reaches the server. Requests outside of runs do not have it.
 func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
-	carrying, before := *t, t.RoundTripper
-	carrying.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
+	carrier := *t
+	before := t.RoundTripper
+	carrier.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
 		if before != nil {
 			next = before(next)
 		}
@@ -53,7 +54,7 @@ func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 			return nil
 		})
 	}
-	return &carrying
+	return &carrier
 }
 
 // Patience is how long the start waits for slow servers, which join later.
@@ -70,8 +71,8 @@ type Entries struct {
 // ReadEntries reads a file of servers, none for [cli.NoServers], or starts the demo servers if file
 // is "". Servers over HTTP without a sign-in are told the user, if the settings name a header. A
 // stdio server gets one process per user, because a process does not say for which user it asks.
-// signIn means that users can sign in to servers. The error matches [cli.FileError] if the file as a
-// whole cannot be read; without an error the caller calls Close.
+// signIn means that users can sign in to servers. The error matches [cli.FileError] if the file as
+// a whole cannot be read; without an error the caller calls Close.
 func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) (e Entries, err error) {
 	e.Close = func() error { return nil }
 	switch file {
@@ -116,7 +117,8 @@ func DemoServers() (out []adapter.Server, end func() error, err error) {
 	}
 	for _, s := range []struct{ name, url string }{{"demo", servers.DemoURL}, {"desk", servers.DeskURL}} {
 		out = append(out, adapter.Server{
-			Name: s.name, Policy: adapter.Policy{Trust: adapter.TrustHints},
+			Name:      s.name,
+			Policy:    adapter.Policy{Trust: adapter.TrustHints},
 			Transport: CarryUser(&mcpclient.HTTP{URL: s.url}, demoservers.UserHeader),
 		})
 	}
@@ -146,7 +148,8 @@ func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStat
 			logger.Warn("a tool cannot be used", "server", s.Name, "tool", tool, "reason", s.Skipped[tool])
 		}
 		for _, name := range s.Unmatched {
-			logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
+			logger.Warn("the file allows or leaves out a tool that the server does not have",
+				"server", s.Name, "tool", name)
 		}
 	}
 	var reasons []error

@@ -42,13 +42,13 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, most int64, v any) error {
 		return Refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", most)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return Refuse(http.StatusBadRequest, "%s", mismatch(wrong))
+		return Refuse(http.StatusBadRequest, "%s", typeErrorText(wrong))
 	}
 	return Refuse(http.StatusBadRequest, "read the body as JSON: %.200s", err)
 }
 
-// mismatch describes the value of a body that has the wrong type.
-func mismatch(e *json.UnmarshalTypeError) string {
+// typeErrorText describes the value of a body that has the wrong type.
+func typeErrorText(e *json.UnmarshalTypeError) string {
 	want := "another kind of value"
 	switch e.Type.Kind() {
 	case reflect.Slice:

@@ -28,7 +28,7 @@ func Listen(address string) (net.Listener, error) {
 type Server struct {
 	Handler     http.Handler
 	Connections int               // maximum; one address may have an eighth of them
-	Proxies     bounded.Addresses // which may have all
+	Proxies     bounded.Addresses // may have all connections
 	HeaderBytes int               // maximum size of the header of a request
 	Logger      *slog.Logger
 	LogLevel    slog.Level // for errors of connections
@@ -42,9 +42,13 @@ type Server struct {
 // Shutdown. It closes the listener. The error is nil if the context has ended it.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
-		Handler: s.Handler, MaxHeaderBytes: s.HeaderBytes, ErrorLog: slog.NewLogLogger(s.Logger.Handler(), s.LogLevel),
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: time.Minute, // streams set their own
+		Handler:           s.Handler,
+		MaxHeaderBytes:    s.HeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), s.LogLevel),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		WriteTimeout:      time.Minute, // streams set their own
 	}
 	if s.Streams {
 		server.BaseContext = func(net.Listener) context.Context { return ctx }

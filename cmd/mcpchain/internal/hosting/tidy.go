@@ -12,13 +12,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// tidyEvery returns the time between deletions of old runs: a tenth of the time that they are
+// tidyInterval returns the time between deletions of old runs: a tenth of the time that they are
 // kept, from a second to an hour.
-func tidyEvery(kept time.Duration) time.Duration {
+func tidyInterval(kept time.Duration) time.Duration {
 	return min(max(kept/10, time.Second), time.Hour)
 }
 
-// Every calls do at intervals, the first time at once, until the context ends. An interval begins when do has returned.
+// Every calls do at intervals, the first time immediately, until the context ends. An interval
+// begins when do has returned.
 func Every(ctx context.Context, interval time.Duration, do func()) {
 	for {
 		do()
@@ -30,9 +31,9 @@ func Every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// start calls do at intervals, as Every does, on a goroutine of its own, until stop is called. stop
-// ends the context of do, and waits for it.
-func start(interval time.Duration, do func(context.Context)) (stop func()) {
+// startLoop calls do at intervals, as Every does, on a goroutine of its own, until stop is called.
+// stop ends the context of do, and waits for it.
+func startLoop(interval time.Duration, do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { Every(ctx, interval, func() { do(ctx) }) })
@@ -44,7 +45,7 @@ func start(interval time.Duration, do func(context.Context)) (stop func()) {
 
 // Tidy deletes runs that ended longer ago than kept, until stop is called. It logs what it could not delete.
 func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
-	return start(tidyEvery(kept), func(ctx context.Context) {
+	return startLoop(tidyInterval(kept), func(ctx context.Context) {
 		n, err := Forget(ctx, store, time.Now().Add(-kept))
 		if err != nil && ctx.Err() == nil {
 			logger.Warn("runs that are over cannot be deleted", "error", err)

@@ -19,7 +19,7 @@ func TestTidyEvery(t *testing.T) {
 	for kept, want := range map[time.Duration]time.Duration{
 		time.Second: time.Second, time.Hour: 6 * time.Minute, 720 * time.Hour: time.Hour,
 	} {
-		check.Equal(t, kept, tidyEvery(kept), want)
+		check.Equal(t, kept, tidyInterval(kept), want)
 	}
 }
 

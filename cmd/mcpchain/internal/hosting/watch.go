@@ -14,11 +14,11 @@ import (
 
 // The times of a [Watch].
 const (
-	watchEvery = 30 * time.Second // between pings
-	watchWait  = 10 * time.Second // for the answer of a server
+	watchInterval = 30 * time.Second // between pings
+	watchWait     = 10 * time.Second // for the answer of a server
 )
 
-// Watch knows which servers over HTTP do not answer. They have no connection whose end would tell.
+// Watch knows which servers over HTTP do not answer: they have no connection whose end would tell.
 // Its methods may be called concurrently.
 type Watch struct {
 	servers func() []adapter.ServerStatus
@@ -28,22 +28,23 @@ type Watch struct {
 	down map[string]bool
 }
 
-// NewWatch pings the servers at intervals until stop is called. It logs when a server stops answering and
-// when it answers again.
+// NewWatch pings the servers at intervals until stop is called. It logs when a server stops
+// answering and when it answers again.
 func NewWatch(servers func() []adapter.ServerStatus, logger *slog.Logger) (w *Watch, stop func()) {
 	w = &Watch{servers: servers, logger: logger, down: map[string]bool{}}
-	return w, start(watchEvery, w.look)
+	return w, startLoop(watchInterval, w.pingAll)
 }
 
-// Down reports whether a server did not answer the last ping. It is false for a server without one.
-func (w *Watch) Down(server string) bool {
+// IsDown reports whether a server did not answer the last ping. It is false for a server that was
+// not pinged.
+func (w *Watch) IsDown(server string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.down[server]
 }
 
-// look pings the servers, all at once.
-func (w *Watch) look(ctx context.Context) {
+// pingAll pings the servers concurrently.
+func (w *Watch) pingAll(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, s := range w.servers() {
 		if s.Client == nil {

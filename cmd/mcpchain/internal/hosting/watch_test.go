@@ -33,8 +33,8 @@ func TestWatch(t *testing.T) {
 	look := func(down bool) {
 		t.Helper()
 		for range 2 {
-			w.look(t.Context())
-			if w.Down("far") != down {
+			w.pingAll(t.Context())
+			if w.IsDown("far") != down {
 				t.Fatalf("got down %v, want %v; the log has %s", !down, down, &log)
 			}
 		}

@@ -99,7 +99,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 		if err := r.oneServer(); err != nil {
 			return p.fail(statusUsage, err)
 		}
-		if asked.given, err = o.answers.Of(r.enabled()); err != nil {
+		if asked.given, err = o.answers.ByServer(r.enabled()); err != nil {
 			return p.fail(statusUsage, err)
 		}
 	}

@@ -83,7 +83,7 @@ func remedy(form *answers.Filled, wrong []error) string {
 		return "declined; give -answer key=value for the fields, as in -answer " + line(form.Example()) + "=…"
 	}
 	var why []string
-	for _, err := range append(wrong, form.Unmet()...) {
+	for _, err := range append(wrong, form.UnknownKeys()...) {
 		why = append(why, err.Error())
 	}
 	return "declined: " + strings.Join(why, "; ")

@@ -55,8 +55,8 @@ func (n *node) members(indent string, depth int) (lines []string) {
 		return []string{indent + "…"}
 	}
 	var all map[string]json.RawMessage
-	_ = json.Unmarshal(n.Properties, &all) // keys returns nil if this fails
-	for _, name := range keys(n.Properties) {
+	_ = json.Unmarshal(n.Properties, &all) // memberNames returns nil if this fails
+	for _, name := range memberNames(n.Properties) {
 		var member node
 		if json.Unmarshal(all[name], &member) != nil {
 			lines = append(lines, indent+hosttext.Line(name, 80))
@@ -84,7 +84,8 @@ func (n *node) line(name string, required bool) string {
 	if len(n.Default) > 0 {
 		kind += ", default " + hosttext.JSON(string(n.Default))
 	}
-	text := fmt.Sprintf("%s (%s) %s", hosttext.Line(name, 80), strings.TrimPrefix(kind, ", "), hosttext.Line(n.Description, 300))
+	kind = strings.TrimPrefix(kind, ", ")
+	text := fmt.Sprintf("%s (%s) %s", hosttext.Line(name, 80), kind, hosttext.Line(n.Description, 300))
 	return strings.TrimRight(strings.Replace(text, " ()", "", 1), " ")
 }
 
@@ -125,8 +126,8 @@ func (n *node) kind() string {
 	return ""
 }
 
-// keys returns the names of an object's members in their order, nil for other JSON.
-func keys(object json.RawMessage) (names []string) {
+// memberNames returns the names of an object's members in their order, nil for other JSON.
+func memberNames(object json.RawMessage) (names []string) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil

@@ -22,7 +22,8 @@ func CheckRequired(prompt *mcp.Prompt, given map[string]string) error {
 	if missing == nil {
 		return nil
 	}
-	return fmt.Errorf("the prompt %s needs %s, as in %s=…", hosttext.Line(prompt.Name, 80), strings.Join(missing, " and "), missing[0])
+	return fmt.Errorf("the prompt %s needs %s, as in %s=…",
+		hosttext.Line(prompt.Name, 80), strings.Join(missing, " and "), missing[0])
 }
 
 // CheckNames returns an error if a prompt does not take one of the given arguments: it is probably mistyped.
@@ -33,7 +34,8 @@ func CheckNames(prompt *mcp.Prompt, given map[string]string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("the prompt %s has no argument %q%s", hosttext.Line(prompt.Name, 80), name, spelling.Hint(name, names))
+			return fmt.Errorf("the prompt %s has no argument %q%s",
+				hosttext.Line(prompt.Name, 80), name, spelling.Hint(name, names))
 		}
 	}
 	return nil

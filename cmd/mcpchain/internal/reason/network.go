@@ -20,22 +20,22 @@ const (
 	hangsUp  = "the server hangs up: check the URL, also http:// or https://"
 )
 
-// refused explains why a server over HTTP refused a request.
-func refused(e *transport.HTTPError) string {
-	text := refusal(e.Status)
-	text += fmt.Sprintf(" (HTTP status %d of %s)", e.Status, e.URL)
+// explainStatus explains why a server over HTTP refused a request.
+func explainStatus(e *transport.HTTPError) string {
+	text := fmt.Sprintf("%s (HTTP status %d of %s)", statusAdvice(e.Status), e.Status, e.URL)
 	if said := strings.TrimSpace(e.Body); said != "" && !strings.HasPrefix(said, "<") { // a page is for browsers
 		text += "; it says: " + hosttext.Line(said, 300)
 	}
 	return text
 }
 
-// refusal explains an HTTP status.
-func refusal(status int) string {
+// statusAdvice explains an HTTP status.
+func statusAdvice(status int) string {
 	switch status {
 	case http.StatusForbidden:
 		return "the server does not let you in: its operator can allow your key or account"
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return "there is no MCP server at this URL: check its path, which often ends with /mcp or /sse"
 	case http.StatusTooManyRequests:
 		return "the server has too much to do: try again later"
@@ -49,8 +49,9 @@ func refusal(status int) string {
 	return "the server does not take the request: check the URL and the headers"
 }
 
-// network explains why a server could not be reached. It returns "" for errors that are not about the network.
-func network(err error) string {
+// explainNetwork explains why a server could not be reached. It returns "" for errors that are not
+// about the network.
+func explainNetwork(err error) string {
 	text, cause := "", err
 	op, isOp := errors.AsType[*net.OpError](err)
 	name, isName := errors.AsType[*net.DNSError](err)
@@ -61,7 +62,7 @@ func network(err error) string {
 	case isBroken && broken.Begun:
 		text, cause = "the server broke off its answer: try again", broken
 	case isCertificate:
-		text, cause = certificateOf(certificate.Err)
+		text, cause = explainCertificate(certificate.Err)
 	case isRecord || errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not speak https: does its URL begin with http://?"
 	case isName && name.IsNotFound:
@@ -82,15 +83,17 @@ func network(err error) string {
 	return fmt.Sprintf("%s (%s)", text, hosttext.Line(cause.Error(), 300))
 }
 
-// certificateOf explains what is wrong with a server's certificate, and returns the cause in the error.
-func certificateOf(err error) (text string, cause error) {
+// explainCertificate explains what is wrong with a server's certificate, and returns the cause in the error.
+func explainCertificate(err error) (text string, cause error) {
 	host, isHost := errors.AsType[x509.HostnameError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	switch {
 	case isHost:
 		return "the certificate of the server is for another host: check the URL", host
 	case isInvalid && invalid.Reason == x509.Expired:
-		return "the certificate of the server is not valid today: its operator has to renew it, or the clock of this machine is wrong", invalid
+		return "the certificate of the server is not valid today: its operator has to renew it, " +
+			"or the clock of this machine is wrong", invalid
 	}
-	return "this machine does not trust the certificate of the server: check the URL; for a server of your own, SSL_CERT_FILE names a file with its certificate", err
+	return "this machine does not trust the certificate of the server: check the URL; " +
+		"for a server of your own, SSL_CERT_FILE names a file with its certificate", err
 }

@@ -17,17 +17,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
+// maxCause bounds a technical cause behind an explanation, in characters.
+const maxCause = 500
+
 // Server is a server that may fail to connect.
 type Server struct {
 	Transport mcpclient.Transport
-	Timeout   time.Duration // the value of -connect-timeout
+	Timeout   time.Duration // the limit for connecting, by -connect-timeout
 }
 
 // Explain returns an error that explains why a connection or a call failed, and wraps err. An error
 // that it cannot explain is returned unchanged.
 func (s Server) Explain(err error) error {
-	if told := signin.Explain(err); told != err {
-		return told
+	if explained := signin.Explain(err); explained != err {
+		return explained
 	}
 	if text := s.explain(err); text != "" {
 		return &explained{text, err}
@@ -49,61 +52,64 @@ func (s Server) explain(err error) string {
 	process, isProcess := errors.AsType[*transport.ProcessError](err)
 	status, isStatus := errors.AsType[*transport.HTTPError](err)
 	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
-	late, isLate := errors.AsType[*mcpclient.TimeoutError](err)
+	timeout, isTimeout := errors.AsType[*mcpclient.TimeoutError](err)
 	other, isOther := errors.AsType[*mcpclient.RevisionError](err)
 	switch {
 	case isProcess && errors.Is(err, mcpclient.ErrClosed):
-		return ended(process, err)
+		return explainExit(process, err)
 	case isProcess:
 		return process.Status
-	case isLate:
-		return tooLate(late)
+	case isTimeout:
+		return timeoutText(timeout)
 	case errors.Is(err, context.DeadlineExceeded):
-		return s.silent(err)
+		return s.explainSilence(err)
 	case isStatus:
-		return refused(status)
+		return explainStatus(status)
 	case isOther && len(other.Client) == 1:
-		return fmt.Sprintf("the server does not speak the protocol revision that is asked of it: take away -revision, and \"revision\" in the file (%s)", hosttext.Line(other.Error(), 500))
+		return fmt.Sprintf("the server does not speak the protocol revision that is asked of it: "+
+			"take away -revision, and \"revision\" in the file (%s)", hosttext.Line(other.Error(), maxCause))
 	case isOther:
-		return fmt.Sprintf("the server speaks other revisions of the protocol: is there a newer version of it? (%s)", hosttext.Line(other.Error(), 500))
+		return fmt.Sprintf("the server speaks other revisions of the protocol: is there a newer version of it? (%s)",
+			hosttext.Line(other.Error(), maxCause))
 	case errors.Is(err, mcp.ErrInvalidResult):
-		return s.strange(err)
+		return s.explainInvalidResult(err)
 	case isRPC:
 		return fmt.Sprintf("the server refuses to begin: %v; its operator may know why", rpc)
 	}
-	return network(err)
+	return explainNetwork(err)
 }
 
-// Late explains that a call took too long. It returns other errors unchanged.
-func Late(err error) error {
-	if late, ok := errors.AsType[*mcpclient.TimeoutError](err); ok {
-		return &explained{tooLate(late), err}
+// ExplainTimeout explains that a call took too long. It returns other errors unchanged.
+func ExplainTimeout(err error) error {
+	if timeout, ok := errors.AsType[*mcpclient.TimeoutError](err); ok {
+		return &explained{timeoutText(timeout), err}
 	}
 	return err
 }
 
-// tooLate names the flag that gives a call more time.
-func tooLate(late *mcpclient.TimeoutError) string {
-	if late.Idle {
-		return fmt.Sprintf("neither an answer nor progress within %v; -idle-timeout gives it longer, or the server's \"timeout\" in the file", late.Limit)
+// timeoutText names the flag that gives a call more time.
+func timeoutText(e *mcpclient.TimeoutError) string {
+	if e.Idle {
+		return fmt.Sprintf("neither an answer nor progress within %v; "+
+			"-idle-timeout gives it longer, or the server's \"timeout\" in the file", e.Limit)
 	}
-	return fmt.Sprintf("no answer within %v; -call-timeout gives it longer", late.Limit)
+	return fmt.Sprintf("no answer within %v; -call-timeout gives it longer", e.Limit)
 }
 
-// strange explains an answer that violates the protocol.
-func (s Server) strange(err error) string {
-	what := "what answers at the URL does not speak MCP: check the URL, above all its path"
-	if _, started := s.Transport.(*mcpclient.Command); started {
-		what = "the program does not speak MCP as it is specified: is there a newer version of it?"
+// explainInvalidResult explains an answer that violates the protocol.
+func (s Server) explainInvalidResult(err error) string {
+	advice := "what answers at the URL does not speak MCP: check the URL, above all its path"
+	if _, isCommand := s.Transport.(*mcpclient.Command); isCommand {
+		advice = "the program does not speak MCP as it is specified: is there a newer version of it?"
 	}
 	for cause := errors.Unwrap(err); cause != nil && cause != mcp.ErrInvalidResult; cause = errors.Unwrap(cause) {
 		err = cause // drops the name of the operation
 	}
-	return fmt.Sprintf("%s (%s)", what, hosttext.Line(err.Error(), 500))
+	return fmt.Sprintf("%s (%s)", advice, hosttext.Line(err.Error(), maxCause))
 }
 
-// ended explains the end of a server's process.
-func ended(p *transport.ProcessError, err error) string {
+// explainExit explains the end of a server's process.
+func explainExit(p *transport.ProcessError, err error) string {
 	text := fmt.Sprintf("the program %q came to its end: %s", p.Command, p.Status)
 	if server, ok := errors.AsType[*transport.ServerError](err); ok && server.Skipped != "" {
 		text += fmt.Sprintf("; what it wrote to standard output is no message of a server: %q", server.Skipped)
@@ -114,30 +120,32 @@ func ended(p *transport.ProcessError, err error) string {
 	return text + "; it wrote to stderr:\n" + p.Stderr
 }
 
-// silent explains why a server was not ready in time.
-func (s Server) silent(err error) string {
-	what := "the server"
-	c, started := s.Transport.(*mcpclient.Command)
-	if started {
-		what = fmt.Sprintf("the program %q runs, but", c.Path)
+// explainSilence explains why a server was not ready in time.
+func (s Server) explainSilence(err error) string {
+	subject := "the server"
+	c, isCommand := s.Transport.(*mcpclient.Command)
+	if isCommand {
+		subject = fmt.Sprintf("the program %q runs, but", c.Path)
 	}
-	text := fmt.Sprintf("%s gave no answer within %v (-connect-timeout)", what, s.Timeout)
-	var skipped, said string
+	text := fmt.Sprintf("%s gave no answer within %v (-connect-timeout)", subject, s.Timeout)
+	var skipped, stderr string
 	if server, ok := errors.AsType[*transport.ServerError](err); ok {
-		skipped, said = server.Skipped, server.Stderr
+		skipped, stderr = server.Skipped, server.Stderr
 	}
 	switch {
-	case started && installs(c.Path):
-		text += fmt.Sprintf("; the first start by %s installs the server: try -connect-timeout 3m", hosttext.Line(filepath.Base(c.Path), 100))
+	case isCommand && isInstaller(c.Path):
+		text += fmt.Sprintf("; the first start by %s installs the server: try -connect-timeout 3m",
+			hosttext.Line(filepath.Base(c.Path), 100))
 	case skipped != "":
-		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: does it need another argument to speak MCP there?", skipped)
-	case started:
+		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: "+
+			"does it need another argument to speak MCP there?", skipped)
+	case isCommand:
 		text += "; is it an MCP server, and one that speaks over standard input and output?"
 	default:
 		text += "; " + checkURL
 	}
-	if said != "" {
-		text += "; it wrote to stderr:\n" + said
+	if stderr != "" {
+		text += "; it wrote to stderr:\n" + stderr
 	}
 	return text
 }
@@ -145,8 +153,8 @@ func (s Server) silent(err error) string {
 // installers are commands that install a server at its first start.
 var installers = []string{"npx", "uvx", "bunx", "pnpx"}
 
-// installs reports whether a command installs a server at its first start.
-func installs(program string) bool {
+// isInstaller reports whether a command installs a server at its first start.
+func isInstaller(program string) bool {
 	name := filepath.Base(program)
 	return slices.Contains(installers, strings.TrimSuffix(name, filepath.Ext(name)))
 }

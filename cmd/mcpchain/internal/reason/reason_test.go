@@ -190,7 +190,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if text, of := certificateOf(x509.UnknownAuthorityError{}); !strings.HasPrefix(text, "this machine does not trust") || of == nil {
+	if text, of := explainCertificate(x509.UnknownAuthorityError{}); !strings.HasPrefix(text, "this machine does not trust") || of == nil {
 		t.Errorf("got %q, %v", text, of)
 	}
 }

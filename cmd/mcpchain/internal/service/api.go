@@ -35,7 +35,7 @@ func (s *service) routes() http.Handler {
 	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
 	mux.Handle("DELETE /runs/{run}", s.as(s.remove))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.proxies.Sent(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
+		if s.proxies.HasSender(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		if _, pattern := mux.Handler(r); pattern == "" {
@@ -85,7 +85,7 @@ func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error
 	if s.servers != nil {
 		for _, server := range s.servers() {
 			state := serverState{server.Name, "ready", len(server.Tools)}
-			if server.Err != nil || server.Ended != nil || s.watch.Down(server.Name) {
+			if server.Err != nil || server.Ended != nil || s.watch.IsDown(server.Name) {
 				state.State = "down"
 			}
 			states = append(states, state)

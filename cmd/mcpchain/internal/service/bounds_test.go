@@ -31,7 +31,7 @@ func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, 
 		made = s
 		s.close() // of the demo
 		s.ends = nil
-		s.users = bearer(tokens.Of(own))
+		s.users = bearer(tokens.New(own))
 		check.Must(t, s.open(t.Context(), o))
 		check.Must(t, s.equip(t.Context(), o, model, []adapter.Source{tool}))
 	})

@@ -63,12 +63,12 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 			s.close()
 		}
 	}()
-	known := tokens.Of(demo)
+	known := tokens.New(demo)
 	if o.Users != "" {
 		if known, err = tokens.Read(o.Users); err != nil {
 			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
-		s.again = known.Again
+		s.again = known.Reload
 	}
 	s.users = bearer(known)
 	if err := s.open(ctx, o); err != nil {

@@ -19,14 +19,14 @@ const MaxUser = 256
 // minToken is the least length of a token in a file, in bytes.
 const minToken = 16
 
-// Table maps the hashes of tokens to users. Its methods may be called concurrently.
+// Table maps tokens to users. It has only hashes of the tokens. Its methods may be called concurrently.
 type Table struct {
 	path  string
 	users atomic.Pointer[map[string]string] // by the hash of the token
 }
 
-// Of returns a table for users by their tokens. It cannot be read again.
-func Of(users map[string]string) *Table {
+// New returns a table for users by their tokens. It cannot be read again.
+func New(users map[string]string) *Table {
 	hashed := map[string]string{}
 	for token, user := range users {
 		hashed[hashOf(token)] = user
@@ -36,22 +36,24 @@ func Of(users map[string]string) *Table {
 	return t
 }
 
-// Read reads a file with a user and a token on each line. Empty lines and lines that begin with # are skipped.
+// Read reads a file with a user and a token on each line. Empty lines and lines that begin with #
+// are skipped.
 func Read(path string) (*Table, error) {
 	t := &Table{path: path}
-	_, err := t.Again()
+	_, err := t.Reload()
 	return t, err
 }
 
-// Again reads the file again, and returns the number of users. After an error the table is unchanged.
-func (t *Table) Again() (users int, err error) {
+// Reload reads the file again, and returns the number of users. After an error the table is unchanged.
+func (t *Table) Reload() (users int, err error) {
 	file, err := os.Open(t.path)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
 	hashed := map[string]string{}
-	lines, n := bufio.NewScanner(file), 1
+	lines := bufio.NewScanner(file)
+	n := 1
 	for ; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -61,7 +63,8 @@ func (t *Table) Again() (users int, err error) {
 			return 0, fmt.Errorf("%s:%d: want two words, a user and a token, and got %d", t.path, n, len(words))
 		}
 		if len(words[1]) < minToken || len(words[0]) > MaxUser {
-			return 0, fmt.Errorf("%s:%d: want a user of at most %d bytes and a token of at least %d", t.path, n, MaxUser, minToken)
+			return 0, fmt.Errorf("%s:%d: want a user of at most %d bytes and a token of at least %d",
+				t.path, n, MaxUser, minToken)
 		}
 		hash := hashOf(words[1])
 		if hashed[hash] != "" {
@@ -79,8 +82,8 @@ func (t *Table) Again() (users int, err error) {
 	return len(slices.Compact(slices.Sorted(maps.Values(hashed)))), nil
 }
 
-// Find returns the user of a token, and its hash for [Table.Holds]. It compares hashes, so that its duration reveals
-// nothing about other tokens.
+// Find returns the user of a token, and its hash for [Table.Holds]. It compares hashes, so that its
+// duration reveals nothing about other tokens.
 func (t *Table) Find(token string) (user, hash string, ok bool) {
 	hash = hashOf(token)
 	user, ok = (*t.users.Load())[hash]
@@ -90,6 +93,7 @@ func (t *Table) Find(token string) (user, hash string, ok bool) {
 // Holds reports whether the token with a hash still belongs to the user.
 func (t *Table) Holds(user, hash string) bool { return (*t.users.Load())[hash] == user && user != "" }
 
+// hashOf returns the hash by which a table knows a token.
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])

@@ -35,7 +35,7 @@ func TestAgain(t *testing.T) {
 		"\nada " + strings.Repeat("x", 100_000):  "users:2: bufio.Scanner: token too long",
 	} {
 		write(text)
-		if _, err := table.Again(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := table.Reload(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: got %v, want %q", text, err, want)
 		}
 		if !table.Holds("ada", hash) {
@@ -43,7 +43,7 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	write("bob " + second + "\n")
-	if n, err := table.Again(); n != 1 || err != nil || table.Holds("ada", hash) {
+	if n, err := table.Reload(); n != 1 || err != nil || table.Holds("ada", hash) {
 		t.Errorf("got %d users, %v, want that the token of ada is taken back", n, err)
 	}
 	if user, _, ok := table.Find(second); user != "bob" || !ok {

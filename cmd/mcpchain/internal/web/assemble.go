@@ -219,7 +219,7 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 		if err != nil {
 			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
-		users, a.again = signin.Users{Tokens: table}, table.Again
+		users, a.again = signin.Users{Tokens: table}, table.Reload
 	}
 	return signin.New(ctx, db, users, o.isSecure())
 }

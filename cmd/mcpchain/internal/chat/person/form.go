@@ -176,7 +176,7 @@ func (f *form) reportDeclined(errs []error) {
 		f.person.asked[fieldKey{f.Server, name}] = true // it is reported below if no field has it
 	}
 	f.person.mu.Unlock()
-	for _, err := range append(errs, f.given.Unmet()...) {
+	for _, err := range append(errs, f.given.UnknownKeys()...) {
 		f.person.screen.Note(screen.Warn, "  %v", err)
 	}
 }

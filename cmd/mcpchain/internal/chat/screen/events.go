@@ -100,7 +100,7 @@ func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = hosttext.Line(reason.Late(e.Result.Err).Error(), MaxFailure)
+		text = hosttext.Line(reason.ExplainTimeout(e.Result.Err).Error(), MaxFailure)
 	}
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }

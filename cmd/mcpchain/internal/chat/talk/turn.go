@@ -102,7 +102,7 @@ func (s *Session) fail(err error) {
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
 		err = failed // without the context, which the person knows
 	}
-	Fail(s.Screen, fmt.Errorf("%w%s", reason.Late(err), s.Model.urlHint(err)))
+	Fail(s.Screen, fmt.Errorf("%w%s", reason.ExplainTimeout(err), s.Model.urlHint(err)))
 }
 
 // Fail shows an error on one line.

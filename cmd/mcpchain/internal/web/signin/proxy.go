@@ -26,7 +26,7 @@ func (p *Proxy) Choices() site.Choices { return site.Choices{} }
 // value is not a name.
 func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 	names := r.Header.Values(p.Header)
-	if len(names) != 1 || !p.Trusted.Sent(r) { // a second one may come from the browser
+	if len(names) != 1 || !p.Trusted.HasSender(r) { // a second one may come from the browser
 		return site.Person{}, false
 	}
 	user := strings.TrimSpace(names[0])
@@ -38,7 +38,7 @@ func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 
 // ServeHTTP answers people whom the proxy has not named.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.Trusted.Sent(r) {
+	if !p.Trusted.HasSender(r) {
 		site.WritePage(w, http.StatusForbidden, "You are not signed in", "This page is reached through a proxy that signs people in. This request did not come from there.")
 		return
 	}

@@ -157,7 +157,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("got %v, %v, want Ada", p, ok)
 	}
 	write("Ada fedcba9876543210\n")
-	check.Must(t, check.Err(table.Again()))
+	check.Must(t, check.Err(table.Reload()))
 	if p, ok := s.Person(request("", in)); ok {
 		t.Errorf("got %v with a token that is not Ada's any more", p)
 	}

@@ -100,7 +100,7 @@ func (s *site) addressOf(r *http.Request) string {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		address = at.Addr().String()
 	}
-	if values := r.Header.Values(s.opts.AddressHeader); len(values) > 0 && s.opts.Proxies.Sent(r) {
+	if values := r.Header.Values(s.opts.AddressHeader); len(values) > 0 && s.opts.Proxies.HasSender(r) {
 		last := values[len(values)-1]
 		address = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 	}
