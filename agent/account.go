@@ -25,8 +25,8 @@ const (
 )
 
 // ErrLimit is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost
-// leave too little for another model call. The text has the limit, what was used, what the call
-// takes, and the option to raise.
+// leave too little for another model call. The text names the limit, what was used, what the call
+// needs, and the option to raise.
 var ErrLimit = errors.New("run has not enough left for an answer")
 
 // ErrUncounted is the error of a run with Limits.Cost whose model does not report tokens.
@@ -34,7 +34,7 @@ var ErrLimit = errors.New("run has not enough left for an answer")
 var ErrUncounted = errors.New("the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
 	"have it report them in the Usage of its reply (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
 
-// limitError is an [ErrLimit].
+// limitError is an [ErrLimit] with the limit that was reached.
 type limitError struct {
 	stop StopReason
 	text string
@@ -46,25 +46,26 @@ func (e *limitError) Unwrap() error { return ErrLimit }
 // newLimitError returns the error of a run whose limits leave too little for a model call with so
 // much input.
 func (a account) newLimitError(allowed allowance, input int64) error {
-	stop, limiting := allowed.stop, allowed.limiting
+	limiting := allowed.limiting
 	taken, limits := limiting.rec.state.Taken(), limiting.rec.state.Limits
 	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
-	if stop == StopMaxCost {
+	if allowed.stop == StopMaxCost {
 		p := a.price()
 		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
 		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])
 		least = money(cost.Most(p, input, leastOutput).Micro)
 	}
 	kept := ""
-	raise := "Options.Limits or WithLimits"
+	name, option := limitNames[allowed.stop], "Options.Limits or WithLimits"
 	if limiting.parent != nil {
-		raise = fmt.Sprintf("Options.Limits of the sub-agent %q", limiting.agent.opts.Name)
+		option = fmt.Sprintf("Options.Limits of the sub-agent %q", limiting.agent.opts.Name)
 	}
 	if limiting != a.engine {
 		kept = ", some is kept for the answer of the agent above"
 	}
-	return &limitError{stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, and a call with about %d tokens of input takes %s at least: raise %s in %s",
-		limitNames[stop], limit, used, kept, input, least, limitNames[stop], raise)}
+	return &limitError{allowed.stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, "+
+		"and a call with about %d tokens of input takes %s at least: raise %s in %s",
+		name, limit, used, kept, input, least, name, option)}
 }
 
 // account computes what a run may still use, together with the runs that it works for.
@@ -75,18 +76,18 @@ type account struct {
 
 func (e *engine) account() account { return account{e, e.rec} }
 
-// anyLimit reports whether want is true for the limits of this run, or of one that it works for.
-func (e *engine) anyLimit(want func(run.Limits) bool) bool {
+// hasLimit reports whether isLimit is true for the limits of this run, or of one that it works for.
+func (e *engine) hasLimit(isLimit func(run.Limits) bool) bool {
 	for ; e != nil; e = e.parent {
-		if want(e.rec.state.Limits) {
+		if isLimit(e.rec.state.Limits) {
 			return true
 		}
 	}
 	return false
 }
 
-func limitsCost(l run.Limits) bool     { return len(l.Cost) > 0 }
-func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
+func isCostLimited(l run.Limits) bool     { return len(l.Cost) > 0 }
+func isSpendingLimited(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
 
 // allowance is what the limits leave for the output of a model call.
 type allowance struct {
@@ -95,15 +96,15 @@ type allowance struct {
 	limiting *engine    // the run with that limit
 }
 
-// tooShort reports whether a limit leaves too little for a call.
-func (w allowance) tooShort() bool { return w.stop != StopOutput && w.output < leastOutput }
+// isTooShort reports whether a limit leaves too little for a call.
+func (w allowance) isTooShort() bool { return w.stop != StopOutput && w.output < leastOutput }
 
 // allowance returns what the limits leave for a call with so much input. A call that need not be the
 // last leaves as much as it takes itself; a sub-agent leaves its parent enough for the last answer.
 // The output may be negative.
 func (a account) allowance(input int64, final bool) allowance {
 	allowed := allowance{output: a.engine.agent.maxOutput(), stop: StopOutput, limiting: a.engine}
-	keep, share := int64(lastAnswer), int64(2)
+	keep, share := int64(lastAnswer), int64(2) // the call gets 1/share of what is left beyond keep
 	if final {
 		keep, share = 0, 1
 	}
@@ -152,14 +153,14 @@ func (a account) awaitAllowanceLocked(input int64, final bool) (allowance, error
 
 // spendingLimit returns the limit that makes this call the last one, or [StopOutput].
 func (d *dialog) spendingLimit(c *ModelCall) (StopReason, error) {
-	if !d.engine.anyLimit(limitsSpending) {
+	if !d.engine.hasLimit(isSpendingLimited) {
 		return StopOutput, nil
 	}
 	input := d.inputTokens(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
 	allowed, err := d.account.awaitAllowanceLocked(input, false)
-	if err != nil || allowed.tooShort() {
+	if err != nil || allowed.isTooShort() {
 		return allowed.stop, err
 	}
 	return StopOutput, nil
@@ -170,7 +171,7 @@ func (d *dialog) spendingLimit(c *ModelCall) (StopReason, error) {
 // with all that the limits leave; the error is an [ErrLimit] if that is too little as well.
 func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
 	change := &ledger.Called{Final: finalReason(stop), Lost: d.rec.state.Model != nil && !d.ownCall}
-	if !d.engine.anyLimit(limitsSpending) {
+	if !d.engine.hasLimit(isSpendingLimited) {
 		return 0, d.rec.record([]Event{start}, change)
 	}
 	input := d.inputTokens(c)
@@ -180,10 +181,10 @@ func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStar
 	if err != nil {
 		return 0, err
 	}
-	if allowed.tooShort() {
+	if allowed.isTooShort() {
 		allowed = d.account.allowance(input, true)
 	}
-	if allowed.tooShort() {
+	if allowed.isTooShort() {
 		return 0, d.account.newLimitError(allowed, input)
 	}
 	change.Reserved = d.account.reservation(input, allowed.output)
@@ -198,7 +199,7 @@ func (d *dialog) recordModelCall(c *ModelCall, stop StopReason, start *ModelStar
 // recordRepeat records that a model call with an unknown outcome is repeated. It may be paid for
 // twice.
 func (d *dialog) recordRepeat() error {
-	if !d.engine.anyLimit(limitsSpending) {
+	if !d.engine.hasLimit(isSpendingLimited) {
 		return nil
 	}
 	d.rec.writer.mu.Lock()
@@ -240,21 +241,30 @@ func (a account) checkShare(amount ledger.Amount, share int64) error {
 		if limits.Tokens > 0 && amount.Tokens > left {
 			return fmt.Errorf("model call may take %d tokens, and the run has %d left for it (Limits.Tokens)", amount.Tokens, left)
 		}
-		known := false
-		for currency, micro := range amount.Cost {
-			limit, ok := limits.Cost[currency]
-			if !ok {
-				continue
-			}
-			known = true
-			if left := max(limit-taken.Cost[currency], 0) / share; micro > left {
-				return fmt.Errorf("model call may cost %v, and the run has %v left for it (Limits.Cost)",
-					cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
-			}
+		if err := checkCostShare(amount.Cost, taken.Cost, limits.Cost, share); err != nil {
+			return err
 		}
-		if len(limits.Cost) > 0 && !known {
-			return errors.New("cost of a model call is not known in a currency of Limits.Cost")
+	}
+	return nil
+}
+
+// checkCostShare returns an error if costs exceed a fraction of what limits leave, or are in none of
+// their currencies.
+func checkCostShare(costs, taken, limits map[string]int64, share int64) error {
+	known := len(limits) == 0
+	for currency, micro := range costs {
+		limit, ok := limits[currency]
+		if !ok {
+			continue
 		}
+		known = true
+		if left := max(limit-taken[currency], 0) / share; micro > left {
+			return fmt.Errorf("model call may cost %v, and the run has %v left for it (Limits.Cost)",
+				cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
+		}
+	}
+	if !known {
+		return errors.New("cost of a model call is not known in a currency of Limits.Cost")
 	}
 	return nil
 }
@@ -262,20 +272,16 @@ func (a account) checkShare(amount ledger.Amount, share int64) error {
 // estimateUsage estimates the tokens of a reply if the model did not report them. Limits.Tokens
 // accepts an estimate; Limits.Cost does not.
 func (d *dialog) estimateUsage(r *reply, c *ModelCall, output int64) error {
-	if r.usage.Total > 0 || !d.engine.anyLimit(limitsSpending) {
+	if r.usage.Total > 0 || !d.engine.hasLimit(isSpendingLimited) {
 		return nil
 	}
-	if d.engine.anyLimit(limitsCost) && cost.Most(d.account.price(), 1, 1).Micro > 0 {
+	if d.engine.hasLimit(isCostLimited) && cost.Most(d.account.price(), 1, 1).Micro > 0 {
 		return ErrUncounted
 	}
 	r.estimated = true
-	r.usage.Input = d.inputTokens(c)
-	r.usage.Output = min(int64(r.size())/tokenBytes+1, output)
+	r.usage.Input, r.usage.Output = d.inputTokens(c), min(int64(r.size())/minTokenBytes+1, output)
 	r.usage.Total = r.usage.Input + r.usage.Output
-	if !d.warned {
-		d.warned = true
-		d.rec.show(&Warning{Text: "the model does not report the tokens of its replies: an estimate counts for Limits.Tokens"})
-	}
+	d.warnOnce("the model does not report the tokens of its replies: an estimate counts for Limits.Tokens")
 	return nil
 }
 
@@ -290,12 +296,14 @@ func (a account) price() (dearest price.Price) {
 	return dearest
 }
 
-// Tokens are estimated from text that was added since the host last counted: three or four
-// bytes per token for text, two for digits and dense scripts.
+// The size of text bounds its tokens: a token has three or four bytes of prose, and two of digits
+// and dense scripts.
 const (
-	tokenBytes   = 2
-	messageBytes = 16
-	imageBytes   = 2000 * tokenBytes
+	minTokenBytes = 2
+	messageBytes  = 16 // what a message or a tool adds to its text
+	imageBytes    = 2000 * minTokenBytes
+	dataShare     = 128 // the part of larger data that counts
+	estimateError = 15  // percent that an estimate may be too low
 )
 
 // inputTokens returns an upper bound of the input tokens of a call: the provider's count for the
@@ -304,10 +312,10 @@ const (
 func (d *dialog) inputTokens(c *ModelCall) int64 {
 	size := d.callSize(c)
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
-		return last.Input + (size-last.Size)/tokenBytes
+		return last.Input + (size-last.Size)/minTokenBytes
 	}
 	estimate := model.Tokens(c.Request, &d.engine.agent.info)
-	return estimate + estimate*15/100
+	return estimate + estimate*estimateError/100
 }
 
 // callSize returns the bytes of text of a call, including what its provider gets back.
@@ -333,7 +341,7 @@ func (d *dialog) contentSize(p *run.Part) (size int64) {
 	switch p.Type {
 	case run.PartReasoning:
 	case run.PartImage, run.PartAudio, run.PartFile:
-		size = max(imageBytes, int64(len(p.Data))/128)
+		size = max(imageBytes, int64(len(p.Data))/dataShare)
 	default:
 		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
 	}
@@ -351,7 +359,8 @@ func (a account) chargeLost() error {
 	var changes []ledger.Change
 	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
 		reserved := a.rec.state.Sampling[key]
-		changes = append(changes, &ledger.Charged{Spent: run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}, Settles: &key})
+		lost := run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
+		changes = append(changes, &ledger.Charged{Spent: lost, Settles: &key})
 	}
 	return a.rec.record(nil, changes...)
 }

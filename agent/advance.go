@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Next describes what a run waits for after a step.
+// Next is the state of a run after a step: what it waits for, if anything.
 type Next struct {
 	Status    run.Status
 	Questions []*run.Question // open questions if the run waits, including those of sub-agents
@@ -114,8 +114,8 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {
-		if unkept := a.recipe.opts.Durable.Store.RequestCancel(ctx, key); unkept != nil {
-			err = errors.Join(err, unkept)
+		if requestErr := a.recipe.opts.Durable.Store.RequestCancel(ctx, key); requestErr != nil {
+			err = errors.Join(err, requestErr)
 		}
 		a.recipe.renewals.checkCancelsNow()
 	}
@@ -123,12 +123,11 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 		return "", fmt.Errorf("cancel: %w", err)
 	}
 	defer l.hold.release()
-	if !l.state.Status.Ended() {
-		l.first = []ledger.Change{cancelledRun()}
-		d := &session{agent: a}
-		err = d.recordFirst(ctx, l)
+	if l.state.Status.Ended() {
+		return l.state.Status, nil
 	}
-	if err != nil {
+	l.first = []ledger.Change{cancellation()}
+	if err := (&session{agent: a}).recordFirst(ctx, l); err != nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, err)
 	}
 	return l.state.Status, nil

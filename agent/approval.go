@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a
@@ -36,23 +37,23 @@ func (t *turn) mayAsk(calls []*ledger.Call) bool {
 // decide decides on proposed calls, in order. Decisions that need neither a hook nor an approval are
 // recorded together.
 func (t *turn) decide(calls []*ledger.Call) error {
-	var decided []ledger.Change // decisions that need no approval
-	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopAnswer() == nil
+	var batch []ledger.Change
+	canBatch := len(t.agent.opts.Hooks) == 0 && t.rec.stopAnswer() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
-		if open && j.err == nil && c.Reply == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.exceedsCalls(c) {
-			decided = append(decided, t.allow(c, j, j.call))
+		if canBatch && j.err == nil && c.Reply == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.exceedsCalls(c) {
+			batch = append(batch, t.allow(c, j, j.call))
 			continue
 		}
-		if err := t.rec.record(nil, decided...); err != nil {
+		if err := t.rec.record(nil, batch...); err != nil {
 			return err
 		}
-		decided = nil
+		batch = nil
 		if err := t.admit(c); err != nil {
 			return err
 		}
 	}
-	return t.rec.record(nil, decided...)
+	return t.rec.record(nil, batch...)
 }
 
 // exceedsCalls reports whether a call exceeds Limits.Calls. A call that gives the structured output
@@ -67,7 +68,8 @@ func (t *turn) allow(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Chan
 	d := t.newDecided.one()
 	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
 	if string(d.Args) != j.about.Arguments {
-		d.Decision.Arguments, j.about.Arguments = d.Args, string(d.Args)
+		d.Decision.Arguments = d.Args
+		j.about.Arguments = string(d.Args)
 	}
 	j.call = call
 	return d
@@ -92,7 +94,7 @@ func (t *turn) admit(c *ledger.Call) error {
 	if c.Reply != nil {
 		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Reply))
 	} else {
-		if over, err := t.callHooks(j); over || err != nil {
+		if ended, err := t.callHooks(j); ended || err != nil {
 			return err
 		}
 		call, err = j.call.Approve(t.scope.ctx)
@@ -109,9 +111,9 @@ func (t *turn) admit(c *ledger.Call) error {
 	return t.rec.record(nil, t.allow(c, j, call))
 }
 
-// callHooks calls the BeforeTool hooks for a call. over means that the call has its outcome, because a
-// hook denies it or ends the run.
-func (t *turn) callHooks(j *job) (over bool, err error) {
+// callHooks calls the BeforeTool hooks for a call. ended means that the call has its outcome, because
+// a hook denies it or ends the run.
+func (t *turn) callHooks(j *job) (ended bool, err error) {
 	err = hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
 	if denied, ok := denial(j, err); ok {
 		return true, t.sender.recordOutcome(j, denied, 0)
@@ -133,9 +135,12 @@ func decisionOf(a *run.Reply) approval.Decision {
 	return d
 }
 
-// scopeNames are the scopes of decisions in replies.
+// scopeNames are the scopes of decisions as replies and records name them.
 var scopeNames = map[approval.Scope]string{
-	approval.ScopeCall: "", approval.ScopeArguments: run.ScopeArguments, approval.ScopeTool: run.ScopeTool, approval.ScopeServer: run.ScopeServer,
+	approval.ScopeCall:      "",
+	approval.ScopeArguments: run.ScopeArguments,
+	approval.ScopeTool:      run.ScopeTool,
+	approval.ScopeServer:    run.ScopeServer,
 }
 
 // isUndecided reports whether err means that an approval failed, which ends the run. If the person
@@ -161,8 +166,18 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 			c.Server, len(data), kept, maxRound, maxRounds)
 		return s.recordOutcome(j, j.errorResult(text, err), 0)
 	}
-	paused := []ledger.Change{&ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}}
-	var asks []*run.Question
+	questions, ok := s.roundQuestions(c, round)
+	if !ok {
+		text := "Error: the tool asked something that cannot be answered. The call was given up."
+		return s.recordOutcome(j, j.errorResult(text, result.Err), 0)
+	}
+	paused := &ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}
+	return s.questions.addAll([]ledger.Change{paused}, questions)
+}
+
+// roundQuestions returns the questions to a person for a round. ok is false if one of its requests
+// cannot be answered.
+func (s *sender) roundQuestions(c *ledger.Call, round *mcp.InputRequired) (questions []*run.Question, ok bool) {
 	var expires time.Time
 	s.rec.read(func(s *ledger.State) {
 		if task := s.Call(c.ID).Task; task != nil {
@@ -175,13 +190,12 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 		}
 		q := s.servers.newQuestion(c.ID, round, key)
 		if q == nil {
-			text := "Error: the tool asked something that cannot be answered. The call was given up."
-			return s.recordOutcome(j, j.errorResult(text, result.Err), 0)
+			return nil, false
 		}
 		q.Call, q.Server, q.Tool, q.Survives, q.Expires = c.ID, c.Server, c.Name, true, expires
-		asks = append(asks, q)
+		questions = append(questions, q)
 	}
-	return s.questions.addAll(paused, asks)
+	return questions, true
 }
 
 // Bounds of a server's questions and the state that it sends with them, in bytes. The run

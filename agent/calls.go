@@ -15,18 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// job is a call that this process runs.
-type job struct {
-	about Call
-	call  *adapter.Prepared // nil: it cannot run, because of err
-	err   error
-	asked llms.ToolCall     // as the model wrote it
-	named llms.FunctionCall // function of asked
-
-	result  *run.Part // for observers, once there is one
-	failure error     // why there is no result from the tool, or nil
-}
-
 // sendReady sends a call that is ready, once there is room for it.
 func sendReady(t *turn, c *ledger.Call) (func() error, error) {
 	if !t.sched.hasRoom() {
@@ -73,7 +61,7 @@ type sender struct {
 	tools     *tools
 	servers   *servers
 	results   *results
-	finding   *finding
+	searcher  *searcher
 }
 
 // perform sends a call and records the outcome.
@@ -107,28 +95,31 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 	if needed, ok := s.neededSignIn(c, result); ok {
 		return s.askSignIn(c, needed)
 	}
-	s.engine.noteLost(j, result)
+	s.engine.reportLost(j, result)
 	late := errors.Is(result.Err, context.DeadlineExceeded) // another attempt would take as long
-	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.repeatable() {
+	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.isRepeatable() {
 		j.failure = result.Err
 		return nil // it is sent again, see resolveDoubt
 	}
 	return s.recordOutcome(j, result, s.rec.writer.since(start))
 }
 
-// withheld replaces a result for which a hook has failed, as the hook may be there to keep the
+// withheldResult replaces a result for which a hook has failed, as the hook may be there to keep the
 // text from the model.
-const withheld = "Error: the call of %s ended, and its result is withheld: a check of it failed."
+const withheldResult = "Error: the call of %s ended, and its result is withheld: a check of it failed."
 
 // maxResult bounds the JSON of a result that is stored with its run.
 const maxResult = 32 << 20
+
+// maxEscape is how many bytes of JSON a byte of text has at most.
+const maxEscape = 6
 
 // notKeptResult replaces a result that is too large.
 const notKeptResult = "Error: the call of %s ended, and its result is left out: it has %d MiB, and at most %d are kept with a run."
 
 // oversize returns the size in bytes of a result that is too large to be stored, 0 for others.
 func (s *sender) oversize(p *run.Part) int {
-	if s.rec.writer.hold == nil || partSize(p) <= maxResult/6 { // a byte of text is at most six bytes of JSON
+	if s.rec.writer.hold == nil || partSize(p) <= maxResult/maxEscape {
 		return 0
 	}
 	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
@@ -145,10 +136,10 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
 		outcome.Result = s.tools.part(j, result)
 	}
-	var failed error
-	outcome.Stop, failed = hooks(s.agent.opts.Hooks).afterTool(s.scope.ctx, s.rec, j, &outcome.Result)
-	if failed != nil {
-		result = j.errorResult(fmt.Sprintf(withheld, j.about.Name), failed)
+	var hookErr error
+	outcome.Stop, hookErr = hooks(s.agent.opts.Hooks).afterTool(s.scope.ctx, s.rec, j, &outcome.Result)
+	if hookErr != nil {
+		result = j.errorResult(fmt.Sprintf(withheldResult, j.about.Name), hookErr)
 		outcome.Result = s.tools.part(j, result)
 	}
 	var changes []ledger.Change
@@ -163,8 +154,8 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 		return &ToolEnd{Call: s.tools.about(j), Part: outcome.Result, Result: result, Duration: d}
 	})
 	err := s.rec.record(end, append(changes, outcome)...)
-	if failed != nil {
-		return failed // it is known nevertheless that the call ended
+	if hookErr != nil {
+		return hookErr // it is known nevertheless that the call ended
 	}
 	return err
 }
@@ -186,12 +177,13 @@ func adviceOf(result *adapter.Result) string {
 	if advice := inquiry.Advice(err); advice != "" {
 		return advice
 	}
-	said := result.Text
+	text := result.Text
 	if err != nil {
-		said += " " + err.Error()
+		text += " " + err.Error()
 	}
-	said = strings.ToLower(said)
-	if strings.Contains(said, "elicitation") && (strings.Contains(said, "not support") || strings.Contains(said, "not available")) {
+	text = strings.ToLower(text)
+	isRefused := strings.Contains(text, "not support") || strings.Contains(text, "not available")
+	if isRefused && strings.Contains(text, "elicitation") {
 		return noForms
 	}
 	return ""
@@ -206,26 +198,27 @@ func (s *sender) recordRefusal(j *job, err error) error {
 		return err
 	}
 	result := s.refusalResult(j, err)
-	s.engine.noteLost(j, result)
+	s.engine.reportLost(j, result)
 	return s.recordOutcome(j, result, 0)
 }
 
 // refusalResult returns the result of a call that does not run. A run in which the model
 // searches for tools lists no other names.
 func (s *sender) refusalResult(j *job, err error) *adapter.Result {
-	catalog, asked := s.tools.offered(), j.asked
+	catalog := s.tools.offered()
 	if j.about.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
 	if s.rec.state.Discovery == ledger.DiscoveryNone {
-		return catalog.Refuse(s.engine.ctx, asked, err)
+		return catalog.Refuse(s.engine.ctx, j.asked, err)
 	}
-	tool, missing := catalog.Find(j.about.Server, j.about.Tool, "")
-	if missing != nil {
+	tool, findErr := catalog.Find(j.about.Server, j.about.Tool, "")
+	if findErr != nil {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
-	asked.FunctionCall = &llms.FunctionCall{Name: tool.Name(), Arguments: j.named.Arguments}
-	result := catalog.Refuse(s.engine.ctx, asked, err)
+	named := j.asked // by the catalog's name
+	named.FunctionCall = &llms.FunctionCall{Name: tool.Name(), Arguments: j.function.Arguments}
+	result := catalog.Refuse(s.engine.ctx, named, err)
 	result.Call = j.asked
 	return result
 }

@@ -21,11 +21,11 @@ var errCancelRequested = errors.New("cancellation of the run was requested")
 // checkCancels ends the work on runs that are to be cancelled. If the store fails, the next check
 // finds them.
 func (r *renewer) checkCancels(ctx context.Context) {
-	within, cancel := context.WithTimeout(ctx, cancelInterval)
+	ctx, cancel := context.WithTimeout(ctx, cancelInterval)
 	defer cancel()
 	var requests []record.CancelRequest
 	_ = guard("the store", func() (err error) { // failures of the store are handled when leases are renewed
-		requests, err = r.store.CancelRequests(within)
+		requests, err = r.store.CancelRequests(ctx)
 		return err
 	})
 	if len(requests) == 0 {
@@ -38,15 +38,15 @@ func (r *renewer) checkCancels(ctx context.Context) {
 	}
 	r.mu.Unlock()
 	for _, c := range requests {
-		if h := holds[c.Key]; h != nil && h.applies(within, c) {
+		if h := holds[c.Key]; h != nil && h.hasToCancel(ctx, c) {
 			r.stop(h, errCancelRequested)
 		}
 	}
 }
 
-// applies reports whether a request applies to this process's work on the run. It may be void,
+// hasToCancel reports whether a request applies to this process's work on the run. It may be void,
 // because it was for an earlier input.
-func (h *hold) applies(ctx context.Context, c record.CancelRequest) (yes bool) {
+func (h *hold) hasToCancel(ctx context.Context, c record.CancelRequest) (yes bool) {
 	if c.Seq >= h.lease.Seq {
 		return true
 	}
@@ -56,7 +56,7 @@ func (h *hold) applies(ctx context.Context, c record.CancelRequest) (yes bool) {
 	_ = guard("the store", func() error {
 		log, err := h.store.Load(ctx, c.Key)
 		if err == nil {
-			yes = !endedSince(log.Records, c.Seq)
+			yes = !mayHaveEnded(log.Records, c.Seq)
 			if !yes {
 				h.void = c
 			}
@@ -66,9 +66,9 @@ func (h *hold) applies(ctx context.Context, c record.CancelRequest) (yes bool) {
 	return yes
 }
 
-// endedSince reports whether a run has ended after a record, or may have, because the following
+// mayHaveEnded reports whether a run has ended after a record, or may have, because the following
 // records were pruned.
-func endedSince(records []run.Record, seq uint64) bool {
+func mayHaveEnded(records []run.Record, seq uint64) bool {
 	if len(records) > 0 && records[0].Seq > seq+1 {
 		return true
 	}
@@ -81,22 +81,22 @@ func endedSince(records []run.Record, seq uint64) bool {
 	})
 }
 
-// cancelRequested reports whether a run that this process acquires is to be cancelled.
-func (h *hold) cancelRequested(ctx context.Context) bool {
+// hasCancelRequest reports whether a run that this process acquires is to be cancelled.
+func (h *hold) hasCancelRequest(ctx context.Context) bool {
 	requests, err := h.store.CancelRequests(ctx)
 	if err != nil {
 		return false // the renewer checks again
 	}
 	for _, c := range requests {
 		if c.Key == h.lease.Key {
-			return h.applies(ctx, c)
+			return h.hasToCancel(ctx, c)
 		}
 	}
 	return false
 }
 
-// cancelledRun returns the change that cancels a run.
-func cancelledRun() ledger.Change {
+// cancellation returns the change that ends a run as cancelled.
+func cancellation() ledger.Change {
 	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
@@ -105,20 +105,20 @@ func cancelledRun() ledger.Change {
 func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	now := &loaded{hold: l.hold}
-	err := now.load(ctx, d.agent, l.hold.lease.Key)
-	if err == nil && !now.state.Status.Ended() {
-		now.first = []ledger.Change{cancelledRun()}
-		err = (&session{agent: d.agent}).recordFirst(ctx, now)
+	stored := &loaded{hold: l.hold}
+	err := stored.load(ctx, d.agent, l.hold.lease.Key)
+	if err == nil && !stored.state.Status.Ended() {
+		stored.first = []ledger.Change{cancellation()}
+		err = (&session{agent: d.agent}).recordFirst(ctx, stored)
 	}
 	if err != nil {
 		return fmt.Errorf("cancel the run: %w", err)
 	}
-	l.state = now.state
+	l.state = stored.state
 	return outcomeError(l.state)
 }
 
-// checkCancelsNow makes the goroutine check now.
+// checkCancelsNow makes the renewer's goroutine look for runs to cancel, without waiting for that.
 func (r *renewer) checkCancelsNow() {
 	select {
 	case r.checkNow <- struct{}{}:

@@ -13,8 +13,8 @@ import (
 // checkPrices returns an error if the cost of the run, or of one that it works for, is limited and
 // the model has no price.
 func (a account) checkPrices() error {
-	for p := a.engine; p != nil; p = p.parent {
-		if err := a.engine.agent.checkPrices(p.rec.state.Limits.Cost); err != nil {
+	for at := a.engine; at != nil; at = at.parent {
+		if err := a.engine.agent.checkPrices(at.rec.state.Limits.Cost); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (a account) cost(replied string, asked []string, used run.Spent) map[string
 // Reserve refuses a completion that may take more than half of what the run's limits leave: the
 // model needs the rest to answer. A reservation is durable before the model is asked.
 func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {
-	if !a.engine.anyLimit(limitsSpending) {
+	if !a.engine.hasLimit(isSpendingLimited) {
 		return func(took cost.Charge) { a.charge(took, nil) }, nil
 	}
 	amount := ledger.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
@@ -69,32 +69,37 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 		amount.Cost = map[string]int64{most.Cost.Currency: most.Cost.Micro}
 	}
 	key := newKey()
-	a.rec.writer.mu.Lock()
-	err = a.checkShare(amount, 2)
-	if err == nil {
-		err = a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
+	if err := a.recordReservation(key, amount); err != nil {
+		return nil, err
 	}
-	a.rec.writer.mu.Unlock()
-	if err == nil {
-		err = a.rec.commit()
-	}
-	if err != nil {
+	if err := a.rec.commit(); err != nil {
 		return nil, err
 	}
 	return func(took cost.Charge) { a.charge(took, &key) }, nil
 }
 
-// charge records the usage of a completion.
+// recordReservation records the reservation of a completion, unless it exceeds half of what is left.
+func (a account) recordReservation(key string, amount ledger.Amount) error {
+	a.rec.writer.mu.Lock()
+	defer a.rec.writer.mu.Unlock()
+	if err := a.checkShare(amount, 2); err != nil {
+		return err
+	}
+	return a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
+}
+
+// charge records the usage of a completion. settles is the key of its reservation, nil for none.
 func (a account) charge(took cost.Charge, settles *string) {
 	spent, asked := completionUsage(took)
 	if !asked && settles == nil {
 		return
 	}
-	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that has ended has counted it as lost
+	// A run that has ended refuses the change: it has counted the reservation as lost.
+	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles})
 }
 
-// completionUsage returns what a completion adds to the usage of a run. A zero charge means that the
-// model was not asked: a person has to review the request first, or refused it.
+// completionUsage returns what a completion adds to the usage of a run. asked is false for a zero
+// charge: a person has to review the request before the model is asked, or refused it.
 func completionUsage(took cost.Charge) (spent run.Spent, asked bool) {
 	if took == (cost.Charge{Model: took.Model}) {
 		return run.Spent{}, false

@@ -11,14 +11,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Bounds of the overview, in bytes.
+// Bounds of the overview.
 const (
-	maxDirectory = 4 << 10
-	maxAboutEach = 120 // bytes of a server's description of itself
-	maxGroups    = 8   // per server
+	maxDirectory = 4 << 10 // bytes in all
+	maxAboutEach = 120     // bytes of a label, and of a server's description of itself
+	maxGroup     = 30      // bytes of a group's name
+	maxGroups    = 8       // groups per server
 )
 
-// serverEntry is a server of the overview.
+// serverEntry is an entry of the overview.
 type serverEntry struct {
 	label  string
 	about  string // what the server says about itself
@@ -60,12 +61,12 @@ func (e *serverEntry) line() string {
 	if about := oneLine(e.about, maxAboutEach); about != "" {
 		line += fmt.Sprintf(": %q", about)
 	}
-	for i, g := range e.groups {
-		separator := ", "
-		if i == 0 {
-			separator = "; groups "
-		}
-		line += separator + fmt.Sprintf("%q", oneLine(g, maxAboutEach/4))
+	var groups []string
+	for _, g := range e.groups {
+		groups = append(groups, fmt.Sprintf("%q", oneLine(g, maxGroup)))
+	}
+	if len(groups) > 0 {
+		line += "; groups " + strings.Join(groups, ", ")
 	}
 	return line
 }
@@ -92,7 +93,9 @@ func directory(c *adapter.Catalog, by ledger.Discovery) string {
 	return b.String()
 }
 
-// oneLine returns foreign text on one line, shortened.
-func oneLine(text string, most int) string {
-	return excerpt.CutAt(strings.Join(strings.Fields(plainText(excerpt.CutAt(text, 4*most))), " "), most)
+// oneLine returns foreign text on one line, cut to limit bytes. It reads at most four times as many,
+// because spaces may be left out.
+func oneLine(text string, limit int) string {
+	words := strings.Fields(plainText(excerpt.CutAt(text, 4*limit)))
+	return excerpt.CutAt(strings.Join(words, " "), limit)
 }

@@ -29,7 +29,7 @@ type Discover struct {
 	// but at least 1,000 tokens; negative: the model never searches.
 	Above float64
 
-	// By says how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
+	// By specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
 	// for models whose hosts lose their cache of a conversation when a tool is added, see
 	// model.Info.ToolsFirst. With [DiscoveryHost] OpenAI and Anthropic add what was found to
 	// the conversation by their own tool search; for other models it is the same as
@@ -48,16 +48,16 @@ type Discover struct {
 	Rank func(ctx context.Context, query string, tools []*adapter.Tool) ([]*adapter.Tool, error)
 }
 
-// Discovery specifies how a model gets the tools that it finds.
+// Discovery is a way in which a model gets the tools that it finds.
 type Discovery string
 
-// The ways in which a model gets what it finds.
 const (
 	DiscoveryNative = Discovery(ledger.DiscoveryNative) // as tools of its own
 	DiscoveryCall   = Discovery(ledger.DiscoveryCall)   // as definitions in the result; it calls them through one tool
 	DiscoveryHost   = Discovery(ledger.DiscoveryHost)   // as native, through its host's tool search if it has one
 )
 
+// check returns an error for an option that makes no sense.
 func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // also refuses NaN
@@ -118,7 +118,7 @@ func (d *dialog) mustSearch() bool {
 	}
 	w := d.engine.agent.learnt.tools.Load()
 	if w == nil || w.catalog != d.engine.catalog {
-		w = &catalogSize{d.engine.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.engine.catalog)}, &d.engine.agent.info)}
+		w = &catalogSize{d.engine.catalog, model.Tokens(&model.Request{Tools: d.tools.all(d.engine.catalog)}, &d.engine.agent.info)}
 		d.engine.agent.learnt.tools.Store(w)
 	}
 	return float64(w.tokens) > limit
@@ -133,22 +133,23 @@ type catalogSize struct {
 // addAlways adds the tools that the model has without a search. If the conversation takes no more, it
 // warns and adds the first of them.
 func (d *dialog) addAlways(to *ledger.Offered) error {
-	wanted := d.engine.agent.opts.Discover.Always
-	if wanted == nil {
-		wanted = (*adapter.Tool).Listed
+	isWanted := d.engine.agent.opts.Discover.Always
+	if isWanted == nil {
+		isWanted = (*adapter.Tool).Listed
 	}
 	return guard("Discover.Always", func() error {
 		n := newNamer(d.rec.state)
 		for _, tool := range d.engine.catalog.Tools() {
-			if !isAnswer(tool) && wanted(tool) {
-				added, err := n.add(to, tool)
-				if err != nil {
-					d.warnOnce(fmt.Sprintf("Discover.Always: %v", err))
-					return nil
-				}
-				if added {
-					to.Tools[len(to.Tools)-1].Listed = true
-				}
+			if isAnswer(tool) || !isWanted(tool) {
+				continue
+			}
+			added, err := n.add(to, tool)
+			if err != nil {
+				d.warnOnce(fmt.Sprintf("Discover.Always: %v", err))
+				return nil
+			}
+			if added {
+				to.Tools[len(to.Tools)-1].Listed = true
 			}
 		}
 		return nil
@@ -175,26 +176,27 @@ func newNamer(s *ledger.State) *namer {
 	return n
 }
 
+// errFull is the error of a tool for which the run has no room.
 var errFull = fmt.Errorf("no more than %d tools can be added to a conversation", ledger.MaxOffered)
 
 // add adds a tool to a change, and reports whether the run did not have it. The error is errFull if
 // there is no room for it.
 func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	server, name := t.Server(), t.Definition().Name
-	same := func(o ledger.OfferedTool) bool { return o.Server == server && o.Tool == name }
-	if slices.ContainsFunc(n.state.Offered, same) || slices.ContainsFunc(to.Tools, same) {
+	isSame := func(o ledger.OfferedTool) bool { return o.Server == server && o.Tool == name }
+	if slices.ContainsFunc(n.state.Offered, isSame) || slices.ContainsFunc(to.Tools, isSame) {
 		return false, nil
 	}
 	if len(n.state.Offered)+len(to.Tools) >= ledger.MaxOffered {
 		return false, errFull
 	}
-	shown := t.Name()
-	for i := 2; n.taken[strings.ToLower(shown)]; i++ {
+	unique := t.Name()
+	for i := 2; n.taken[strings.ToLower(unique)]; i++ {
 		suffix := fmt.Sprint("_", i)
-		shown = t.Name()[:min(len(t.Name()), maxToolName-len(suffix))] + suffix
+		unique = t.Name()[:min(len(t.Name()), maxToolName-len(suffix))] + suffix
 	}
-	n.taken[strings.ToLower(shown)] = true
-	to.Tools = append(to.Tools, ledger.OfferedTool{Server: server, Tool: name, Def: t.Fingerprint(), Name: shown})
+	n.taken[strings.ToLower(unique)] = true
+	to.Tools = append(to.Tools, ledger.OfferedTool{Server: server, Tool: name, Def: t.Fingerprint(), Name: unique})
 	return true, nil
 }
 
@@ -216,13 +218,13 @@ func (d *dialog) currentTool(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	return tool, err
 }
 
-// offer caches the tools of a catalog as the model gets them.
-type offer struct {
+// toolCache holds the tools of a catalog and of the next request, as the model gets them.
+type toolCache struct {
 	catalog *adapter.Catalog // the source of tools
 	tools   []model.Tool     // all
 
-	at    offering // the one for which shown was made
-	shown []model.Tool
+	offering  offering // the one for which requested was made
+	requested []model.Tool
 }
 
 // offering determines the tools of a request: while it stays the same, so do they.
@@ -238,66 +240,73 @@ func (d *dialog) offering() offering {
 }
 
 // all returns the tools of a catalog, in its order. The caller must not modify them.
-func (o *offer) all(c *adapter.Catalog) []model.Tool {
-	if o.catalog != c {
-		o.catalog, o.tools = c, definitions(c)
+func (t *toolCache) all(c *adapter.Catalog) []model.Tool {
+	if t.catalog != c {
+		t.catalog, t.tools = c, definitions(c)
 	}
-	return slices.Clip(o.tools)
+	return slices.Clip(t.tools)
 }
 
-// tools returns the tools of a request. Those that the run has added follow the others, in the
+// requestTools returns the tools of a request. Those that the run has added follow the others, in the
 // order of their addition, under their names of the run; those that are gone are left out. If the
 // model searches, the others are the search tools and the tool of a structured output.
-func (d *dialog) tools() []model.Tool {
-	s, o := d.rec.state, &d.offer
-	all := o.all(d.engine.catalog)
+func (d *dialog) requestTools() []model.Tool {
+	s, cache := d.rec.state, &d.tools
+	all := cache.all(d.engine.catalog)
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		return all
 	}
-	if o.at == d.offering() {
-		return slices.Clip(o.shown)
+	if cache.offering == d.offering() {
+		return slices.Clip(cache.requested)
 	}
+	var tools []model.Tool
+	added, isAdded := d.addedTools(all)
+	searches := s.Discovery != ledger.DiscoveryNone
+	if searches {
+		tools = d.engine.agent.finder.definitions(s.Discovery)
+	}
+	for i, t := range d.engine.catalog.Tools() {
+		if searches && isAnswer(t) || !searches && !isAdded[t] {
+			tools = append(tools, all[i])
+		}
+	}
+	cache.offering = d.offering()
+	cache.requested = append(tools, added...)
+	return slices.Clip(cache.requested)
+}
+
+// addedTools returns the tools that the run has added, without those that the model has to call
+// through call_tool. all are the tools of the catalog. isAdded has all that the run has added.
+func (d *dialog) addedTools(all []model.Tool) (added []model.Tool, isAdded map[*adapter.Tool]bool) {
 	index := map[*adapter.Tool]int{}
-	added := map[*adapter.Tool]bool{}
-	catalog := d.engine.catalog.Tools()
-	for i, t := range catalog {
+	for i, t := range d.engine.catalog.Tools() {
 		index[t] = i
 	}
-	var last []model.Tool
+	isAdded = map[*adapter.Tool]bool{}
+	s := d.rec.state
 	for i := range s.Offered {
 		tool, err := d.currentTool(&s.Offered[i])
 		if err != nil {
 			continue
 		}
-		added[tool] = true
-		if s.Discovery != ledger.DiscoveryCall || s.Offered[i].Listed {
-			named := d.engine.agent.reader.offered // which is in no catalog
-			if at, ok := index[tool]; ok {
-				named = all[at]
-			}
-			named.Name = s.Offered[i].Name
-			last = append(last, named)
+		isAdded[tool] = true
+		if s.Discovery == ledger.DiscoveryCall && !s.Offered[i].Listed {
+			continue
 		}
-	}
-	var shown []model.Tool
-	searches := s.Discovery != ledger.DiscoveryNone
-	if searches {
-		shown = d.engine.agent.finder.definitions(s.Discovery)
-	}
-	for i, t := range catalog {
-		if searches && isAnswer(t) || !searches && !added[t] {
-			shown = append(shown, all[i])
+		named := d.engine.agent.reader.definition // which is in no catalog
+		if at, ok := index[tool]; ok {
+			named = all[at]
 		}
+		named.Name = s.Offered[i].Name
+		added = append(added, named)
 	}
-	o.at = d.offering()
-	o.shown = append(shown, last...)
-	return slices.Clip(o.shown)
+	return added, isAdded
 }
 
 // newCalls returns the calls of the turn for the calls of a reply.
 func (d *dialog) newCalls(asked []run.Part) []ledger.Call {
-	calls := make([]ledger.Call, len(asked))
 	keys := d.rec.callKeys(asked)
+	calls := make([]ledger.Call, len(asked))
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		tool, name, arguments := d.resolveName(p.Name, p.Arguments)

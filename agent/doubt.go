@@ -21,32 +21,26 @@ const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended be
 // connection died. It is sent again only if that is safe.
 func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
-	if j.err == nil && c.Tries < maxTries && j.repeatable() {
+	if j.err == nil && c.Tries < maxTries && j.isRepeatable() {
 		return t.sendAgain(c)
 	}
 	if t.agent.opts.Durable.AskInDoubt {
 		return nil, t.questions.add(&run.Question{
-			Kind:      run.QuestionDoubt,
-			Call:      c.ID,
-			Server:    c.Server,
-			Tool:      c.Name,
-			Arguments: c.Args,
-			Tries:     c.Tries,
-			Sent:      c.Sent,
-			Survives:  true,
+			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name,
+			Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	}
 	return nil, t.sender.recordOutcome(j, doubtResult(j, unknownOutcome), 0)
 }
 
-// repeatable reports whether the call can be sent again without doing anything twice.
-func (j *job) repeatable() bool {
+// isRepeatable reports whether the call can be sent again without doing anything twice.
+func (j *job) isRepeatable() bool {
 	t := j.call.Tool()
 	return t.Repeatable() || t.HonoursKeys()
 }
 
-// applyDoubtReply goes by what a person says of a call in doubt: it is sent again, has the result
-// that the person knows, or remains without one. A reply that no person gave leaves it unknown.
+// applyDoubtReply applies a person's reply about a call in doubt: it is sent again, has the result that
+// the person knows, or remains without one. A reply that no person gave leaves the outcome unknown.
 func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 	if c.Reply == nil {
 		return nil, nil

@@ -8,36 +8,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// session drives a run in this process until it has ended or waits.
-type session struct {
-	agent  *Agent
-	output *output // the structured output that the caller wants; nil: what the run says
-
-	warnings     []*Warning // from earlier work
-	window       *WindowUse // in the last model call
-	storedStatus run.Status // status of the run in its store, if the last changes could not be stored
-
-	// load returns the run: a new one, or one of the store. It is called once each time the
-	// session is driven.
-	load func(context.Context) (*loaded, error)
-}
-
 // loaded is a run to continue.
 type loaded struct {
 	state   *ledger.State
-	hold    *hold // nil: it is not held in a store
-	first   []ledger.Change
-	replies []run.Reply // that it had when it was loaded
-	tally   tally       // counts of the history
+	hold    *hold           // nil: the run is not stored
+	first   []ledger.Change // recorded before the run continues
+	replies []run.Reply     // those that it had when it was loaded
+	tally   tally
 }
 
 // start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
 // which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
 func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (r *driver, end func()) {
-	release := func() {}
+	cancel := func() {}
 	if limit := d.agent.recipe.opts.MaxDuration; limit > 0 {
 		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
-		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, cause)
 	}
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
 	rec.writer.observe, _ = d.agent.recipe.opts.Observe.(AppendObserver)
@@ -47,17 +33,19 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		e.visits.end()
 		e.workers.end()
 		d.collect(rec.writer)
-		release()
+		cancel()
 	}
 }
 
 // collect stores in the session the parts of a [Result] that the writer has.
-func (d *session) collect(l *writer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d.warnings, d.window, d.storedStatus = append(d.warnings, l.warnings...), l.window, ""
-	if l.hold != nil && l.durable != l.root.Status {
-		d.storedStatus = l.durable
+func (d *session) collect(w *writer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d.warnings = append(d.warnings, w.warnings...)
+	d.window = w.window
+	d.storedStatus = ""
+	if w.hold != nil && w.durable != w.root.Status {
+		d.storedStatus = w.durable
 	}
 }
 
@@ -85,10 +73,8 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	r, end := d.start(ctx, l, out)
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
-	for _, change := range l.first {
-		if err := r.rec.record(nil, change); err != nil {
-			return err
-		}
+	if err := r.rec.record(nil, l.first...); err != nil {
+		return err
 	}
 	if err := r.engine.setOutput(d.output); err != nil {
 		return err
@@ -105,7 +91,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	switch s := r.rec.state; s.Status {
 	case run.StatusWaiting:
 		r.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
-	case run.StatusFinished: // earlier: Replay yields this event, too
+	case run.StatusFinished: // before: Replay yields this event, too
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
 		_ = r.rec.writer.emit(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}

@@ -23,8 +23,8 @@ type engine struct {
 	catalog *adapter.Catalog // the tools that the model was offered, nil if another process offered them
 	visits  visits           // handlers that work for the run
 
-	mu   sync.Mutex      // guards lost
-	lost map[string]bool // servers that were reported by noteLost
+	mu   sync.Mutex      // guards lost, and during calls catalog
+	lost map[string]bool // servers whose loss was reported
 }
 
 var (
@@ -62,19 +62,19 @@ func workThenEnd(work func() error, end func(error)) (err error) {
 	return err
 }
 
-// noteLost reports once that the connection to a server has ended.
-func (e *engine) noteLost(j *job, result *adapter.Result) {
+// reportLost emits a [ServerLost] if a call failed because its connection has ended, once per server.
+func (e *engine) reportLost(j *job, result *adapter.Result) {
 	if !isLost(result.Err) {
 		return
 	}
 	e.mu.Lock()
-	known := e.lost[j.about.Server]
+	wasReported := e.lost[j.about.Server]
 	if e.lost == nil {
 		e.lost = map[string]bool{}
 	}
 	e.lost[j.about.Server] = true
 	e.mu.Unlock()
-	if !known {
+	if !wasReported {
 		e.rec.show(&ServerLost{Server: j.about.Server, Err: result.Err})
 	}
 }

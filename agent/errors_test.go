@@ -53,7 +53,7 @@ func errorTexts(t *testing.T, store record.Store) {
 			`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
 		{"failing model", errorOf(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
 		{"no struct", errorOf3(agent.As[int](ctx, unkept, human("go"))),
-			`run agent: a structured answer is a struct, and int is none: make it a field of one`},
+			`run agent: a structured answer is a struct or a map, not int: make it a field of a struct`},
 		{"no schema", errorOf3(agent.As[struct{ C chan int }](ctx, unkept, human("go"))),
 			`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
 
@@ -71,9 +71,9 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": there is no such run`},
 		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": there is no such run`},
 
-		{"ResumeRun, other", errorOf(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it is of agent "agent", and this is "other"`},
-		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
-		{"Replay, other", replayed(ctx, other, theRun), `replay: load run "r": it is of agent "agent", and this is "other"`},
+		{"ResumeRun, other", errorOf(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Replay, other", replayed(ctx, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
 
 		{"ResumeRun, no store", errorOf(unkept.ResumeRun(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
 		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},

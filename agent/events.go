@@ -46,7 +46,7 @@ type Event interface {
 	meta() *Meta
 }
 
-// Meta records where and when an event happened.
+// Meta is where and when an event happened.
 type Meta struct {
 	Run  string    `json:"run"`
 	Seq  uint64    `json:"seq"`            // the number of the event's record, or else of the previous event's
@@ -82,16 +82,17 @@ func ParsePosition(text string) (Position, error) {
 	if text == "" {
 		return Position{}, nil
 	}
-	seq, more, found := strings.Cut(text, ".")
-	n, err := strconv.ParseUint(seq, 10, 64)
-	var m uint64
-	if err == nil && found {
-		m, err = strconv.ParseUint(more, 10, 31)
+	seqText, moreText, hasMore := strings.Cut(text, ".")
+	seq, err := strconv.ParseUint(seqText, 10, 64)
+	var more uint64
+	if err == nil && hasMore {
+		more, err = strconv.ParseUint(moreText, 10, 31)
 	}
-	if p := (Position{n, int(m)}); err == nil && p.String() == text {
-		return p, nil
+	p := Position{seq, int(more)}
+	if err != nil || p.String() != text { // such as 017 or 17.0
+		return Position{}, fmt.Errorf("position %.100q: want a text such as \"17\" or \"17.2\"", text)
 	}
-	return Position{}, fmt.Errorf("position %.100q: want a text such as \"17\" or \"17.2\"", text)
+	return p, nil
 }
 
 // Before reports whether p comes before q.
@@ -113,11 +114,11 @@ func MarshalEvent(e Event) ([]byte, error) {
 		return nil, err
 	}
 	all := append(append(head[:len(head)-1], ','), data[1:]...)
-	failed := eventError(e)
-	if failed == nil {
+	eventErr := eventError(e)
+	if eventErr == nil {
 		return all, nil
 	}
-	text, err := json.Marshal(failed.Error())
+	text, err := json.Marshal(eventErr.Error())
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +146,8 @@ type Call struct {
 	ID        string `json:"id"`               // as in the model's message
 	Name      string `json:"name"`             // the tool's name, as the model knows it
 	Arguments string `json:"arguments"`        // as sent, or as the model wrote them if the call does not run
-	Server    string `json:"server,omitempty"` // the host's label, empty when no tool has that name
-	Tool      string `json:"tool,omitempty"`   // the server's own name of the tool, empty when no tool has that name
+	Server    string `json:"server,omitempty"` // the host's label, empty if no tool has that name
+	Tool      string `json:"tool,omitempty"`   // the server's name of the tool, empty if no tool has that name
 }
 
 // ModelStart begins a model call.

@@ -32,6 +32,7 @@ func Fallback(models ...Model) Model {
 	return &fallback{slices.Clone(models)}
 }
 
+// fallback is the model of [Fallback].
 type fallback struct{ models []Model }
 
 // Info returns the information of the first model, as far as the others share it.
@@ -59,7 +60,7 @@ func (f *fallback) Info() model.Info {
 	return info
 }
 
-// fallbackMemory holds what a conversation has learnt about the models.
+// fallbackMemory holds what a conversation has learnt about the models. It lives in Request.Scratch.
 type fallbackMemory struct {
 	at        int   // index of the model that has answered
 	scratches []any // Request.Scratch of each model
@@ -72,9 +73,10 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 		warning := ""
 		for n := range f.models {
 			i := (known.at + n) % len(f.models)
-			asked, next := *r, n+1 < len(f.models)
+			asked := *r
 			asked.Scratch = &known.scratches[i]
-			failed := askModel(ctx, f.models[i], &asked, next, func(reply *model.Response) {
+			hasNext := n+1 < len(f.models)
+			failed := askModel(ctx, f.models[i], &asked, hasNext, func(reply *model.Response) {
 				known.at = i
 				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
 				reply.Warning = cmp.Or(warning, reply.Warning)
@@ -82,21 +84,25 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			if failed == nil {
 				return
 			}
-			warning = fmt.Sprintf("the model %s failed and %s is asked: %v", f.displayName(i), f.displayName((i+1)%len(f.models)), failed)
+			next := (i + 1) % len(f.models)
+			warning = fmt.Sprintf("the model %s failed and %s is asked: %v", f.displayName(i), f.displayName(next), failed)
 		}
 	}
 }
 
 // askModel asks one of the models, and yields its deltas. If it returns an error, nothing was yielded,
-// and the next model is to be asked. replied may change the reply.
-func askModel(ctx context.Context, m Model, r *model.Request, next bool, replied func(*model.Response), yield func(model.Delta, error) bool) error {
+// and the next model is to be asked. onReply may change the reply.
+func askModel(
+	ctx context.Context, m Model, r *model.Request, hasNext bool,
+	onReply func(*model.Response), yield func(model.Delta, error) bool,
+) error {
 	shown := false
 	for d, err := range m.Generate(ctx, r) {
-		if err != nil && next && !shown && ctx.Err() == nil && mayAskNext(err) {
+		if err != nil && hasNext && !shown && ctx.Err() == nil && mayAskNext(err) {
 			return err
 		}
 		if d.Response != nil {
-			replied(d.Response)
+			onReply(d.Response)
 		}
 		shown = shown || d.Text != "" || d.Reasoning != ""
 		if !yield(d, err) {
@@ -133,7 +139,7 @@ func (f *fallback) memory(scratch *any) *fallbackMemory {
 	return m
 }
 
-// displayName returns the name of a model for people.
+// displayName returns the name of a model for people: its number if it names itself nothing.
 func (f *fallback) displayName(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
 }

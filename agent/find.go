@@ -30,17 +30,19 @@ const (
 	maxBrowsed   = 100  // names in a list of a server's tools
 	maxQuery     = 1024 // bytes of a query
 	maxAboutTool = 200  // bytes of a tool's description
-	maxShown     = 16 << 10
-	maxAllShown  = 40 << 10 // bytes of all definitions in one result
+
+	maxDefinition     = 16 << 10 // bytes of one definition in a result
+	maxAllDefinitions = 40 << 10 // bytes of all definitions in one result
 )
 
 // finder holds the search tools, for all runs of an agent.
 type finder struct {
-	search *adapter.FuncTool
-	first  model.Tool // search_tools as models get it
-	call   model.Tool // call_tool
+	search    *adapter.FuncTool
+	searchDef model.Tool // search_tools as models get it
+	callDef   model.Tool // call_tool as models get it
 }
 
+// searchSchema describes a [query]. It repeats maxFound and defaultFound.
 const searchSchema = `{"type":"object","properties":{` +
 	`"query":{"type":"string",` +
 	`"description":"What the tool should do, in a few words. Or select: with the names of tools, such as select:read_file,write_file."},` +
@@ -62,18 +64,20 @@ func newFinder(p profile.Profile) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &finder{
-		search: search, first: definitions(search.Catalog(p))[0],
-		call: model.Tool{Name: callTool, Description: "Calls a tool that " + searchTool + " has found.", Schema: json.RawMessage(callSchema)},
-	}, nil
+	call := model.Tool{
+		Name:        callTool,
+		Description: "Calls a tool that " + searchTool + " has found.",
+		Schema:      json.RawMessage(callSchema),
+	}
+	return &finder{search: search, searchDef: definitions(search.Catalog(p))[0], callDef: call}, nil
 }
 
 // definitions returns the search tools as a model gets them.
 func (f *finder) definitions(by ledger.Discovery) []model.Tool {
 	if by == ledger.DiscoveryCall {
-		return []model.Tool{f.first, f.call}
+		return []model.Tool{f.searchDef, f.callDef}
 	}
-	return []model.Tool{f.first}
+	return []model.Tool{f.searchDef}
 }
 
 // isCallOf reports whether a call is a call of t, a tool of this program.
@@ -114,7 +118,7 @@ func (e *unfoundError) Error() string {
 	return fmt.Sprintf("you have no tool %.100q; find it by %s first", e.name, searchTool)
 }
 
-// searchKey is the context key of a finding.
+// searchKey is the context key of the run's *searcher, for a call of search_tools.
 type searchKey struct{}
 
 // query is the input of search_tools.
@@ -125,7 +129,7 @@ type query struct {
 
 // runSearch is the function of search_tools.
 func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-	f, ok := ctx.Value(searchKey{}).(*finding)
+	f, ok := ctx.Value(searchKey{}).(*searcher)
 	if !ok {
 		return nil, errors.New("tools can only be searched within a run")
 	}
@@ -154,8 +158,8 @@ func addedTools(structured json.RawMessage) (names []string) {
 	return names
 }
 
-// finding searches tools for the model of a run.
-type finding struct {
+// searcher searches tools for the model of a run.
+type searcher struct {
 	rec     *recorder
 	agent   *recipe
 	offered func() *adapter.Catalog
@@ -163,7 +167,7 @@ type finding struct {
 
 // search finds tools, adds them to the model's tools, and describes them. added has the names of the
 // new ones. For a server without a query it only lists the tools. If no tool fits, the text says so.
-func (f *finding) search(ctx context.Context, q *query) (text string, added []string, err error) {
+func (f *searcher) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool {
 		return !isAnswer(t) && (q.Server == "" || isSameName(q.Server, t.Server()))
@@ -194,8 +198,8 @@ func (f *finding) search(ctx context.Context, q *query) (text string, added []st
 	return text, added, err
 }
 
-// describeServed lists the matching things that the found functions serve, such as skills. Names and
-// descriptions may come from servers.
+// describeServed lists the things that the found functions serve and that match the words, such as
+// skills. Names and descriptions may come from servers.
 func describeServed(found []*adapter.Tool, words string, limit int) string {
 	var b strings.Builder
 	for _, t := range found {
@@ -225,52 +229,52 @@ func selectTools(c *adapter.Catalog, names []string, fits func(*adapter.Tool) bo
 // browse lists tools without adding them.
 func browse(c *adapter.Catalog, fits func(*adapter.Tool) bool) string {
 	var b strings.Builder
-	n := 0
+	count := 0
 	for _, t := range c.Tools() {
 		if !fits(t) {
 			continue
 		}
-		n++
-		if n <= maxBrowsed {
+		count++
+		if count <= maxBrowsed {
 			b.WriteString("\n- " + t.Name())
 		}
 	}
 	switch {
-	case n == 0:
+	case count == 0:
 		return "There is no such server."
-	case n > maxBrowsed:
-		fmt.Fprintf(&b, "\nand %d more", n-maxBrowsed)
+	case count > maxBrowsed:
+		fmt.Fprintf(&b, "\nand %d more", count-maxBrowsed)
 	}
 	return "Its tools are these; " + searchTool + " with select: and names adds them:" + b.String()
 }
 
-// maxRanked is how many tools of each order are merged. The larger mergeRank, the less the first
-// ranks count.
+// Tools are ranked by reciprocal ranks.
 const (
-	maxRanked = 100
-	mergeRank = 60
+	maxRanked = 100 // tools of each order that are merged
+	mergeRank = 60  // the larger, the less the first ranks count; 60 is usual
 )
 
 // rank orders tools by how well they match the words, by the index of the catalog and by
 // Discover.Rank. If that fails, the run is warned, and the index alone decides.
-func (f *finding) rank(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
+func (f *searcher) rank(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
 	all := c.Tools()
-	found := slices.DeleteFunc(c.Search(words, len(all)), func(t *adapter.Tool) bool { return !fits(t) })
+	misfits := func(t *adapter.Tool) bool { return !fits(t) }
+	found := slices.DeleteFunc(c.Search(words, len(all)), misfits)
 	rank := f.agent.opts.Discover.Rank
 	if rank == nil {
 		return found
 	}
-	all = slices.DeleteFunc(all, func(t *adapter.Tool) bool { return !fits(t) })
-	var foreign []*adapter.Tool
+	all = slices.DeleteFunc(all, misfits)
+	var ranked []*adapter.Tool // by the host
 	err := guard("Discover.Rank", func() (err error) {
-		foreign, err = rank(ctx, words, slices.Clone(all))
+		ranked, err = rank(ctx, words, slices.Clone(all))
 		return err
 	})
 	if err != nil {
 		f.rec.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
 		return found
 	}
-	return mergeRanks(all, found, foreign)
+	return mergeRanks(all, found, ranked)
 }
 
 // mergeRanks merges two orders of tools by reciprocal ranks. It ignores tools that are not in all,

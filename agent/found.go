@@ -23,8 +23,8 @@ type hit struct {
 
 // load adds tools to the model's tools, and describes them. It is recorded before the result, so that
 // no result names a tool that the run does not have.
-func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
-	hits, full, err := f.offer(found)
+func (f *searcher) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
+	hits, full, err := f.recordOffered(found)
 	if err != nil {
 		return "", nil, err
 	}
@@ -43,11 +43,12 @@ func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, 
 	return text, added, nil
 }
 
-// offer records that the model is offered tools. full means that there was no room for all.
-func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
+// recordOffered records that the model is offered tools. full means that there was no room for all.
+func (f *searcher) recordOffered(found []*adapter.Tool) (hits []hit, full bool, err error) {
 	f.rec.writer.mu.Lock()
 	defer f.rec.writer.mu.Unlock()
-	change, n := &ledger.Offered{}, newNamer(f.rec.state)
+	n := newNamer(f.rec.state)
+	change := &ledger.Offered{}
 	fresh := make([]bool, len(found))
 	for i, t := range found {
 		fresh[i], err = n.add(change, t)
@@ -70,21 +71,21 @@ func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error
 
 // listHits lists tools that the model is offered as tools of their own.
 func listHits(hits []hit) string {
-	var now, before []string
+	var added, known []string
 	for _, h := range hits {
 		if !h.fresh {
-			before = append(before, h.name)
+			known = append(known, h.name)
 			continue
 		}
 		about := oneLine(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxAboutTool)
-		now = append(now, fmt.Sprintf("\n- %s (%s): %s", h.name, oneLine(h.tool.Server(), maxAboutEach), about))
+		added = append(added, fmt.Sprintf("\n- %s (%s): %s", h.name, oneLine(h.tool.Server(), maxAboutEach), about))
 	}
 	var text []string
-	if len(now) > 0 {
-		text = append(text, "You have these tools now:"+strings.Join(now, ""))
+	if len(added) > 0 {
+		text = append(text, "You have these tools now:"+strings.Join(added, ""))
 	}
-	if len(before) > 0 {
-		text = append(text, "You have these already: "+strings.Join(before, ", "))
+	if len(known) > 0 {
+		text = append(text, "You have these already: "+strings.Join(known, ", "))
 	}
 	return strings.Join(text, "\n")
 }
@@ -98,7 +99,7 @@ func describeHits(c *adapter.Catalog, hits []hit) string {
 	catalog := c.Tools()
 	for _, h := range hits {
 		line, err := definitionLine(h.name, h.tool.Server(), &all[slices.Index(catalog, h.tool)])
-		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {
+		if err != nil || len(line) > maxDefinition || b.Len()+len(line) > maxAllDefinitions {
 			line = []byte(h.name + " is too long to be shown here: search for it alone, or do without it.")
 		}
 		b.WriteByte('\n')

@@ -10,7 +10,7 @@ import (
 
 // gate decides which of the due runs of a store this process may begin to work on.
 type gate struct {
-	share int           // bounds the current runs of each tenant; 0 or negative: no bound
+	share int           // bounds the current runs of each tenant; 0 or negative: no limit
 	freed chan struct{} // has a buffer of one: a run has ended while another of its tenant waits
 
 	mu      sync.Mutex // guards the following fields
@@ -22,25 +22,26 @@ type gate struct {
 	alone   time.Time // when suspect started; zero: there is none
 }
 
-// wait records how long to ignore a run that could not be driven.
+// wait is the time for which to ignore a run that could not be driven.
 type wait struct {
-	until time.Time
-	last  time.Duration
+	until  time.Time
+	length time.Duration
 }
 
 // The waits for a run that cannot be driven: each is twice as long as the one before.
 const (
-	firstRetry = time.Second
-	lastRetry  = time.Minute
+	firstWait = time.Second
+	maxWait   = time.Minute
 )
 
 // A run with which processes have died may be what kills them. It is ignored for a growing
 // time, and then starts alone, so that no other run dies with it.
 const (
-	suspicious = 2                // takeovers without progress
-	lastDoubt  = 5 * time.Minute  // the longest time that it is ignored
-	aloneTime  = 30 * time.Second // how long no other run starts beside it
-	aloneWait  = time.Minute      // how long it waits for this process to have no other work
+	suspicious   = 2                // takeovers without progress
+	maxSuspicion = 5 * time.Minute  // the longest time that it is ignored
+	aloneTime    = 30 * time.Second // how long no other run starts beside it
+	aloneWait    = time.Minute      // how long it waits for this process to have no other work
+	maxDoublings = 20               // of a second, so that the shift does not overflow
 )
 
 func newGate(share int) *gate {
@@ -51,7 +52,8 @@ func newGate(share int) *gate {
 }
 
 // start counts a run as started, if it may start: no goroutine drives it, it has not just failed, it
-// may start beside the others, and its tenant has less than its share. If ok, end has to be called.
+// may start beside the others, and its tenant has less than its share. If ok is true, the caller must
+// call end.
 func (g *gate) start(head run.Head) (ok bool) {
 	key, now := head.Key, time.Now()
 	g.mu.Lock()
@@ -79,7 +81,8 @@ func (g *gate) mayStartLocked(head run.Head, now time.Time) bool {
 	if head.Takeovers < suspicious {
 		return g.alone.IsZero() || now.Sub(g.alone) > aloneTime
 	}
-	from := head.Updated.Add(min(time.Second<<min(head.Takeovers-suspicious, 20), lastDoubt))
+	ignored := min(time.Second<<min(head.Takeovers-suspicious, maxDoublings), maxSuspicion)
+	from := head.Updated.Add(ignored)
 	if now.Before(from) || len(g.busy) > 0 && now.Before(from.Add(aloneWait)) {
 		return false
 	}
@@ -100,7 +103,7 @@ func (g *gate) end(key run.Key, failed bool) {
 		delete(g.retry, key)
 		return
 	}
-	next := min(max(2*g.retry[key].last, firstRetry), lastRetry)
+	next := min(max(2*g.retry[key].length, firstWait), maxWait)
 	g.retry[key] = wait{time.Now().Add(next), next}
 }
 
@@ -129,5 +132,5 @@ func (g *gate) prune() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.refused)
-	maps.DeleteFunc(g.retry, func(_ run.Key, w wait) bool { return time.Since(w.until) > lastRetry })
+	maps.DeleteFunc(g.retry, func(_ run.Key, w wait) bool { return time.Since(w.until) > maxWait })
 }

@@ -16,8 +16,8 @@ import (
 // retryPolicy sets the waits before a failed model call is repeated.
 var retryPolicy = backoff.Policy{First: time.Second}
 
-// maxWait is the longest wait that a host may ask for.
-const maxWait = 30 * time.Second
+// maxRetryAfter is the longest wait that a host may ask for.
+const maxRetryAfter = 30 * time.Second
 
 // generate calls the model. It repeats the call after a temporary failure if nothing of the
 // reply was shown.
@@ -34,8 +34,8 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {
-			if refused := d.recordRepeat(); refused != nil {
-				return nil, fmt.Errorf("call model: %w; it is not made again: %w", err, refused)
+			if limitErr := d.recordRepeat(); limitErr != nil {
+				return nil, fmt.Errorf("call model: %w; it is not made again: %w", err, limitErr)
 			}
 		}
 		d.rec.show(&Warning{Text: fmt.Sprintf("the model call failed and is made again: %v", err)})
@@ -70,7 +70,7 @@ func receive(ctx context.Context, m model.Model, q *model.Request, stream *strea
 // isRetryable reports whether repeating a model call may help, and the model has not done so
 // itself.
 func isRetryable(e *model.Error) bool {
-	if e.Repeated || e.RetryAfter > maxWait {
+	if e.Repeated || e.RetryAfter > maxRetryAfter {
 		return false
 	}
 	switch e.Kind {
@@ -87,7 +87,10 @@ func (d *dialog) infer(c *ModelCall, stream *streamedReply, work func(context.Co
 		return work(d.engine.ctx)
 	}
 	v := &Inference{
-		Turn: d.rec.state.Turn, Model: d.engine.agent.info.Name, Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"), Request: c.Request,
+		Turn:     d.rec.state.Turn,
+		Model:    d.engine.agent.info.Name,
+		Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"),
+		Request:  c.Request,
 	}
 	began := time.Now()
 	ctx, done := o.Infer(d.engine.ctx, v)
@@ -114,7 +117,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamedReply, work func(context.Co
 // maxReply bounds the text and calls of a reply, in bytes.
 const maxReply = 8 << 20
 
-var errLong = fmt.Errorf("reply of the model is longer than %d MiB", maxReply>>20)
+var errLongReply = fmt.Errorf("reply of the model is longer than %d MiB", maxReply>>20)
 
 // streamedReply is the part of a turn's reply that has arrived.
 type streamedReply struct {
@@ -129,7 +132,7 @@ type streamedReply struct {
 // the run has ended.
 func (s *streamedReply) handleDelta(d model.Delta) error {
 	if s.text.Len()+len(d.Text) > maxReply || s.reasoningBytes+len(d.Reasoning) > maxReply {
-		return errLong
+		return errLongReply
 	}
 	if d.Reasoning != "" {
 		s.reasoningBytes += len(d.Reasoning)

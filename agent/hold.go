@@ -18,7 +18,7 @@ type hold struct {
 	store record.Store
 	all   *renewer // renews the lease together with others; nil: renewed alone
 	lease record.Lease
-	ttl   time.Duration        // 0: the caller of Advance takes care of the lease
+	ttl   time.Duration
 	host  context.Context      // ends when the host ends the work on the run; it outlives the lease
 	void  record.CancelRequest // an earlier request, which does not apply; used only by the renewer's goroutine
 
@@ -51,7 +51,7 @@ func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) 
 			return err
 		}
 		limit := max(h.ttl, lastWrite)
-		if h.ttl > 0 && h.age() > h.ttl/2 { // renewals fail, too
+		if h.age() > h.ttl/2 { // renewals fail, too
 			limit += maxOutage
 		}
 		wait := appendPolicy.Delay(n)
@@ -75,8 +75,10 @@ func (h *hold) lastContext(ctx context.Context) (context.Context, context.Cancel
 
 // isTransient reports whether a store that failed with this error may succeed later.
 func isTransient(err error) bool {
-	for _, final := range []error{record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, context.Canceled} {
-		if errors.Is(err, final) {
+	for _, lasting := range []error{
+		record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, context.Canceled,
+	} {
+		if errors.Is(err, lasting) {
 			return false
 		}
 	}
@@ -92,15 +94,15 @@ func (h *hold) isStored(ctx context.Context, head run.Head, records []run.Record
 	if err != nil || log.Head.Seq != head.Seq || log.Head.Epoch != h.lease.Epoch || len(log.Records) < len(records) {
 		return false
 	}
-	for i, kept := range log.Records[len(log.Records)-len(records):] {
-		if !bytes.Equal(kept.JSON, records[i].JSON) {
+	for i, stored := range log.Records[len(log.Records)-len(records):] {
+		if !bytes.Equal(stored.JSON, records[i].JSON) {
 			return false
 		}
 	}
 	return true
 }
 
-// unsavedReplies returns the replies that were given to this process and are not durable yet.
+// unsavedReplies returns the replies that were given to this process and are not yet durable.
 func (h *hold) unsavedReplies() []run.Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,7 +149,7 @@ func (h *hold) confirm(ctx context.Context) error {
 		renew = func(ctx context.Context) error { return h.all.confirm(ctx, h) }
 	}
 	for range 3 { // the process may be stopped during a renewal
-		if h.ttl == 0 || h.age() < h.ttl-h.ttl/leaseMargin {
+		if h.age() < h.ttl-h.ttl/leaseMargin {
 			return nil
 		}
 		if err := renew(ctx); err != nil {
@@ -171,25 +173,28 @@ func (h *hold) age() time.Duration {
 	return max(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0)))
 }
 
-// renew renews the lease. It gives up early enough that a hanging store cannot hide the end of
-// the lease.
+// renewInterval returns how often to renew a lease, and how long a renewal may take: a hanging store
+// must not hide the end of the lease.
+func renewInterval(ttl time.Duration) time.Duration { return max(ttl/3, time.Millisecond) }
+
+// renew renews the lease.
 func (h *hold) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(h.ttl/3, time.Millisecond))
+	ctx, cancel := context.WithTimeout(ctx, renewInterval(h.ttl))
 	defer cancel()
-	asked := time.Now()
+	requested := time.Now()
 	err := guard("the store", func() error { return h.store.Renew(ctx, h.lease, h.ttl) })
 	if err == nil {
-		h.setRenewed(asked)
+		h.setRenewed(requested)
 	}
 	return err
 }
 
-// setRenewed records a successful renewal that was requested at that time.
-func (h *hold) setRenewed(asked time.Time) {
+// setRenewed records a successful renewal and when it was requested.
+func (h *hold) setRenewed(requested time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if asked.After(h.renewed) {
-		h.renewed = asked
+	if requested.After(h.renewed) {
+		h.renewed = requested
 	}
 }
 
@@ -198,19 +203,21 @@ func takenError(err error) error { return fmt.Errorf("run is held by another pro
 
 // lateError is the error of work on a run that another process may have acquired.
 type lateError struct {
-	ttl time.Duration
-	err error // why the last renewal failed
+	ttl        time.Duration
+	renewalErr error
 }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("the lease of the run could not be renewed for %v, and another process may take the run: %v", e.ttl, e.err)
+	return fmt.Sprintf("the lease of the run could not be renewed for %v, and another process may take the run: %v",
+		e.ttl, e.renewalErr)
 }
 
-func (e *lateError) Unwrap() error { return e.err }
+func (e *lateError) Unwrap() error { return e.renewalErr }
 
-// keepRenewed renews the lease until the context ends.
+// keepRenewed renews the lease until the context ends. It calls lost when another process has acquired
+// the run, or may have.
 func (h *hold) keepRenewed(ctx context.Context, lost context.CancelCauseFunc) {
-	tick := time.NewTicker(max(h.ttl/3, time.Millisecond))
+	tick := time.NewTicker(renewInterval(h.ttl))
 	defer tick.Stop()
 	for {
 		select {

@@ -40,12 +40,12 @@ type Hook struct {
 	AfterTool func(ctx context.Context, s *State, c *ToolCall, result *run.Part) error
 }
 
-// ModelCall is a model call.
+// ModelCall is a model call that hooks may change.
 type ModelCall struct {
 	Request *model.Request
 }
 
-// ToolCall is a tool call.
+// ToolCall is a tool call that hooks may change.
 type ToolCall struct {
 	Call
 	Arguments json.RawMessage // as they will be sent
@@ -107,7 +107,7 @@ func (r *reply) checkCalls() error {
 		switch p := &r.message.Parts[i]; {
 		case p.Type != run.PartCall:
 		case len(left) == 0:
-			return fmt.Errorf("it added a call of %s: a reply has the calls that the model made", p.Name)
+			return fmt.Errorf("it added a call of %s: a reply has only the calls that the model made", p.Name)
 		case p.ID != left[0].ID || p.Name != left[0].Name || p.Arguments != left[0].Arguments:
 			return fmt.Errorf("it changed the call %s of %s: use BeforeTool", left[0].ID, left[0].Name)
 		default:
@@ -170,8 +170,8 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	return stop, nil
 }
 
-// denial returns the result of a call that a hook denies.
-func denial(j *job, err error) (*adapter.Result, bool) {
+// denial returns the result of a call that a hook denies. ok is false for other errors.
+func denial(j *job, err error) (result *adapter.Result, ok bool) {
 	denied, ok := errors.AsType[*deniedError](err)
 	if !ok {
 		return nil, false

@@ -22,26 +22,26 @@ func Messages(messages ...run.Message) Input { return messages }
 type RunOption func(*runOptions)
 
 type runOptions struct {
-	key    run.Key
-	named  bool // by In
-	once   bool
-	limits *run.Limits
-	vars   map[string]json.RawMessage
-	output *output // nil: the answer is text
+	key     run.Key
+	hasID   bool // the id comes from In
+	newOnly bool
+	limits  *run.Limits
+	vars    map[string]json.RawMessage
+	output  *output // nil: the answer is text
 }
 
 // In gives the run an id. If [Durable.Store] has a run with this id that has ended, the input
 // continues it: a conversation is one run with many inputs. By default each run gets a new id. It
 // is an error if the agent has no store or the id is empty.
 func In(id string) RunOption {
-	return func(o *runOptions) { o.key.ID, o.named = id, true }
+	return func(o *runOptions) { o.key.ID, o.hasID = id, true }
 }
 
 // NewOnly makes the input begin a run and never continue one, so that a repeated request begins
 // one run. If the run named by [In] exists, the error matches [record.ErrExists].
-func NewOnly() RunOption { return func(o *runOptions) { o.once = true } }
+func NewOnly() RunOption { return func(o *runOptions) { o.newOnly = true } }
 
-// ForTenant makes the run one of a tenant. [Durable.Store] keeps the runs of tenants apart.
+// ForTenant gives the run to a tenant. [Durable.Store] keeps the runs of tenants apart.
 func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
 
 // WithLimits replaces all of [Options.Limits]: a field that is 0 has the default of [run.Limits],
@@ -67,9 +67,9 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 		set(o)
 	}
 	switch {
-	case o.named && a.recipe.opts.Durable.Store == nil:
+	case o.hasID && a.recipe.opts.Durable.Store == nil:
 		return nil, errors.New("In needs Options.Durable.Store")
-	case o.named && o.key.ID == "":
+	case o.hasID && o.key.ID == "":
 		return nil, errors.New("In: id is empty")
 	case o.key.ID == "":
 		o.key.ID = "run_" + newKey()

@@ -17,6 +17,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// job is a call that this process runs.
+type job struct {
+	about    Call              // the call as events describe it
+	call     *adapter.Prepared // nil: it cannot run, because of err
+	err      error
+	asked    llms.ToolCall     // as the model wrote it
+	function llms.FunctionCall // asked points to it
+
+	result  *run.Part // for observers, once there is one
+	failure error     // why there is no result from the tool, or nil
+}
+
 // newKey returns a unique name.
 func newKey() string {
 	var random [16]byte
@@ -24,7 +36,6 @@ func newKey() string {
 	return hex.EncodeToString(random[:])
 }
 
-// callOptions are the options of a tool call.
 type callOptions = []mcpclient.CallOption
 
 // offered returns the catalog that the model was offered, or the present one if another process
@@ -59,17 +70,11 @@ func (t *tools) job(c *ledger.Call) *job {
 		return j
 	}
 	j = &job{
-		asked: llms.ToolCall{ID: c.ID, Type: "function"}, named: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		about: Call{
-			Turn:      t.rec.state.Turn,
-			ID:        c.ID,
-			Name:      c.Name,
-			Arguments: c.Asked,
-			Server:    c.Server,
-			Tool:      c.Tool,
-		},
+		asked:    llms.ToolCall{ID: c.ID, Type: "function"},
+		function: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
+		about:    Call{Turn: t.rec.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
 	}
-	j.asked.FunctionCall = &j.named
+	j.asked.FunctionCall = &j.function
 	j.call, j.err = t.prepare(c, j.asked)
 	j.setCall(j.call)
 	t.mu.Lock()
@@ -110,8 +115,8 @@ func (j *job) tool() *adapter.Tool {
 	return j.call.Tool()
 }
 
-// native reports whether the tool is a function of this program.
-func (j *job) native() bool { return j.call != nil && j.call.Tool().Native() }
+// isNative reports whether the tool is a function of this program.
+func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Native() }
 
 // errorResult returns the result of a call to which no server returned one.
 func (j *job) errorResult(text string, err error) *adapter.Result {
@@ -120,12 +125,13 @@ func (j *job) errorResult(text string, err error) *adapter.Result {
 
 // setCall sets the call that will run, nil if there is none, and describes it in about.
 func (j *job) setCall(call *adapter.Prepared) {
-	if call != nil {
-		j.call = call
-		j.about.Name = call.Tool().Name()
-		if sends := call.Arguments(); string(sends) != j.about.Arguments {
-			j.about.Arguments = string(sends)
-		}
+	if call == nil {
+		return
+	}
+	j.call = call
+	j.about.Name = call.Tool().Name()
+	if arguments := call.Arguments(); string(arguments) != j.about.Arguments {
+		j.about.Arguments = string(arguments)
 	}
 }
 
@@ -149,7 +155,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	if err != nil {
 		return nil, err
 	}
-	if t.refers(c) {
+	if t.mayRefer(c) {
 		tool = tool.Filling(t.results.fill)
 	}
 	var call *adapter.Prepared
@@ -164,16 +170,17 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	return call.WithKey(c.Key), nil
 }
 
-// refers reports whether the arguments of a call may have references to stored results. Tools of the
-// agent itself take none.
-func (t *tools) refers(c *ledger.Call) bool {
+// mayRefer reports whether the arguments of a call may refer to stored results. The agent's own tools
+// accept no references.
+func (t *tools) mayRefer(c *ledger.Call) bool {
 	if c.Wrapped || c.Server == keptServer || c.Server == searchServer || t.agent.subAgent(c) != nil {
 		return false
 	}
 	return kept.Refers(cmp.Or(string(c.Args), c.Asked))
 }
 
-// options returns the options of a call.
+// options returns the options of a call to a server: the lease is confirmed before it is sent, its
+// progress is shown, and its task is recorded.
 func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	if j.call.Tool().Native() {
 		return nil // a function of this program
@@ -197,7 +204,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
-	if t.agent.finder.search.Tool() == r.Tool && r.Tool != nil {
+	if r.Tool != nil && r.Tool == t.agent.finder.search.Tool() {
 		p.Tools, p.Structured = addedTools(p.Structured), nil
 	}
 	for _, m := range r.Media {

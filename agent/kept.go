@@ -26,11 +26,10 @@ import (
 // before the outcome that names it. The handle is derived from the key of the call, so that a
 // repeated call stores its result under the same handle.
 
+// The tool by which a model reads stored results.
 const (
 	readResult = kept.Reader
-
-	// keptServer takes the place of a server's label for read_result.
-	keptServer = "run"
+	keptServer = "run" // in place of a server's label
 )
 
 // Tokens of one result. Each later turn reads a result again: over 20 turns 8,000 tokens cost
@@ -47,8 +46,8 @@ const leastResult = 1 << 10
 
 // reader is the tool by which a model reads stored results. It is offered once there is one.
 type reader struct {
-	source  *adapter.FuncTool
-	offered model.Tool // as models get it
+	source     *adapter.FuncTool
+	definition model.Tool // as models get it
 }
 
 func newReader(p profile.Profile) *reader {
@@ -175,17 +174,13 @@ func (k *results) shorten(j *job, r *adapter.Result) (*adapter.Result, *longResu
 	l := &longResult{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
 	l.kept = run.Kept{
-		Handle: resultHandle(call.Key),
-		Tool:   j.about.Name,
-		Kind:   kind,
-		Shape:  shape,
-		Size:   len(text),
-		Digest: ledger.DigestOf(l.data),
+		Handle: resultHandle(call.Key), Tool: j.about.Name,
+		Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
 	}
 	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
-	short := *r
-	short.Text = l.text
-	return &short, l
+	shortened := *r
+	shortened.Text = l.text
+	return &shortened, l
 }
 
 // sampleBytes is how much of a text is examined to estimate its bytes per token.
@@ -200,7 +195,7 @@ func bytesForTokens(text string, tokens int) int {
 
 // store stores the full result before its outcome is recorded, unless a hook has changed the text,
 // and so perhaps removed the handle. If the store refuses it, the run continues with a text that is
-// cut without a handle, and with a warning. more is recorded before the outcome.
+// cut without a handle, and with a warning. The caller records more before the outcome.
 func (k *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
@@ -209,19 +204,19 @@ func (k *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.scope.ctx), lastWrite)
 	defer cancel()
 	err := guard("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
-	if err == nil {
-		part.Kept = &l.kept
-		if len(part.Structured) > len(part.Text) {
-			part.Structured = nil // it is in the text
-		}
-		if len(l.offered.Tools) > 0 {
-			more = append(more, l.offered)
-		}
-		return more
+	if err != nil {
+		part.Text = excerpt.Shorten(string(l.data), len(l.text), nil)
+		k.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
+		return nil
 	}
-	part.Text = excerpt.Shorten(string(l.data), len(l.text), nil)
-	k.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
-	return nil
+	part.Kept = &l.kept
+	if len(part.Structured) > len(part.Text) {
+		part.Structured = nil // it is in the text
+	}
+	if len(l.offered.Tools) > 0 {
+		more = append(more, l.offered)
+	}
+	return more
 }
 
 // load returns the full text of a stored result.
@@ -279,18 +274,18 @@ func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, 
 // mentions, so that the model knows about them. Without a summary it does nothing.
 func (d *dialog) listKept(c *ledger.Compacted) {
 	s := d.rec.state
-	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
-	})
+	isSummary := func(p run.Part) bool { return p.Type == run.PartSummary }
+	message := slices.IndexFunc(c.Messages, func(m run.Message) bool { return slices.ContainsFunc(m.Parts, isSummary) })
 	reader := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) })
-	if at < 0 || reader < 0 {
+	if message < 0 || reader < 0 {
 		return
 	}
 	after := slices.Concat(c.Messages, s.History[min(c.Replaced, len(s.History)):])
 	var lines []string
 	for _, entry := range slices.Backward(s.Kept) {
-		if len(lines) < maxHandles && !mentions(after, entry.Handle) {
-			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s", entry.Handle, entry.Size, entry.Tool, entry.Kind, entry.Shape))
+		if len(lines) < maxHandles && !hasMention(after, entry.Handle) {
+			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s",
+				entry.Handle, entry.Size, entry.Tool, entry.Kind, entry.Shape))
 		}
 	}
 	if len(lines) == 0 {
@@ -298,14 +293,14 @@ func (d *dialog) listKept(c *ledger.Compacted) {
 	}
 	slices.Reverse(lines)
 	c.Messages = slices.Clone(c.Messages)
-	m := &c.Messages[at]
+	m := &c.Messages[message]
 	m.Parts = slices.Clone(m.Parts)
-	part := slices.IndexFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
+	part := slices.IndexFunc(m.Parts, isSummary)
 	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
 }
 
-// mentions reports whether messages mention a handle.
-func mentions(messages []run.Message, handle string) bool {
+// hasMention reports whether messages mention a handle.
+func hasMention(messages []run.Message, handle string) bool {
 	return slices.ContainsFunc(messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {
 			return strings.Contains(p.Text, handle) || strings.Contains(p.Arguments, handle)

@@ -40,8 +40,8 @@ type LegacyQuestions struct {
 const (
 	defaultHold = 5 * time.Minute
 
-	// pollEvery is how often the store is asked for replies to held questions.
-	pollEvery = time.Second
+	// pollInterval is how often the store is asked for replies to held questions.
+	pollInterval = time.Second
 )
 
 // answerDuringCall asks a person what a server asks during a call. The result is nil if nobody
@@ -84,13 +84,13 @@ func (p *person) countQuestion(server string) error {
 	limit := p.rec.writer.root.Limits.Questions
 	p.mu.Lock()
 	p.asked++
-	over := limit >= 0 && p.asked > limit
+	isOver := limit >= 0 && p.asked > limit
 	p.mu.Unlock()
-	if !over {
+	if !isOver {
 		return nil
 	}
-	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Questions)",
-		limit, server))
+	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, "+
+		"server %q the last one (Limits.Questions)", limit, server))
 }
 
 // holdQuestion keeps a question open while its call waits, at most for Legacy.Hold, and closes it
@@ -108,11 +108,9 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 	case p.rec.endError() != nil:
 		return nil, p.rec.endError() // the next process closes the question
 	case reply == nil && p.scope.handlerError() != nil:
-		gone := cancelledReply(q, "the run ends with an error")
-		reply = &gone
+		reply = new(cancelledReply(q, "the run ends with an error"))
 	case err != nil:
-		gone := cancelledReply(q, "the server does not wait for the answer any more")
-		reply = &gone
+		reply = new(cancelledReply(q, "the server does not wait for the answer any more"))
 	}
 	if err := errors.Join(p.questions.closeOwn(q, *reply), p.rec.commit()); err != nil {
 		return nil, err
@@ -144,10 +142,10 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 	if reply, err := p.askNow(waiting, q); reply != nil || p.scope.handlerError() != nil {
 		return reply, err
 	}
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		if reply := p.rec.writer.storedReply(waiting, q.ID, pollEvery); reply != nil {
+		if reply := p.rec.writer.storedReply(waiting, q.ID, pollInterval); reply != nil {
 			return reply, nil
 		}
 		if p.rec.question(q.ID) == nil {
@@ -163,53 +161,52 @@ func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, e
 		}
 		reply := p.rec.writer.storedReply(ctx, q.ID, 0)
 		if reply == nil {
-			late := expiredReply(q, time.Now())
-			reply = &late
+			reply = new(expiredReply(q, time.Now()))
 		}
 		return reply, nil
 	}
 }
 
 // storedReply returns the reply to a question that the store has, or nil. One goroutine at a time
-// asks the store, unless it was asked within the given time; the others go by its last answer.
-func (l *writer) storedReply(ctx context.Context, ask string, after time.Duration) *run.Reply {
-	l.mu.Lock()
-	if !l.polling && time.Since(l.polled) >= after {
-		l.polling, l.polled = true, time.Now()
-		l.mu.Unlock()
+// asks the store, unless it was asked within maxAge; the others use its last answer.
+func (w *writer) storedReply(ctx context.Context, question string, maxAge time.Duration) *run.Reply {
+	w.mu.Lock()
+	if !w.polling && time.Since(w.polled) >= maxAge {
+		w.polling, w.polled = true, time.Now()
+		w.mu.Unlock()
 		var replies []run.Reply
 		err := guard("the store", func() (err error) {
-			replies, err = l.hold.replies(ctx)
+			replies, err = w.hold.replies(ctx)
 			return err
 		})
-		l.mu.Lock()
-		l.polling = false
+		w.mu.Lock()
+		w.polling = false
 		if err == nil { // otherwise it is asked again
-			l.replies = replies
+			w.replies = replies
 		}
 	}
-	defer l.mu.Unlock()
-	for i := range l.replies {
-		if l.replies[i].Question == ask {
-			reply := l.replies[i]
+	defer w.mu.Unlock()
+	for _, reply := range w.replies {
+		if reply.Question == question {
 			return &reply
 		}
 	}
 	return nil
 }
 
-// closeHeld cancels the questions that outlive the calls of the turn, and prevents further
-// ones.
+// closeHeld cancels the held questions that are still open after the calls of the turn, and prevents
+// further ones.
 func (p *person) closeHeld() error {
 	p.rec.writer.mu.Lock()
 	p.closed = true
 	questions := slices.Clone(p.rec.state.Questions)
 	p.rec.writer.mu.Unlock()
 	for _, q := range questions {
-		if !q.Survives {
-			if err := p.questions.closeOwn(q, cancelledReply(q, "the call that asked is over")); err != nil {
-				return err
-			}
+		if q.Survives {
+			continue
+		}
+		if err := p.questions.closeOwn(q, cancelledReply(q, "the call that asked is over")); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -217,7 +214,7 @@ func (p *person) closeHeld() error {
 
 // cancelledReply returns the reply to a question that no server waits for any more.
 func cancelledReply(q *run.Question, why string) run.Reply {
-	a := expiredReply(q, time.Now())
-	a.Reason = why
-	return a
+	reply := expiredReply(q, time.Now())
+	reply.Reason = why
+	return reply
 }

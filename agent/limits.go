@@ -11,15 +11,15 @@ import (
 
 // The default limits of a run.
 const (
-	defaultTurns    = 20
-	defaultCalls    = 100
-	defaultFailures = 5
-	defaultParallel = 8
-	defaultAsks     = 100
-	defaultDepth    = 4
+	defaultTurns     = 20
+	defaultCalls     = 100
+	defaultFailures  = 5
+	defaultParallel  = 8
+	defaultQuestions = 100
+	defaultDepth     = 4
 )
 
-// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative one
+// withDefaults returns a copy in which the limits that are 0 have their defaults. A negative number
 // means no limit, except where a run needs one: that is an error, and so is a negative cost.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
@@ -27,7 +27,7 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 		def   int
 	}{
 		{&l.Turns, defaultTurns}, {&l.Calls, defaultCalls}, {&l.Failures, defaultFailures},
-		{&l.Parallel, defaultParallel}, {&l.Questions, defaultAsks}, {&l.Depth, defaultDepth},
+		{&l.Parallel, defaultParallel}, {&l.Questions, defaultQuestions}, {&l.Depth, defaultDepth},
 	} {
 		if *limit.value == 0 {
 			*limit.value = limit.def
@@ -36,7 +36,8 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 	if l.Parallel < 0 || l.Depth < 0 {
 		return l, errors.New("Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
 	}
-	l.Active, l.Tokens, l.Cost = max(l.Active, 0), max(l.Tokens, 0), maps.Clone(l.Cost)
+	l.Active, l.Tokens = max(l.Active, 0), max(l.Tokens, 0)
+	l.Cost = maps.Clone(l.Cost)
 	for currency, micro := range l.Cost {
 		if micro < 0 {
 			return l, fmt.Errorf("Limits.Cost of %q is %d; give a positive value, or 0 for no cost at all", currency, micro)
@@ -45,10 +46,10 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 	return l, nil
 }
 
-// reached reports whether n has reached a limit. A negative limit is none.
-func reached(n, limit int) bool { return limit >= 0 && n >= limit }
+// isReached reports whether n has reached a limit. A negative number is no limit.
+func isReached(n, limit int) bool { return limit >= 0 && n >= limit }
 
-// limitNames are the fields of [run.Limits] behind the reasons that are limits.
+// limitNames maps the reasons that are limits to their options.
 var limitNames = map[StopReason]string{
 	StopMaxTurns:     "Limits.Turns",
 	StopMaxToolCalls: "Limits.Calls",
@@ -66,9 +67,9 @@ func (a account) limit() StopReason {
 	switch l := s.Limits; {
 	case l.Calls >= 0 && spent.Calls > l.Calls:
 		return StopMaxToolCalls
-	case reached(s.Failures, l.Failures):
+	case isReached(s.Failures, l.Failures):
 		return StopMaxFailures
-	case reached(s.Turn-1, l.Turns):
+	case isReached(s.Turn-1, l.Turns):
 		return StopMaxTurns
 	case l.Active > 0 && spent.Active >= l.Active:
 		return StopMaxActive
@@ -80,11 +81,11 @@ func (a account) limit() StopReason {
 // Limits.Calls is checked: turns and failures of a run do not include its sub-agents'.
 func (a account) limitAbove() StopReason {
 	for above := a.engine.parent; above != nil; above = above.parent {
-		over := false
+		isOver := false
 		above.rec.read(func(s *ledger.State) {
-			over = s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
+			isOver = s.Limits.Calls >= 0 && s.Spent.Since(s.Before).Calls > s.Limits.Calls
 		})
-		if over {
+		if isOver {
 			return StopMaxToolCalls
 		}
 	}

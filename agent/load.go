@@ -24,8 +24,12 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 			return nil, err
 		}
 		begun := &ledger.Begun{
-			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: ledger.AgentName{Name: a.recipe.opts.Name, Rev: a.recipe.opts.Version},
-			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
+			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant,
+			Agent:    ledger.AgentName{Name: a.recipe.opts.Name, Rev: a.recipe.opts.Version},
+			Messages: in, Limits: *o.limits, Vars: o.vars,
+		}
+		if o.output != nil {
+			begun.Schema = o.output.schema
 		}
 		d.output = o.output
 		if a.recipe.opts.Durable.Store == nil {
@@ -48,7 +52,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 	if err == nil {
 		return &loaded{state: s, hold: h}, nil
 	}
-	if !errors.Is(err, record.ErrExists) || o.once {
+	if !errors.Is(err, record.ErrExists) || o.newOnly {
 		return nil, err
 	}
 	l, err := a.hold(ctx, o.key)
@@ -76,7 +80,7 @@ func (a *Agent) holder() record.Holder {
 // stored with the first records of this process.
 func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*loaded, error) {
 	l := new(loaded)
-	unkept, err := l.loadWith(ctx, a, key, replies)
+	unsaved, err := l.loadWith(ctx, a, key, replies)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +89,12 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 		return nil, err
 	}
 	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it in the meantime
-		if unkept, err = l.loadWith(ctx, a, key, replies); err != nil {
+		if unsaved, err = l.loadWith(ctx, a, key, replies); err != nil {
 			h.release()
 			return nil, err
 		}
 	}
-	h.unsaved = unkept
+	h.unsaved = unsaved
 	l.hold = h
 	return l, nil
 }
@@ -149,7 +153,9 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 }
 
 // loadWith reads the run from the store and adds replies to it, see addReplies.
-func (l *loaded) loadWith(ctx context.Context, a *Agent, key run.Key, replies []run.Reply) (unkept []run.Reply, err error) {
+func (l *loaded) loadWith(
+	ctx context.Context, a *Agent, key run.Key, replies []run.Reply,
+) (unsaved []run.Reply, err error) {
 	if err := l.load(ctx, a, key); err != nil {
 		return nil, err
 	}
@@ -159,8 +165,10 @@ func (l *loaded) loadWith(ctx context.Context, a *Agent, key run.Key, replies []
 // addReplies checks replies against their questions, adds them to the run, and returns those that
 // have to be made durable with the next records. That includes replies that the store has already,
 // because the process that gave them may have died before they were durable. If a question is
-// closed, all replies go to the store, which compares them with the replies to closed questions.
-func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []run.Reply) (unkept []run.Reply, err error) {
+// closed, all replies go to the store, which compares them with those of closed questions.
+func (l *loaded) addReplies(
+	ctx context.Context, store record.Store, replies []run.Reply,
+) (unsaved []run.Reply, err error) {
 	open, err := ledger.CheckOpen(l.state, replies)
 	switch {
 	case err != nil:
@@ -170,11 +178,11 @@ func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []r
 		l.replies = append(l.replies, open...)
 		return nil, err
 	}
-	kept := make(map[string]run.Reply, len(l.replies))
+	stored := make(map[string]run.Reply, len(l.replies))
 	for _, r := range l.replies {
-		kept[r.Question] = r
+		stored[r.Question] = r
 	}
-	fresh, err := record.CheckReplies(ledger.HeadOf(l.state), kept, open)
+	fresh, err := record.CheckReplies(ledger.HeadOf(l.state), stored, open)
 	if err != nil {
 		return nil, err
 	}
@@ -184,13 +192,14 @@ func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []r
 
 // heldUntil adds the end of the lease to the [record.ErrHeld] of a store that does not say it.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
-	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
+	if _, hasEnd := errors.AsType[*record.HeldError](err); hasEnd || !errors.Is(err, record.ErrHeld) {
 		return err
 	}
-	if log, failed := a.recipe.opts.Durable.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
-		return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
+	log, loadErr := a.recipe.opts.Durable.Store.Load(ctx, key)
+	if loadErr != nil || log.Head.Held.IsZero() {
+		return err
 	}
-	return err
+	return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
 }
 
 // ownRuns is a store that loads only the runs of one agent.
@@ -199,23 +208,25 @@ type ownRuns struct {
 	agent string
 }
 
+// runs returns the store as this agent may read it.
 func (a *Agent) runs() record.Store { return ownRuns{a.recipe.opts.Durable.Store, a.recipe.opts.Name} }
 
 // Load implements [record.Store].
 func (s ownRuns) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.Store.Load(ctx, key)
-	return s.own(key, log, err)
+	return s.checkAgent(key, log, err)
 }
 
 // LoadCurrent implements [record.CurrentLoader].
 func (s ownRuns) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := record.LoadCurrent(ctx, s.Store, key)
-	return s.own(key, log, err)
+	return s.checkAgent(key, log, err)
 }
 
-func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, error) {
+// checkAgent refuses the run of another agent.
+func (s ownRuns) checkAgent(key run.Key, log *record.Log, err error) (*record.Log, error) {
 	if err == nil && log.Head.Agent != s.agent {
-		return nil, fmt.Errorf("load run %q: it is of agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
+		return nil, fmt.Errorf("load run %q: it belongs to agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
 	}
 	return log, err
 }

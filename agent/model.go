@@ -35,9 +35,9 @@ func finalReason(stop StopReason) string {
 
 // tally holds the counts of a history that only grows.
 type tally struct {
-	window   window // what fills it
+	window   window
 	ids      callIDs
-	estimate estimate // estimates the history
+	estimate estimate
 }
 
 // forgetHistory resets the counts, for a history that has become shorter.
@@ -53,18 +53,17 @@ type dialog struct {
 	account account
 
 	scratch       any // see model.Request.Scratch
-	offer         offer
+	tools         toolCache
 	tally         tally
 	truncation    truncation
-	notes         map[string]bool  // notes of the model that were shown
-	key           string           // see cacheKey
-	prompt        string           // includes the instructions of servers
-	instructed    *adapter.Catalog // the catalog that prompt was made for
+	notes         map[string]bool  // warnings about the model that were shown, see warnOnce
+	key           string           // the result of cacheKey
+	prompt        string           // the system prompt, with the instructions of servers
+	promptCatalog *adapter.Catalog // the catalog for which prompt was made
 	discoveredFor *adapter.Catalog // the catalog from which the tools that need no search were added
 	ownCall       bool             // the current model call was made by this process
 
 	hasReservation bool // a model call with a reservation is in progress
-	warned         bool // it was reported that the model does not count tokens
 }
 
 // turn calls the model and records its reply: calls, with which the run continues, a text that has to
@@ -137,11 +136,11 @@ func (e *engine) failAt(stop StopReason, err error) error {
 	if failure := e.rec.record(nil, end); failure != nil {
 		return failure
 	}
-	if unkept := e.rec.commit(); unkept != nil {
-		if cause := errors.Unwrap(unkept); cause != nil && errors.Is(err, cause) {
-			return err
+	if commitErr := e.rec.commit(); commitErr != nil {
+		if cause := errors.Unwrap(commitErr); cause != nil && errors.Is(err, cause) {
+			return err // it is the reason of the failure already
 		}
-		return errors.Join(err, unkept)
+		return errors.Join(err, commitErr)
 	}
 	return &failure{ErrFailed, err}
 }
@@ -153,8 +152,10 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if err != nil {
 		return nil, stop, err
 	}
-	a, final := d.engine.agent, stop != StopOutput
-	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.info.Name, Final: final, Messages: len(d.rec.state.History)}
+	final := stop != StopOutput
+	start := &ModelStart{
+		Turn: d.rec.state.Turn, Model: d.engine.agent.info.Name, Final: final, Messages: len(d.rec.state.History),
+	}
 	output, err := d.recordModelCall(c, stop, start)
 	if err != nil {
 		return nil, stop, err
@@ -171,28 +172,31 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generateReply(ctx, c, stream, output)
 	})
 	if err != nil {
-		if r != nil && !d.engine.anyLimit(limitsSpending) { // with limits, the reservation counts
-			if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {
-				return nil, stop, failure
-			}
+		if failure := d.chargeRefused(r); failure != nil {
+			return nil, stop, failure
 		}
 		return nil, stop, d.wrapOverflow(c, stream, err)
 	}
 	if final {
 		r.keepCalls(d.engine.answerTool()) // the model may call no other tool
 	}
+	use.scale(&r.usage, r.estimated)
+	d.rec.setWindow(use)
 	end := r.event(d.rec.state.Turn, stream.hasAll(r.text), time.Since(began))
 	end.Window = use
-	use.scale(&r.usage, r.estimated)
-	if d.rec.parent == nil {
-		d.rec.writer.mu.Lock()
-		d.rec.writer.window = use
-		d.rec.writer.mu.Unlock()
-	}
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
 	}
 	return r, stop, d.recordReply(c, r, end, final)
+}
+
+// chargeRefused charges a reply that a check or a hook has refused, nil if there is none. With limits,
+// its reservation counts instead.
+func (d *dialog) chargeRefused(r *reply) error {
+	if r == nil || d.engine.hasLimit(isSpendingLimited) {
+		return nil
+	}
+	return d.rec.record(nil, &ledger.Charged{Spent: r.usage})
 }
 
 // lowerMaxTokens lowers the bound of a reply to a limit; 0: there is none.
@@ -212,12 +216,13 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 	}
 	r := d.newReply(response)
 	if r.size() > maxReply {
-		return r, errLong
+		return r, errLongReply
 	}
-	d.checkCount(c, r.usage)
+	d.warnOfTruncation(c, r.usage)
 	d.warnOnce(response.Warning)
-	if began := d.rec.state.Endpoint; began != "" && r.asked != "" && r.asked != began {
-		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: what the model thought before stays behind", began, r.asked))
+	if first := d.rec.state.Endpoint; first != "" && r.endpoint != "" && r.endpoint != first {
+		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: "+
+			"what the model thought before stays behind", first, r.endpoint))
 	}
 	if err := d.estimateUsage(r, c, output); err != nil {
 		return r, err
@@ -233,7 +238,7 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 	return r, err
 }
 
-// warnOnce emits a warning about the model, once.
+// warnOnce emits a warning about the model, unless it is empty or was emitted before.
 func (d *dialog) warnOnce(text string) {
 	if text == "" || d.notes[text] {
 		return
@@ -278,7 +283,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 func (d *dialog) request() *model.Request {
 	a, settings := d.engine.agent, &d.engine.agent.opts.Model
 	return &model.Request{
-		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.outputFormat,
+		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
 		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}
@@ -313,19 +318,14 @@ func definitions(c *adapter.Catalog) []model.Tool {
 func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
 	defer d.endModelCall()
 	if d.engine.agent.outputFormat != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
-		r.output, _ = d.engine.parseOutput(r.text) // see complaint
+		r.output, _ = d.engine.parseOutput(r.text) // complaint tells the model the error
 	}
 	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
 	change := &ledger.Responded{
-		Message:   r.message,
-		Calls:     d.newCalls(r.calls),
-		Finish:    r.finish,
-		Endpoint:  r.asked,
-		Usage:     r.usage,
-		Repair:    r.repair,
-		Estimated: r.estimated,
+		Message: r.message, Calls: d.newCalls(r.calls), Finish: r.finish, Endpoint: r.endpoint,
+		Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
-	if d.engine.anyLimit(limitsSpending) {
+	if d.engine.hasLimit(isSpendingLimited) {
 		change.Size = d.callSize(c)
 	}
 	return d.rec.record([]Event{end}, change)
@@ -335,18 +335,18 @@ func (d *dialog) recordReply(c *ModelCall, r *reply, end *ModelEnd, final bool) 
 // model has to answer: without calls, or by the tool of a structured output.
 func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	tool := d.engine.answerTool()
-	last := ""
+	text := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
-		last = d.engine.outputReminder(tool)
+		text = d.engine.outputReminder(tool)
 	case final:
-		last = reminder.Last
+		text = reminder.Last
 	}
 	if d.engine.agent.outputFormat != nil {
-		last = strings.TrimSpace(last + "\n" + d.engine.complaint())
+		text = strings.TrimSpace(text + "\n" + d.engine.complaint())
 	}
-	if last != "" {
-		q.Messages = append(q.Messages, run.Text(run.RoleUser, last))
+	if text != "" {
+		q.Messages = append(q.Messages, run.Text(run.RoleUser, text))
 	}
 	switch {
 	case final && tool != nil:
@@ -364,15 +364,15 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History)
 	r := &reply{
-		message: m,
-		id:      excerpt.CutAt(got.ID, maxWord),
-		text:    m.Text(),
-		finish:  excerpt.CutAt(got.Finish, maxWord),
-		usage:   clampUsage(got.Usage),
+		message:  m,
+		id:       excerpt.CutAt(got.ID, maxWord),
+		text:     m.Text(),
+		calls:    callParts(m.Parts),
+		finish:   excerpt.CutAt(got.Finish, maxWord),
+		usage:    clampUsage(got.Usage),
+		endpoint: excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord),
 	}
-	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
 	r.usage.Cost = d.account.cost(m.Model, askedNames(d.engine.agent.model, d.scratch), r.usage)
-	r.calls = callParts(m.Parts)
 	return r
 }

@@ -83,8 +83,8 @@ type Execution struct {
 	Result *run.Part
 }
 
-// observe does work on the run within the observer, and replaces the engine's context by the
-// observer's. The trace is stored with the next commit.
+// observe does work on the run within the observer. It replaces the engine's context by that of the
+// observer. The trace is stored with the next commit.
 func (e *engine) observe(work func() error) error {
 	o := e.agent.opts.Observe
 	if o == nil {

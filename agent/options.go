@@ -43,7 +43,7 @@ type Options struct {
 	// tools, other agents. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
-	// Discover says when the model searches for its tools. Default: if their definitions take
+	// Discover specifies when the model searches for its tools. Default: if their definitions take
 	// more than 5 % of its window.
 	Discover Discover
 
@@ -107,7 +107,7 @@ type Person struct {
 	// server is told that the person cancelled.
 	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
-	// Legacy says how to treat questions that a server asks during a call, which cannot outlive
+	// Legacy specifies how to treat questions that a server asks during a call, which cannot outlive
 	// the process. Default: if Reply returns none, the call of a run with a Store waits 5 min
 	// for a reply from elsewhere; in other runs the server gets the error
 	// [adapter.ErrNotAsked].
@@ -164,7 +164,7 @@ type ModelSettings struct {
 	Prices *price.Table
 }
 
-// StopReason is the reason why a run ended with an output.
+// StopReason is why a run ended with an output.
 type StopReason string
 
 const (
@@ -183,8 +183,12 @@ const (
 	StopMaxActive    StopReason = "max_active"
 )
 
-// defaultLease is the default of Durable.LeaseTTL.
-const defaultLease = time.Minute
+// The defaults of options.
+const (
+	defaultName    = "agent"
+	defaultLease   = time.Minute
+	defaultRetries = 2
+)
 
 // withDefaults returns a copy of the options with their defaults. The error names the option that is
 // wrong.
@@ -219,10 +223,10 @@ func (o *Options) withDefaults() (*Options, error) {
 		return nil, fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", out.Model.MaxTokens)
 	}
 	if out.Model.Retries == 0 {
-		out.Model.Retries = 2
+		out.Model.Retries = defaultRetries
 	}
 	if out.Name == "" {
-		out.Name = "agent"
+		out.Name = defaultName
 	}
 	return &out, nil
 }

@@ -20,8 +20,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answerTool is the tool by which a model gives structured output.
-const answerTool = "final_answer"
+// The tool by which a model gives structured output.
+const (
+	answerTool   = "final_answer"
+	answerServer = "answer" // in place of a server's label
+)
 
 // maxRepairs bounds how often a model is asked to correct structured output.
 const maxRepairs = 2
@@ -48,7 +51,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 		return *new(T), newResult(new(ledger.State)), err
 	}
 	result, err := a.Run(ctx, in, append(slices.Clip(opts), func(o *runOptions) { o.output = wanted })...)
-	return as[T](result, err)
+	return decodeOutput[T](result, err)
 }
 
 // ResumeAs is [Agent.ResumeRun] for a run begun by [As]. A finished run returns its output
@@ -69,7 +72,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.
 		return load(ctx)
 	}
 	result, err := d.outcome(ctx)
-	return as[T](result, err)
+	return decodeOutput[T](result, err)
 }
 
 // checkSchema returns an error if a continued run asks for another form of output.
@@ -82,8 +85,8 @@ func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) er
 	if s.Status.Ended() || len(s.Schema) == 0 || sameForm(s.Schema, wanted.schema) {
 		return nil
 	}
-	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: give ResumeAs the type of the beginning, or use ResumeRun",
-		s.ID, wanted.goType)
+	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: "+
+		"give ResumeAs the type of the beginning, or use ResumeRun", s.ID, wanted.goType)
 }
 
 // sameForm reports whether two schemas differ only in descriptions.
@@ -92,33 +95,34 @@ func sameForm(a, b json.RawMessage) bool {
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
 		return false
 	}
-	return reflect.DeepEqual(undescribed(x), undescribed(y))
+	removeDescriptions(x)
+	removeDescriptions(y)
+	return reflect.DeepEqual(x, y)
 }
 
-// undescribed removes the descriptions from a schema. A property named description is a schema,
+// removeDescriptions removes the descriptions from a schema. A property named description is a schema,
 // not a string, and stays.
-func undescribed(v any) any {
+func removeDescriptions(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		if _, isText := v["description"].(string); isText {
 			delete(v, "description")
 		}
 		for _, inner := range v {
-			undescribed(inner)
+			removeDescriptions(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			undescribed(inner)
+			removeDescriptions(inner)
 		}
 	}
-	return v
 }
 
-// as decodes the output of a run that has ended. A run that waits is an error.
-func as[T any](result *Result, err error) (T, *Result, error) {
+// decodeOutput decodes the output of a run that has ended. A run that waits is an error.
+func decodeOutput[T any](result *Result, err error) (T, *Result, error) {
 	var out T
 	if err == nil && result.Status == run.StatusFinished {
-		err = json.Unmarshal(result.State.of.Structured, &out)
+		err = json.Unmarshal(result.State.inner().Structured, &out)
 	}
 	if err == nil && result.Status == run.StatusWaiting {
 		err = ErrWaiting
@@ -142,18 +146,12 @@ func outputFor[T any]() (*output, error) {
 	}
 	switch {
 	case t.Kind() != reflect.Struct && t.Kind() != reflect.Map:
-		return nil, fmt.Errorf("run agent: a structured answer is a struct, and %v is none: make it a field of one", t)
+		return nil, fmt.Errorf("run agent: a structured answer is a struct or a map, not %v: make it a field of a struct", t)
 	case err != nil:
 		return nil, fmt.Errorf("run agent: a structured answer: %w", err)
 	}
-	return &output{goType: t, schema: schema, check: func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }}, nil
-}
-
-func (o *output) schemaOf() json.RawMessage {
-	if o == nil {
-		return nil
-	}
-	return o.schema
+	check := func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }
+	return &output{goType: t, schema: schema, check: check}, nil
 }
 
 // setOutput prepares the engine for structured output, if the run asks for it. wanted has the caller's
@@ -189,13 +187,14 @@ func (e *engine) setOutput(wanted *output) error {
 // withOutput returns the recipe of a run with structured output: as text if the model's host enforces
 // its schema, otherwise as the arguments of a tool.
 func (r *recipe) withOutput(answer *adapter.FuncTool) *recipe {
-	with, strict := *r, answer.Catalog(profile.OpenAIStrict)
+	with := *r
+	strict := answer.Catalog(profile.OpenAIStrict)
 	with.outputFormat = r.formatOf(strict)
 	if with.outputFormat != nil {
 		with.output = strict.Tools()[0]
 	} else {
-		with.tools = adapter.Merge(r.tools, answer)
 		with.output = answer.Tool()
+		with.tools = adapter.Merge(r.tools, answer)
 	}
 	return &with
 }
@@ -264,9 +263,6 @@ func (e *engine) complaint() string {
 	}
 	return ""
 }
-
-// answerServer takes the place of a server's label for the tool of structured output.
-const answerServer = "answer"
 
 // callOutput returns the structured output among the calls of a turn, nil if there is none.
 func (e *engine) callOutput() json.RawMessage {

@@ -20,7 +20,8 @@ func (e *overflowError) Unwrap() error { return e.error }
 
 // finalError returns the error of a run whose history cannot be shortened.
 func (e *overflowError) finalError() error {
-	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or give the model a larger window (%s)", e.error, largerWindow)
+	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or give the model a larger window (%s)",
+		e.error, largerWindow)
 }
 
 // wrapOverflow wraps the error of a call that is too long, unless some of a reply was shown.
@@ -35,26 +36,18 @@ func (d *dialog) wrapOverflow(c *ModelCall, stream *streamedReply, err error) er
 // compactor or else by [compact.Trim]. If nothing can be left out, the error is the refusal, with what
 // helps.
 func (d *dialog) refit(o *overflowError) error {
-	var window, prompt int64
-	if told, ok := errors.AsType[*model.Error](o.error); ok {
-		window, prompt = told.Window, told.Prompt
-	}
 	history := compact.Estimate(d.rec.state.History)
-	sent := max(o.size/bytesPerToken, 1)
-	fits := history // a compactor leaves less than the window
-	if window > 0 {
-		d.engine.agent.learnt.window.Store(window)
-		if prompt == 0 {
-			prompt = sent
-		}
-		// Convert from the host's tokens to estimated ones.
-		fits = int64(float64(window)*float64(sent)/float64(max(prompt, window+1))) - max(sent-history, 0)
+	fitting := history // a compactor leaves less than the window
+	if refusal, ok := errors.AsType[*model.Error](o.error); ok && refusal.Window > 0 {
+		d.engine.agent.learnt.window.Store(refusal.Window)
+		fitting = o.fittingHistory(refusal, history)
 	}
-	if fits <= 0 {
-		return fmt.Errorf("%w; the tools and the instructions alone do not fit: offer fewer tools, or give the model a larger window (%s)", o.error, largerWindow)
+	if fitting <= 0 {
+		return fmt.Errorf("%w; the tools and the instructions alone do not fit: "+
+			"offer fewer tools, or give the model a larger window (%s)", o.error, largerWindow)
 	}
 	d.endModelCall()
-	budget := compact.Budget{Window: fits, Estimate: history}
+	budget := compact.Budget{Window: fitting, Estimate: history}
 	change, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	if err != nil {
 		return err
@@ -71,26 +64,43 @@ func (d *dialog) refit(o *overflowError) error {
 	return nil
 }
 
+// fittingHistory returns how many estimated tokens of history fit into the window of a refusal, beside
+// the rest of the call. It converts the host's tokens to estimated ones.
+func (e *overflowError) fittingHistory(refusal *model.Error, history int64) int64 {
+	sent := max(e.size/meanTokenBytes, 1)
+	prompt := refusal.Prompt
+	if prompt == 0 {
+		prompt = sent
+	}
+	window := float64(refusal.Window) * float64(sent) / float64(max(prompt, refusal.Window+1))
+	return int64(window) - max(sent-history, 0)
+}
+
+// largerWindow names the settings by which hosts give a model a larger window.
 const largerWindow = "-c of llama-server, --max-model-len of vLLM, OLLAMA_CONTEXT_LENGTH of Ollama"
 
 // truncation detects a host that silently drops the beginning of calls: it counts fewer tokens
 // than the texts can have.
 type truncation struct {
-	messages    int   // length of the history that is in text
-	text        int64 // bytes
-	input, size int64 // the longest call: tokens, and bytes of text
-	tools       int
-	reported    bool
+	messages int   // number of messages that are counted in text
+	text     int64 // bytes of the history
+
+	// The longest call so far:
+	input int64 // tokens by the host's count
+	size  int64 // bytes of the history in it
+
+	tools    int // number of tools in the calls
+	reported bool
 }
 
-// sparseBytes is more bytes than a token has on average in any prose or data.
-const sparseBytes = 8
+// maxTokenBytes is more bytes than a token has on average in any prose or data.
+const maxTokenBytes = 8
 
-// leastMissing is how many tokens have to be missing at least.
-const leastMissing = 1024
+// minMissing is how many tokens have to be missing at least.
+const minMissing = 1024
 
 // detect compares the host's count of a call with the texts sent, and reports, once, whether more than
-// a quarter of it and leastMissing tokens are missing.
+// a quarter of it and minMissing tokens are missing.
 func (t *truncation) detect(history []run.Message, tools int, input int64) bool {
 	if t.messages > len(history) || t.tools != tools {
 		*t = truncation{tools: tools, reported: t.reported}
@@ -102,20 +112,21 @@ func (t *truncation) detect(history []run.Message, tools int, input int64) bool 
 			}
 		}
 	}
-	expected := t.input + (t.text-t.size)/sparseBytes
+	expected := t.input + (t.text-t.size)/maxTokenBytes
 	if input >= t.input {
 		t.input, t.size = input, t.text
 	}
-	missing := input < expected*3/4 && expected-input > leastMissing && !t.reported
-	t.reported = t.reported || missing
-	return missing
+	isMissing := input < expected*3/4 && expected-input > minMissing && !t.reported
+	t.reported = t.reported || isMissing
+	return isMissing
 }
 
-// checkCount warns about a host that has read only part of the call.
-func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
+// warnOfTruncation warns about a host that has read only part of the call.
+func (d *dialog) warnOfTruncation(c *ModelCall, used run.Spent) {
 	if used.Input > 0 && d.truncation.detect(d.rec.state.History, len(c.Request.Tools), used.Input) {
-		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
-			"Give the model a larger window (%s), or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
+		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: "+
+			"it leaves out the beginning, which may have the question. Give the model a larger window (%s), "+
+			"or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
 	}
 }
 
@@ -124,8 +135,9 @@ func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 func (d *dialog) compact() error {
 	budget := compact.Budget{Window: d.engine.agent.learnt.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
-		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / bytesPerToken
-		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
+		returned := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / meanTokenBytes
+		budget.Tokens = last.Tokens() - max(last.Reasoning-returned, 0) // other reasoning is not sent again
+		budget.Messages = last.Messages
 	} else {
 		budget.Estimate = d.tally.estimate.update(d.rec.state.History)
 	}
@@ -133,13 +145,13 @@ func (d *dialog) compact() error {
 	return err
 }
 
-// shorten asks a compactor, and records its change, nil for none. If the compactor fails, the run is
-// warned, and what it used counts.
+// shorten asks a compactor, and records its change. The change is nil if there is none. If the
+// compactor fails, the run gets a warning, and what the compactor used counts.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
 	short, err := by(d.engine.ctx, d.rec.state.History, budget)
 	if err != nil && short != nil {
-		if err := d.rec.record(nil, &ledger.Charged{Spent: short.Usage}); err != nil {
-			return nil, err
+		if recordErr := d.rec.record(nil, &ledger.Charged{Spent: short.Usage}); recordErr != nil {
+			return nil, recordErr
 		}
 	}
 	switch {
@@ -158,13 +170,13 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }
 
-// bytesPerToken is the estimate for a whole call, and for data that goes back to the model's host.
-const bytesPerToken = 4
+// meanTokenBytes is the estimate for a whole call, and for data that goes back to the model's host.
+const meanTokenBytes = 4
 
 // estimate is the size of a history that only grows.
 type estimate struct {
 	tokens   int64
-	messages int
+	messages int // number of messages that are counted in tokens
 }
 
 // update returns the tokens of the history. It counts only the messages that were added since the

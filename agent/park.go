@@ -25,21 +25,21 @@ func (p *person) mayPark(c *Call) (ok bool) {
 	return ok
 }
 
-// park answers a question with the person's reply to the same question before. Otherwise it
-// becomes a question of the run, and the server is told that the person cancelled. After maxTries
+// park answers a question with the person's reply to the same question of an earlier call. Otherwise
+// it becomes a question of the run, and the server is told that the person cancelled. After maxTries
 // calls it is only cancelled.
 func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
-	var given json.RawMessage
+	var reply json.RawMessage
 	tries := 0
 	p.rec.read(func(s *ledger.State) {
 		if c := s.Call(q.Call); c != nil {
-			given, tries = c.Replies[q.Key], c.Tries
+			reply, tries = c.Replies[q.Key], c.Tries
 		}
 	})
-	if given != nil {
+	if reply != nil {
 		result := new(mcp.ElicitResult)
-		d := json.NewDecoder(bytes.NewReader(given))
+		d := json.NewDecoder(bytes.NewReader(reply))
 		d.UseNumber()
 		return result, d.Decode(result)
 	}
@@ -66,11 +66,11 @@ func parkedKey(p *mcp.ElicitParams) string {
 
 // unpark makes a parked call again if its questions are answered.
 func unpark(t *turn, c *ledger.Call) (func() error, error) {
-	waits := false
+	hasOpen := false
 	t.rec.read(func(s *ledger.State) {
-		waits = slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == c.ID })
+		hasOpen = slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == c.ID })
 	})
-	if waits {
+	if hasOpen {
 		return nil, nil
 	}
 	return t.sendAgain(c)

@@ -30,7 +30,7 @@ type person struct {
 
 // errands returns errands that ask open questions through Options.Person.Reply: each question
 // once, and of several for one sign-in only the first. It ends the wait for replies to settled
-// questions. Questions that do not survive are asked by handlers.
+// questions. Questions that do not survive are asked by the servers' handlers.
 func (p *person) errands() (launch []errand) {
 	if p.questions.replyFunc() == nil {
 		return nil

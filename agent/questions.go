@@ -60,7 +60,7 @@ func (o *openQuestions) addLocked(changes []ledger.Change, questions []*run.Ques
 }
 
 // fromServer returns a question that a server asks during a call; call is nil if the server does
-// not say which. The question has an id of its own once it is opened.
+// not say which. The question gets its own id when it is opened.
 func (o *openQuestions) fromServer(server string, call *Call) *run.Question {
 	q := &run.Question{ID: "now", Server: server, Path: o.rec.path}
 	if call != nil {
@@ -142,10 +142,10 @@ func (o *openQuestions) closeInChild(reply run.Reply) error {
 
 // childWith finds the direct sub-agent in whose run, or in a run below it, a question is open.
 func (o *openQuestions) childWith(question string) (call string, sub *SubAgent) {
-	asked := func(q *run.Question) bool { return q.ID == question }
+	isAsked := func(q *run.Question) bool { return q.ID == question }
 	o.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
-			if c.Child != nil && slices.ContainsFunc(ledger.Open(c.Child), asked) {
+			if c.Child != nil && slices.ContainsFunc(ledger.Open(c.Child), isAsked) {
 				call, sub = c.ID, o.agent.subAgent(c)
 			}
 		}
@@ -190,17 +190,17 @@ const waitsInMemory = "the run waits for answers, and nothing keeps it: Options.
 func (o *openQuestions) wake(replies []run.Reply) error {
 	o.warnOfUnused(replies)
 	for _, reply := range refusalsFirst(replies) {
-		for _, r := range append([]run.Reply{reply}, o.sameSignIn(reply)...) {
+		for _, r := range append([]run.Reply{reply}, o.signInReplies(reply)...) {
 			if err := o.close(r); err != nil {
 				return err
 			}
 		}
 	}
-	ended, err := o.closeEnded()
+	hasClosed, err := o.closeEnded()
 	if err != nil {
 		return err
 	}
-	if o.rec.state.Status != run.StatusWaiting || !ended && len(replies) == 0 {
+	if o.rec.state.Status != run.StatusWaiting || !hasClosed && len(replies) == 0 {
 		return nil
 	}
 	return o.rec.record(nil, &ledger.Woken{})
@@ -260,9 +260,9 @@ func refusalsFirst(replies []run.Reply) []run.Reply {
 	return append(refusals, others...)
 }
 
-// sameSignIn returns the reply for other questions of the run and its sub-agents that ask for
-// the same sign-in, if it accepts it.
-func (o *openQuestions) sameSignIn(reply run.Reply) (others []run.Reply) {
+// signInReplies returns an accepted sign-in as replies to the other questions of the run and its
+// sub-agents that ask for it.
+func (o *openQuestions) signInReplies(reply run.Reply) (others []run.Reply) {
 	if reply.Action != run.ActionAccept {
 		return nil
 	}

@@ -18,24 +18,19 @@ type recorder struct {
 
 	parent *recorder // recorder of the run that a sub-agent works for, nil at the root
 	call   string    // id of the parent's call on which the sub-agent works
-	path   []string
+	path   []string  // names of the sub-agents, outermost first
 }
 
 // child returns the recorder of the named sub-agent that works on a call.
 func (r *recorder) child(call, name string) *recorder {
-	child := &recorder{
-		writer:   r.writer,
-		endError: r.endError,
-		parent:   r,
-		call:     call,
-		path:     append(slices.Clip(r.path), name),
-	}
-	child.adopt()
+	path := append(slices.Clip(r.path), name)
+	child := &recorder{writer: r.writer, endError: r.endError, parent: r, call: call, path: path}
+	child.findState()
 	return child
 }
 
-// adopt finds the state of the run within the parent's.
-func (r *recorder) adopt() {
+// findState finds the state of the run within the parent's.
+func (r *recorder) findState() {
 	r.parent.read(func(s *ledger.State) { r.state = s.Call(r.call).Child })
 }
 
@@ -62,7 +57,7 @@ func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error 
 		case rest <= len(events):
 			with, events = r.stamp(now, events[:1]), events[1:]
 		}
-		if err := r.writer.add(r.lift(c, now), with); err != nil {
+		if err := r.writer.addLocked(r.lift(c, now), with); err != nil {
 			return fmt.Errorf("records do not fit the state of the run: %w", err)
 		}
 	}
@@ -93,8 +88,8 @@ func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	return events
 }
 
-// ifWanted returns an event if the caller wants events, and otherwise makes none, since calls are
-// frequent.
+// ifWanted makes an event if the caller wants events. Otherwise it returns none, and costs nothing:
+// calls are frequent.
 func (r *recorder) ifWanted(event func() Event) []Event {
 	if r.writer.out == nil {
 		return nil
@@ -108,7 +103,7 @@ func (r *recorder) show(event Event) bool {
 	r.writer.mu.Lock()
 	*event.meta() = Meta{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}
 	if w, ok := event.(*Warning); ok {
-		r.writer.warnings = warn(r.writer.warnings, w)
+		r.writer.warnings = appendWarning(r.writer.warnings, w)
 	}
 	r.writer.mu.Unlock()
 	return r.writer.emit(event) == nil
@@ -117,17 +112,18 @@ func (r *recorder) show(event Event) bool {
 // commit returns when everything that was recorded is durable. The error says why the run has ended in
 // this process, or why the store or the state failed.
 func (r *recorder) commit() error {
-	if err := r.writer.commit(); err != nil {
-		if ended := r.endError(); ended != nil {
-			return ended
-		}
-		return fmt.Errorf("keep the run: %w", err)
+	err := r.writer.commit()
+	if err == nil {
+		return nil
 	}
-	return nil
+	if ended := r.endError(); ended != nil {
+		return ended
+	}
+	return fmt.Errorf("keep the run: %w", err)
 }
 
-// commitReplies commits if the store gets given replies only with the next records, before
-// work that may take long, such as a hook or a model call.
+// commitReplies commits before work that may take long, such as a hook or a model call, if this process
+// has replies that the store gets only with the next records.
 func (r *recorder) commitReplies() error {
 	if h := r.writer.hold; h != nil && len(h.unsavedReplies()) > 0 {
 		return r.commit()
@@ -142,7 +138,7 @@ func (r *recorder) read(f func(s *ledger.State)) {
 	f(r.state)
 }
 
-// view returns a copy of the present state, for a hook that runs beside other calls. It has no runs of
+// view returns a copy of the state, for a hook that runs beside other calls. It has no runs of
 // sub-agents.
 func (r *recorder) view() *ledger.State {
 	var v ledger.State
@@ -162,6 +158,16 @@ func (r *recorder) view() *ledger.State {
 func (r *recorder) question(id string) (q *run.Question) {
 	r.read(func(s *ledger.State) { q = s.Question(id) })
 	return q
+}
+
+// setWindow makes the use of the window part of the result, unless it is a sub-agent's.
+func (r *recorder) setWindow(use *WindowUse) {
+	if r.parent != nil {
+		return
+	}
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
+	r.writer.window = use
 }
 
 // stopAnswer returns the answer with which a call of the turn ends the run, or nil.
@@ -206,7 +212,7 @@ func (r *recorder) roundBytes() int64 {
 	return root.Spent.Since(root.Before).Rounds
 }
 
-// pending returns copies of the turn's calls for which want is true.
+// pending returns copies of the turn's calls for which want is true. They do not change with the state.
 func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	r.read(func(s *ledger.State) {
 		calls = filterCalls(s.Calls, want)

@@ -69,56 +69,70 @@ type RecoverOptions struct {
 // driven, because its store or lease fails, is tried again after waits that double up to a
 // minute.
 func Recover(ctx context.Context, store record.Store, agents []*Agent, o *RecoverOptions) error {
-	r := &recovery{
-		store:   store,
-		agents:  map[string]*Agent{},
-		damaged: map[string]bool{},
+	opts, err := o.withDefaults()
+	if err != nil {
+		return err
 	}
-	if o != nil {
-		r.opts = *o
-	}
-	r.gate = newGate(r.opts.Share)
-	r.opts.Parallel = cmp.Or(r.opts.Parallel, 64)
-	r.opts.Every = cmp.Or(r.opts.Every, time.Second)
-	r.opts.Logger = cmp.Or(r.opts.Logger, slog.Default())
+	named := map[string]*Agent{}
 	for _, a := range agents {
 		if a.recipe.opts.Durable.Store != store {
 			return fmt.Errorf("recover: agent %q has another Options.Durable.Store", a.recipe.opts.Name)
 		}
-		if r.agents[a.recipe.opts.Name] != nil {
+		if named[a.recipe.opts.Name] != nil {
 			return fmt.Errorf("recover: two agents have the name %q", a.recipe.opts.Name)
 		}
-		r.agents[a.recipe.opts.Name] = a
+		named[a.recipe.opts.Name] = a
 	}
-	if r.opts.Every < 0 {
-		return fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for 1 s", r.opts.Every)
+	r := &recovery{
+		store: store, agents: named, opts: opts, gate: newGate(opts.Share),
+		room: make(chan struct{}, opts.Parallel), damaged: map[string]bool{},
 	}
-	if r.opts.Parallel < 0 {
-		r.opts.Parallel = math.MaxInt
-	}
-	r.room = make(chan struct{}, r.opts.Parallel)
 	defer r.runs.Wait()
 	return r.loop(ctx)
 }
 
+// withDefaults returns a copy of the options with their defaults.
+func (o *RecoverOptions) withDefaults() (RecoverOptions, error) {
+	var out RecoverOptions
+	if o != nil {
+		out = *o
+	}
+	if out.Every < 0 {
+		return out, fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for %v", out.Every, defaultEvery)
+	}
+	out.Every = cmp.Or(out.Every, defaultEvery)
+	out.Parallel = cmp.Or(out.Parallel, defaultRuns)
+	if out.Parallel < 0 {
+		out.Parallel = math.MaxInt
+	}
+	out.Logger = cmp.Or(out.Logger, slog.Default())
+	return out, nil
+}
+
+// The defaults of RecoverOptions.
+const (
+	defaultEvery = time.Second
+	defaultRuns  = 64 // driven concurrently
+)
+
 // recovery is a call of Recover.
 type recovery struct {
 	store  record.Store
-	agents map[string]*Agent
+	agents map[string]*Agent // by name
 	opts   RecoverOptions
 	gate   *gate
-	room   chan struct{} // holds a value for each run at work, see Options.Parallel
-	runs   sync.WaitGroup
 
-	damaged map[string]bool // unreadable runs that were logged; of the goroutine of Recover
+	room    chan struct{}   // an element for each driven run, at most Options.Parallel
+	runs    sync.WaitGroup  // the goroutines that drive runs
+	damaged map[string]bool // errors of unreadable runs that were logged; used by the goroutine of Recover
 }
 
-// betweenPasses is how long ends of runs are collected before others take their place.
-const betweenPasses = 20 * time.Millisecond
+// collectTime is how long ends of runs are collected before other runs take their place.
+const collectTime = 20 * time.Millisecond
 
 // collectEnds waits while other runs may end, because one pass lists everything due.
 func (r *recovery) collectEnds(ctx context.Context) error {
-	if err := backoff.Sleep(ctx, min(r.opts.Every, betweenPasses)); err != nil {
+	if err := backoff.Sleep(ctx, min(r.opts.Every, collectTime)); err != nil {
 		return ctx.Err()
 	}
 	select {
@@ -131,14 +145,14 @@ func (r *recovery) collectEnds(ctx context.Context) error {
 // loop starts what is due until the context ends, or nothing is due with UntilIdle.
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
-	away := false // the last list failed
+	hasFailed := false // the last list
 	for {
 		started, err := r.pass(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.logOutage(away, err)
-		away = err != nil
+		r.logOutage(hasFailed, err)
+		hasFailed = err != nil
 		if r.opts.UntilIdle && started == 0 && err == nil {
 			r.runs.Wait()
 			if n, err := r.pass(ctx); n == 0 {
@@ -162,11 +176,11 @@ func (r *recovery) loop(ctx context.Context) error {
 }
 
 // logOutage logs the first list that fails, and the first one that succeeds again.
-func (r *recovery) logOutage(before bool, err error) {
+func (r *recovery) logOutage(hadFailed bool, err error) {
 	switch {
-	case err != nil && !before:
+	case err != nil && !hadFailed:
 		r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
-	case err == nil && before:
+	case err == nil && hadFailed:
 		r.opts.Logger.Info("the runs that are due can be listed again")
 	}
 }
@@ -213,11 +227,11 @@ func (r *recovery) logDamage(d *record.DamagedError) {
 	}
 }
 
-// maxDamaged bounds the unreadable runs that are logged: they are remembered.
+// maxDamaged bounds the unreadable runs that are logged, because they are remembered.
 const maxDamaged = 1000
 
-// drive works on a run until it has ended or waits, and tells OnEnd. It tells nothing of a run that
-// could not be loaded, or that another process has ended.
+// drive works on a run until it has ended or waits, and calls OnEnd, unless the run could not be loaded
+// or another process has ended it.
 func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -233,15 +247,15 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	d := a.resume(key, nil)
 	load := d.load
 	d.load = func(ctx context.Context) (*loaded, error) {
-		now, err := load(ctx)
+		due, err := load(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if now.state.Status.Ended() {
-			now.hold.release()
+		if due.state.Status.Ended() {
+			due.hold.release()
 			return nil, errNotDue
 		}
-		l = now
+		l = due
 		r.logTakeover(l.state)
 		return l, nil
 	}
@@ -272,8 +286,8 @@ var errNotDue = errors.New("run has ended")
 
 // logTakeover logs a run that another process has left unfinished, and its calls in progress.
 func (r *recovery) logTakeover(s *ledger.State) {
-	worked := s.Takeovers > 0 || s.Phase == ledger.PhaseCalls || s.Spent.Since(s.Before).Turns > 0
-	if s.Status != run.StatusRunning || !worked {
+	hasBegun := s.Takeovers > 0 || s.Phase == ledger.PhaseCalls || s.Spent.Since(s.Before).Turns > 0
+	if s.Status != run.StatusRunning || !hasBegun {
 		return
 	}
 	sent := 0

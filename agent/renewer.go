@@ -11,24 +11,24 @@ import (
 
 // renewer renews the leases of all runs that an agent works on in one request, because a
 // thousand requests to a busy database would be late. It also stops runs that are to be
-// cancelled. Its goroutine runs while there are runs.
+// cancelled. Its goroutine lives while there are such runs.
 type renewer struct {
 	store record.Store
 	batch record.BatchRenewer // nil: each lease is renewed separately
 	ttl   time.Duration
 
 	renewNow chan struct{} // makes the goroutine renew
-	checkNow chan struct{} // makes it look for runs to cancel
+	checkNow chan struct{} // makes the goroutine look for runs to cancel
 
-	mu    sync.Mutex
-	holds map[*hold]context.CancelCauseFunc // with the functions that stop the work
+	mu    sync.Mutex                        // guards the following fields
+	holds map[*hold]context.CancelCauseFunc // the functions stop the work on the runs
 	end   func()                            // ends the goroutine, nil if none is running
 	next  *renewal                          // the one that callers of confirm wait for, or nil
 }
 
 // renewal is one renewal of all leases.
 type renewal struct {
-	done chan struct{} // closed when it is complete
+	done chan struct{} // closed when it is complete; before that, the other fields are set
 	lost map[record.Lease]bool
 	err  error
 }
@@ -36,12 +36,9 @@ type renewal struct {
 func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	batch, _ := store.(record.BatchRenewer)
 	return &renewer{
-		store:    store,
-		batch:    batch,
-		ttl:      ttl,
-		renewNow: make(chan struct{}, 1),
-		checkNow: make(chan struct{}, 1),
-		holds:    map[*hold]context.CancelCauseFunc{},
+		store: store, batch: batch, ttl: ttl,
+		renewNow: make(chan struct{}, 1), checkNow: make(chan struct{}, 1),
+		holds: map[*hold]context.CancelCauseFunc{},
 	}
 }
 
@@ -114,24 +111,25 @@ func (r *renewer) has(h *hold) bool {
 	return r.holds[h] != nil
 }
 
-// beginLocked starts the goroutine.
+// beginLocked starts the goroutine. The caller holds the lock.
 func (r *renewer) beginLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() {
-		tick, look := time.NewTicker(max(r.ttl/3, time.Millisecond)), time.NewTicker(cancelInterval)
-		defer tick.Stop()
-		defer look.Stop()
-		r.renew(ctx) // at once, while the store has a connection for it
+		renewals := time.NewTicker(renewInterval(r.ttl))
+		defer renewals.Stop()
+		checks := time.NewTicker(cancelInterval)
+		defer checks.Stop()
+		r.renew(ctx) // immediately, while the store has a connection for it
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
+			case <-renewals.C:
 				r.renew(ctx)
 			case <-r.renewNow:
 				r.renew(ctx)
-			case <-look.C:
+			case <-checks.C:
 				r.checkCancels(ctx)
 			case <-r.checkNow:
 				r.checkCancels(ctx)
@@ -162,30 +160,36 @@ func (r *renewer) renew(ctx context.Context) {
 		now = &renewal{done: make(chan struct{})}
 	}
 	defer close(now.done)
-	within, cancel := context.WithTimeout(ctx, max(r.ttl/3, time.Millisecond))
-	defer cancel()
-	asked := time.Now()
-	now.lost = map[record.Lease]bool{}
-	now.err = guard("the store", func() error {
-		gone, err := r.batch.RenewAll(within, leases, r.ttl)
-		for _, lease := range gone {
-			now.lost[lease] = true
-		}
-		return err
-	})
+	requested := time.Now()
+	now.lost, now.err = r.renewAll(ctx, leases)
 	for i, h := range holds {
 		switch {
 		case now.lost[leases[i]]:
 			r.stop(h, takenError(record.ErrConflict))
 		case now.err == nil:
-			h.setRenewed(asked)
+			h.setRenewed(requested)
 		case ctx.Err() == nil && h.age() > r.ttl:
 			r.stop(h, &lateError{r.ttl, now.err})
 		}
 	}
 }
 
-// stop stops the work on a run.
+// renewAll renews leases in one request, and returns those that are lost.
+func (r *renewer) renewAll(ctx context.Context, leases []record.Lease) (map[record.Lease]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, renewInterval(r.ttl))
+	defer cancel()
+	lost := map[record.Lease]bool{}
+	err := guard("the store", func() error {
+		gone, err := r.batch.RenewAll(ctx, leases, r.ttl)
+		for _, lease := range gone {
+			lost[lease] = true
+		}
+		return err
+	})
+	return lost, err
+}
+
+// stop ends the work on a run with an error, unless it has ended.
 func (r *renewer) stop(h *hold, err error) {
 	r.mu.Lock()
 	lost := r.holds[h]

@@ -51,14 +51,14 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return fmt.Errorf("run %q: %w", key.ID, err)
 	}
-	p := &replay{asked: map[string]*run.Question{}, textTurns: map[*ledger.State]bool{}}
-	s := new(ledger.State)
 	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		text := fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)
 		if !yield(&Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: text}) {
 			return nil
 		}
 	}
+	p := &replayer{asked: map[string]*run.Question{}, textTurns: map[*ledger.State]bool{}}
+	s := new(ledger.State)
 	for i, r := range entries {
 		if err := ledger.Apply(s, r); err != nil {
 			return fmt.Errorf("run %q: %w", key.ID, err)
@@ -67,16 +67,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		if i+1 < len(entries) {
 			next = ledger.Innermost(entries[i+1].Change)
 		}
-		at, c := place{agent: a.recipe, state: s}.resolve(r.Change)
-		events := p.events(at, c, next)
-		for i, e := range events {
-			*e.meta() = Meta{
-				Run:  s.ID,
-				Seq:  r.Seq,
-				More: len(events) - 1 - i,
-				Time: r.At,
-				Path: at.path,
-			}
+		for _, e := range p.entryEvents(place{agent: a.recipe, state: s}, r, next) {
 			if after.Before(e.Position()) && !yield(e) {
 				return nil
 			}
@@ -88,23 +79,33 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	return nil
 }
 
-// replay remembers what the events of a record depend on from earlier records.
-type replay struct {
+// replayer remembers what the events of a record depend on from earlier records.
+type replayer struct {
 	asked     map[string]*run.Question // questions by their ids
 	textTurns map[*ledger.State]bool   // runs whose last reply has no calls, and so is a turn
+}
+
+// entryEvents returns the events of a record that was applied to the root, with their places.
+func (p *replayer) entryEvents(root place, r ledger.Entry, next ledger.Change) []Event {
+	at, c := root.resolve(r.Change)
+	events := p.events(at, c, next)
+	for i, e := range events {
+		*e.meta() = Meta{Run: root.state.ID, Seq: r.Seq, More: len(events) - 1 - i, Time: r.At, Path: at.path}
+	}
+	return events
 }
 
 // events returns the events of a change that was applied. next is the change of the following
 // record, nil for the last one: it tells the call of a model from one that was not made, because a
 // hook or another agent gave the answer.
-func (p *replay) events(at place, c, next ledger.Change) []Event {
+func (p *replayer) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
 	case *ledger.Said:
 		p.textTurns[s] = false
 	case *ledger.Called:
 		p.textTurns[s] = false
-		if !takesOver(next) {
+		if !isSubstitute(next) {
 			model := ""
 			if at.agent != nil {
 				model = at.agent.info.Name
@@ -113,7 +114,7 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 		}
 	case *ledger.Responded:
 		p.textTurns[s] = len(c.Calls) == 0 && !c.Repair
-		if !takesOver(c) {
+		if !isSubstitute(c) {
 			return []Event{modelEnd(s.Turn, c)}
 		}
 	case *ledger.Intent:
@@ -139,7 +140,7 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 }
 
 // endEvents returns the events of the end of a run. An answer in words is a turn.
-func (p *replay) endEvents(at place, c *ledger.Ended) (events []Event) {
+func (p *replayer) endEvents(at place, c *ledger.Ended) (events []Event) {
 	if c.Status != run.StatusFinished {
 		return nil
 	}
@@ -149,9 +150,9 @@ func (p *replay) endEvents(at place, c *ledger.Ended) (events []Event) {
 	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
 }
 
-// takesOver reports whether a change is an answer that did not come from the model, see
+// isSubstitute reports whether a change is an answer that did not come from the model, see
 // finishFor.
-func takesOver(c ledger.Change) bool {
+func isSubstitute(c ledger.Change) bool {
 	r, ok := c.(*ledger.Responded)
 	return ok && r.Usage.Turns == 0
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// reply is a model's reply.
+// reply is a model's reply, as checks and hooks leave it.
 type reply struct {
 	message run.Message
 	id      string // from the provider
@@ -21,12 +21,12 @@ type reply struct {
 	stop    *string // the answer of a hook that replaces the reply
 	finish  string  // the provider's reason for the end
 	usage   run.Spent
-	asked   string          // the API of the host that was asked
 	output  json.RawMessage // the text as structured output, nil if it is not
 	repair  bool            // it is requested again in another form
 
+	endpoint  string   // the API of the host that was asked
 	estimated bool     // the usage is an estimate
-	dropped   []string // names of called tools that the model was not offered
+	dropped   []string // names of tools that the model called at a limit
 }
 
 // maxWord bounds names that the model's host sends, in bytes.
@@ -119,14 +119,14 @@ func callParts(parts []run.Part) []run.Part {
 
 // keepCalls removes the calls from a reply, except the calls of one tool; nil means none.
 func (r *reply) keepCalls(tool *adapter.Tool) {
+	isDropped := func(p run.Part) bool { return p.Type == run.PartCall && (tool == nil || p.Name != tool.Name()) }
 	for _, p := range r.calls {
-		if tool == nil || p.Name != tool.Name() {
+		if isDropped(p) {
 			r.dropped = append(r.dropped, p.Name)
 		}
 	}
-	not := func(p run.Part) bool { return p.Type == run.PartCall && (tool == nil || p.Name != tool.Name()) }
-	r.calls = slices.DeleteFunc(slices.Clone(r.calls), not)
-	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), not)
+	r.calls = slices.DeleteFunc(slices.Clone(r.calls), isDropped)
+	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), isDropped)
 }
 
 // noAnswerError returns an [ErrNoAnswer] that says what the model did instead.

@@ -90,8 +90,7 @@ type failure struct {
 func (f *failure) Error() string   { return f.reason.Error() }
 func (f *failure) Unwrap() []error { return []error{f.status, f.reason} }
 
-// outcomeError returns the error of a run that had ended without an output before, nil
-// otherwise.
+// outcomeError returns the error of a run that has ended without an output, nil for other runs.
 func outcomeError(s *ledger.State) error {
 	switch s.Status {
 	case run.StatusFailed:
@@ -147,14 +146,14 @@ const (
 	maxWarning  = 1 << 10 // bytes
 )
 
-// warn adds a warning, if there is room.
-func warn(all []*Warning, w *Warning) []*Warning {
+// appendWarning appends a copy of a warning, cut to maxWarning, if there is room.
+func appendWarning(all []*Warning, w *Warning) []*Warning {
 	if len(all) >= maxWarnings {
 		return all
 	}
-	kept := *w
-	kept.Text = excerpt.CutAt(w.Text, maxWarning)
-	return append(all, &kept)
+	short := *w
+	short.Text = excerpt.CutAt(w.Text, maxWarning)
+	return append(all, &short)
 }
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
@@ -162,7 +161,7 @@ func warn(all []*Warning, w *Warning) []*Warning {
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:
-		r.Warnings = warn(r.Warnings, e)
+		r.Warnings = appendWarning(r.Warnings, e)
 	case *ModelEnd:
 		r.Spent.Add(e.Usage)
 	case *SamplingEnd:

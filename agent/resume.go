@@ -32,17 +32,20 @@ func (a *Agent) ResumeRun(ctx context.Context, key run.Key, replies ...run.Reply
 // may be the cause.
 const maxTakeovers = 10
 
-// takeover returns the record of a process that takes over a running run. Beyond the bound it
-// ends the run.
+// takeover returns the changes with which a process takes over a running run. Beyond maxTakeovers they
+// end the run.
 func takeover(s *ledger.State) []ledger.Change {
 	changes := []ledger.Change{&ledger.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
-		why := fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)
+		why := fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: "+
+			"see what ends them, then revive it", s.Takeovers)
 		changes = append(changes, &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: why})
 	}
 	return changes
 }
 
+// resume returns a session that continues a run with replies. If another process holds the run, it gets
+// the replies.
 func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
 		l, err := a.hold(ctx, key, replies...)
@@ -50,12 +53,12 @@ func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 			if err := a.Reply(ctx, key, replies...); err != nil {
 				return nil, err
 			}
-			l, err = a.hold(ctx, key) // it may have been released since
+			l, err = a.hold(ctx, key) // the other process may have released it since
 		}
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
-			if l.hold.cancelRequested(ctx) {
-				l.first = []ledger.Change{cancelledRun()}
+			if l.hold.hasCancelRequest(ctx) {
+				l.first = []ledger.Change{cancellation()}
 			}
 		}
 		return l, err
@@ -93,7 +96,7 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 // run that already waits.
 var ErrWaiting = errors.New("run waits for answers to its questions")
 
-// waitingError is an ErrWaiting with its run.
+// waitingError is an [ErrWaiting] with the state of the run.
 type waitingError struct{ state *ledger.State }
 
 func (e *waitingError) Error() string {
@@ -106,7 +109,7 @@ func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 // that no process works on.
 var ErrRunning = errors.New("run has no answer yet; continue it by Resume or Recover")
 
-// runningError is an ErrRunning with the id of the run.
+// runningError is an [ErrRunning] with the id of the run.
 type runningError struct{ id string }
 
 func (e *runningError) Error() string {

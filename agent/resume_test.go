@@ -262,7 +262,7 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 	_, asked := other.Questions(t.Context(), theRun)
 	_, resumed := other.ResumeRun(t.Context(), theRun, yes)
 	for name, err := range map[string]error{"Asks": asked, "ResumeRun": resumed, "Answer": other.Reply(t.Context(), theRun, yes)} {
-		if err == nil || !strings.Contains(err.Error(), `it is of agent "clerk", and this is "other"`) {
+		if err == nil || !strings.Contains(err.Error(), `it belongs to agent "clerk", and this is "other"`) {
 			t.Errorf("%s: got %v, want the names of both agents", name, err)
 		}
 	}

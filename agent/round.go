@@ -18,6 +18,7 @@ func requestKeys(round *mcp.InputRequired) []string {
 	return slices.Sorted(maps.Keys(round.Requests))
 }
 
+// questionKind returns the kind of a question with these params.
 func questionKind(params *mcp.ElicitParams) run.QuestionKind {
 	if params.Mode == mcp.ElicitURL {
 		return run.QuestionURL
@@ -32,31 +33,32 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	waits, sample := false, []string(nil)
+	hasOpen := false
+	var allowed []string // the keys of completions
 	for _, key := range requestKeys(round) {
-		_, answered := c.Replies[key]
-		review, reviewed := c.Reviews[key]
+		_, isAnswered := c.Replies[key]
+		review, isReviewed := c.Reviews[key]
 		switch {
-		case answered:
-		case !reviewed:
-			waits = true
+		case isAnswered:
+		case !isReviewed:
+			hasOpen = true
 		case review.Reply.Action == run.ActionAllow:
-			sample = append(sample, key)
+			allowed = append(allowed, key)
 		default:
 			return nil, t.sender.recordNotAllowed(c, review.Reply)
 		}
 	}
 	switch {
-	case len(sample) > 0:
-		return t.sample(c, round, sample)
-	case waits:
+	case len(allowed) > 0:
+		return t.sample(c, round, allowed)
+	case hasOpen:
 		return nil, nil
 	}
 	return t.sendAgain(c)
 }
 
-// sendAgain sends a call once there is room for it: with the answers to its round if it has one,
-// or, if it has become a task, to wait for that.
+// sendAgain sends a call once there is room for it, with the answers to its round if it has one. If the
+// call has become a task, it waits for that instead.
 func (t *turn) sendAgain(c *ledger.Call) (func() error, error) {
 	if !t.sched.hasRoom() {
 		return nil, nil

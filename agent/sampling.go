@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// question identifies a question of a server's round.
-type question struct{ call, key string }
+// requestID identifies a request of a server's round.
+type requestID struct{ call, key string }
 
 // reviewKey is the context key of a *ledger.Review, what a person has allowed, for the handler
 // of a sampling request.
@@ -48,11 +48,11 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 	return result, serverError(err)
 }
 
-// complete lets the handler answer a request that a person has allowed.
+// complete lets the handler answer a request, once a person has allowed it if the handler wants that.
 func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
-	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok && review != nil {
-		ctx = context.WithValue(ctx, reviewKey{}, (*ledger.Review)(nil)) // it does not apply to what the handler calls
-		return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
+	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok {
+		ctx = context.WithValue(ctx, reviewKey{}, nil) // it does not apply to what the handler calls
+		return createApproved(ctx, review, next)
 	}
 	result, err := next.CreateMessage(ctx, params)
 	if !errors.Is(err, mcp.ErrAnswerLater) {
@@ -65,29 +65,33 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	server, call := asker(ctx)
 	if origin, _ := mcp.OriginFrom(ctx); origin.Key != "" && call != nil {
 		s.mu.Lock()
-		s.reviews[question{call.ID, origin.Key}] = later
+		s.reviews[requestID{call.ID, origin.Key}] = later
 		s.mu.Unlock()
 		return nil, err
 	}
 	q := s.person.questions.fromServer(server, call)
 	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
-	answer, err := s.person.askDuringCall(ctx, q)
+	reply, err := s.person.askDuringCall(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err
-	case answer == nil:
+	case reply == nil:
 		return nil, later
-	case answer.Action != run.ActionAllow:
+	case reply.Action != run.ActionAllow:
 		return nil, &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "the request was not approved"}
 	}
-	review := ledger.NewReview(q, *answer)
-	return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
+	return createApproved(ctx, new(ledger.NewReview(q, *reply)), next)
+}
+
+// createApproved lets the handler answer the request that a person has allowed, perhaps changed.
+func createApproved(ctx context.Context, r *ledger.Review, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+	return next.CreateMessage(inquiry.WithApproved(ctx, r.Sampling, r.Model), r.Sampling)
 }
 
 // newReview returns the question to a person about a sampling request of a round.
 func (s *servers) newReview(call, key string, request mcp.InputRequest) *run.Question {
 	s.mu.Lock()
-	later := s.reviews[question{call, key}]
+	later := s.reviews[requestID{call, key}]
 	s.mu.Unlock()
 	if later != nil {
 		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: later.Params, Model: later.Model}
@@ -140,12 +144,13 @@ func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review
 }
 
 // recordNotAllowed ends a call whose server may not have a completion. A modern server is not told.
-func (s *sender) recordNotAllowed(c *ledger.Call, a run.Reply) error {
-	j := s.tools.job(c)
-	text := "Error: the user did not let the tool's server use the model. The call was given up."
-	if a.Reason != "" {
-		text = fmt.Sprintf("Error: the user did not let the tool's server use the model: %s. The call was given up.", a.Reason)
+func (s *sender) recordNotAllowed(c *ledger.Call, reply run.Reply) error {
+	reason := ""
+	if reply.Reason != "" {
+		reason = ": " + reply.Reason
 	}
+	text := fmt.Sprintf("Error: the user did not let the tool's server use the model%s. The call was given up.", reason)
+	j := s.tools.job(c)
 	return s.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }
 

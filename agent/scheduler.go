@@ -23,12 +23,14 @@ type scheduler struct {
 	lanes        map[string]string // the key that holds a lane: errands in one lane run one after the other
 	decided      bool              // it is decided which tool calls run, or a person is being asked
 	worked       time.Duration     // the time with tool calls in progress
-	since        time.Time         // when the present such time began, or zero
+	since        time.Time         // when the latest such time began, or zero
 
-	start  func() ([]errand, error) // the arguments of run
+	// The arguments of run:
+	start  func() ([]errand, error)
 	commit func() error
 	fail   func(error)
-	rest   chan error // from the goroutine that continues run, see inline
+
+	rest chan error // the result of run from the goroutine that continues it, see inline
 }
 
 // report is what a goroutine of the scheduler reports at its end.
@@ -42,8 +44,8 @@ type report struct {
 // errand is the work of one goroutine of the scheduler.
 type errand struct {
 	report
-	do    func() error
-	brief bool // it may end within microseconds
+	do      func() error
+	isBrief bool // it may end within microseconds
 }
 
 // newScheduler returns a scheduler for about n errands.
@@ -54,8 +56,8 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	}
 }
 
-// run starts errands and handles their reports until no goroutine is at work. It calls commit
-// after tool calls have ended, and fail with each error. After an error nothing starts.
+// run starts the errands that start returns, and handles their reports, until there are none. It calls
+// commit after tool calls have ended, and fail with each error. After an error nothing starts.
 func (s *scheduler) run(start func() ([]errand, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail = start, commit, fail
 	s.rest = make(chan error, 1)
@@ -87,10 +89,10 @@ func (s *scheduler) proceed() (err error) {
 		}
 		select {
 		case r := <-s.reports:
-			var called bool
-			called, err = s.handleReports(r, err)
+			var callEnded bool
+			callEnded, err = s.handleReports(r, err)
 			switch {
-			case err != nil || !called:
+			case err != nil || !callEnded:
 			case s.linger == 0:
 				err = s.commit()
 			case flush == nil:
@@ -108,9 +110,9 @@ func (s *scheduler) proceed() (err error) {
 	}
 }
 
-// handleReports handles a report and those that are queued behind it. called means that a tool call
-// has ended.
-func (s *scheduler) handleReports(r report, err error) (called bool, _ error) {
+// handleReports handles a report and those that are queued behind it. It returns err, or else the first
+// error of a report.
+func (s *scheduler) handleReports(r report, err error) (callEnded bool, _ error) {
 	for {
 		if r.err != nil && err == nil {
 			err = r.err
@@ -122,12 +124,12 @@ func (s *scheduler) handleReports(r report, err error) (called bool, _ error) {
 		if r.call {
 			s.releaseLane(r.key)
 			s.running--
-			called = true
+			callEnded = true
 		}
 		select {
 		case r = <-s.reports:
 		default:
-			return called, err
+			return callEnded, err
 		}
 	}
 }
@@ -136,7 +138,7 @@ func (s *scheduler) handleReports(r report, err error) (called bool, _ error) {
 // commit. handed means that another goroutine continues run.
 func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
-	isLong := func(e errand) bool { return !e.brief }
+	isLong := func(e errand) bool { return !e.isBrief }
 	s.active += len(all)
 	switch {
 	case alone && len(all) == 1:

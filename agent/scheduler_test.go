@@ -119,7 +119,7 @@ func TestSchedulerRelieves(t *testing.T) {
 						}
 						return nil
 					})
-					e.brief = true
+					e.isBrief = true
 					launch = append(launch, e)
 				}
 				launched = true

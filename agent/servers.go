@@ -24,8 +24,8 @@ type servers struct {
 	person *person
 	visits *visits
 
-	mu      sync.Mutex                             // guards the following field
-	reviews map[question]*inquiry.ReviewLaterError // requests that wait for a person
+	mu      sync.Mutex                              // guards the following field
+	reviews map[requestID]*inquiry.ReviewLaterError // requests that wait for a person
 }
 
 // withCaller returns a context for the tool calls of this turn, so that servers' requests come to
@@ -57,8 +57,8 @@ func (s *servers) onUnanswered(server string, _ error) {
 func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	q := &Elicitation{Params: params}
 	q.Server, q.Call = asker(ctx)
-	ours := next == nil
-	if origin, _ := mcp.OriginFrom(ctx); ours && origin.Key != "" && q.Call != nil {
+	isOurs := next == nil
+	if origin, _ := mcp.OriginFrom(ctx); isOurs && origin.Key != "" && q.Call != nil {
 		return nil, mcp.ErrAnswerLater
 	}
 	ctx, leave, ok := s.visits.enter(ctx)
@@ -72,7 +72,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 	start := time.Now()
 	var result *mcp.ElicitResult
 	err := guard("elicitation handler", func() (err error) {
-		if ours {
+		if isOurs {
 			result, err = s.person.answerDuringCall(ctx, q)
 		}
 		if result == nil && err == nil {

@@ -13,6 +13,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+// session drives a run in this process until it has ended or waits.
+type session struct {
+	agent  *Agent
+	output *output // the structured output that the caller wants; nil: what the run says
+
+	// load returns the run: a new one, or one of the store. It is called once each time the
+	// session is driven.
+	load func(context.Context) (*loaded, error)
+
+	// For the result:
+	warnings     []*Warning
+	window       *WindowUse // use of the window in the last model call
+	storedStatus run.Status // status of the run in its store, if the last changes could not be stored
+}
+
 // run drives the session and returns the state.
 func (d *session) run(ctx context.Context) (*ledger.State, error) {
 	l, err := d.load(ctx)
@@ -54,7 +69,7 @@ type work func(ctx context.Context, l *loaded, out func(Event) error) error
 // goroutine, with their positions, unless it is nil; when it returns false the work is cancelled,
 // and the error is errStopped. runWork returns when the work has ended.
 func (d *session) runWork(ctx context.Context, l *loaded, yield func(Event) bool, do work) error {
-	at := Position{Seq: l.state.Seq}
+	last := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)
 	events := make(chan Event) // never closed: a model may call back too late
 	done := make(chan struct{})
@@ -77,20 +92,20 @@ func (d *session) runWork(ctx context.Context, l *loaded, yield func(Event) bool
 		select {
 		case e := <-events:
 			if m := e.meta(); m.Seq == 0 { // it belongs to no record
-				m.Seq, m.More = at.Seq, at.More
+				m.Seq, m.More = last.Seq, last.More
 			}
-			at = e.Position()
+			last = e.Position()
 			if !yield(e) {
 				return errStopped
 			}
 		case <-done:
-			cancel(errOver) // what calls back too late learns that
+			cancel(errOver) // the error for what calls back too late
 			return err
 		}
 	}
 }
 
-// sendEvent passes an event to the range loop.
+// sendEvent passes an event to the goroutine of runWork, until the context ends.
 func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 	select {
 	case events <- e:
@@ -110,12 +125,12 @@ func (d *session) withHold(ctx context.Context, l *loaded, f func(context.Contex
 		if err := d.withRenewal(ctx, l, f); err != nil {
 			return err
 		}
-		retaken := false
+		reacquired := false
 		err := guard("the store", func() error {
-			retaken = d.reacquire(ctx, l)
+			reacquired = d.reacquire(ctx, l)
 			return nil
 		})
-		if err != nil || !retaken {
+		if err != nil || !reacquired {
 			return err
 		}
 	}
@@ -130,8 +145,8 @@ func (d *session) reacquire(ctx context.Context, l *loaded) (ok bool) {
 	if err != nil || log.Head.Status != run.StatusWaiting {
 		return false
 	}
-	replied := slices.ContainsFunc(log.Replies, func(r run.Reply) bool { return slices.Contains(log.Head.Questions, r.Question) })
-	if !replied {
+	isOpen := func(r run.Reply) bool { return slices.Contains(log.Head.Questions, r.Question) }
+	if !slices.ContainsFunc(log.Replies, isOpen) {
 		return false
 	}
 	next, err := d.agent.hold(ctx, l.hold.lease.Key)
@@ -159,8 +174,8 @@ func (d *session) withRenewal(ctx context.Context, l *loaded, f func(context.Con
 	}
 	defer cancel(nil)
 	err := f(ctx)
-	if unkept := l.hold.storeReplies(ctx); unkept != nil {
-		err = errors.Join(err, unkept)
+	if storeErr := l.hold.storeReplies(ctx); storeErr != nil {
+		err = errors.Join(err, storeErr)
 	}
 	if errors.Is(context.Cause(ctx), errCancelRequested) {
 		return d.endAsRequested(ctx, l)

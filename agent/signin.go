@@ -18,38 +18,34 @@ func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.Sign
 	if !ok {
 		return nil, false
 	}
-	task := false
-	s.rec.read(func(s *ledger.State) { task = s.Call(c.ID).Task != nil })
-	again := c.At == ledger.CallAtSignIn && task // a task is awaited once after each sign-in
-	return needed, (result.Unsent() || task) && c.Tries < maxTries && !again
+	isTask := false
+	s.rec.read(func(s *ledger.State) { isTask = s.Call(c.ID).Task != nil })
+	wasAwaited := c.At == ledger.CallAtSignIn && isTask // a task is awaited once after each sign-in
+	return needed, (result.Unsent() || isTask) && c.Tries < maxTries && !wasAwaited
 }
 
 // askSignIn asks a person to sign in. Then the call is made again.
 func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
 	return s.questions.add(&run.Question{
-		Kind:     run.QuestionSignIn,
-		Call:     c.ID,
-		Server:   c.Server,
-		Tool:     c.Name,
-		URL:      needed.URL,
-		Survives: true,
+		Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true,
 	})
 }
 
-// resumeAfterSignIn acts on a person's reply about a sign-in: it makes the call again, or ends it.
+// resumeAfterSignIn makes a call again, or ends it, after a person's reply about a sign-in.
 func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 	switch {
 	case c.Reply == nil:
 		return nil, nil
-	case c.Reply.Action != run.ActionAccept:
-		j := t.tools.job(c)
-		text := "Error: the user did not sign in at the tool's server. Nothing was done."
-		if c.Task != nil || len(c.Round) > 0 {
-			text = "Error: the user did not sign in at the tool's server. The call was given up."
-		}
-		return nil, t.sender.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
+	case c.Reply.Action == run.ActionAccept:
+		return t.sendAgain(c)
 	}
-	return t.sendAgain(c)
+	effect := "Nothing was done."
+	if c.Task != nil || len(c.Round) > 0 {
+		effect = "The call was given up."
+	}
+	j := t.tools.job(c)
+	text := "Error: the user did not sign in at the tool's server. " + effect
+	return nil, t.sender.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }
 
 // signIns are the sign-ins that a person is being asked for: each only once at a time in a run
@@ -66,7 +62,7 @@ func newSignIn(q *run.Question) signIn { return signIn{q.Server, q.URL} }
 
 // askedSignIn is a question for a sign-in that is being asked.
 type askedSignIn struct {
-	done   chan struct{} // closed at its end
+	done   chan struct{} // closed at its end; before that, the other fields are set
 	reply  *run.Reply    // nil: there is no reply, or the question failed
 	failed bool
 }
@@ -100,20 +96,20 @@ func (s *signIns) begin(ctx context.Context, q *run.Question) (reply *run.Reply,
 func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	what := newSignIn(q)
-	if other := s.asked[what]; other != nil {
+	key := newSignIn(q)
+	if other := s.asked[key]; other != nil {
 		return other, nil
 	}
 	if s.asked == nil {
 		s.asked = map[signIn]*askedSignIn{}
 	}
 	mine := &askedSignIn{done: make(chan struct{})}
-	s.asked[what] = mine
+	s.asked[key] = mine
 	return nil, func(reply *run.Reply, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		mine.reply, mine.failed = reply, err != nil
-		delete(s.asked, what)
+		delete(s.asked, key)
 		close(mine.done)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // State is the state of a run at one moment. Hooks read it, and [Agent.ResumeState] continues a
 // run from it. It can be sent to another process as JSON. It contains secrets of servers, such
 // as request states and task ids, which [record.Keys] can encrypt.
-type State struct{ of *ledger.State }
+type State struct{ state *ledger.State }
 
 // Key returns the key of the run.
 func (s *State) Key() run.Key {
@@ -45,14 +45,14 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if err := in.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	s.of = in
+	s.state = in
 	return nil
 }
 
 // inner returns the wrapped state, an empty one if s is nil or zero.
 func (s *State) inner() *ledger.State {
-	if s == nil || s.of == nil {
+	if s == nil || s.state == nil {
 		return new(ledger.State)
 	}
-	return s.of
+	return s.state
 }

@@ -60,10 +60,10 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 	if handoff {
 		def.InputSchema = json.RawMessage(handoffSchema)
 	}
-	alone := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	refuse := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return nil, errors.New("only an agent can call a sub-agent")
 	}
-	tool, err := adapter.NewFuncTool(def, alone, &adapter.FuncOptions{Server: subServer, Trusted: true})
+	tool, err := adapter.NewFuncTool(def, refuse, &adapter.FuncOptions{Server: subServer, Trusted: true})
 	if err != nil {
 		return nil, fmt.Errorf("sub-agent: %w", err)
 	}
@@ -143,8 +143,8 @@ func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	var schema json.RawMessage
 	if sub.handoff {
 		e.parent.rec.read(func(s *ledger.State) {
-			before := len(s.History) - 1 // without the message with the call itself
-			messages = slices.Clone(s.History[:before])
+			last := len(s.History) - 1 // the message with the call itself
+			messages = slices.Clone(s.History[:last])
 			schema = s.Schema
 		})
 	}
@@ -154,10 +154,11 @@ func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	e.rec.state = new(ledger.State) // replaced once the parent's state has it
 	root := e.rec.writer.root
 	err := e.rec.record(nil, &ledger.Begun{
-		V: ledger.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant, Agent: ledger.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
+		V: ledger.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant,
+		Agent:    ledger.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
 		Messages: messages, Limits: sub.agent.opts.Limits, Schema: schema,
 	})
-	e.rec.adopt()
+	e.rec.findState()
 	return err
 }
 
@@ -204,8 +205,8 @@ func (e *engine) root() *engine {
 	return e
 }
 
-// takenOver returns the answer of an agent that has taken over the run, if there is one.
-func (e *engine) takenOver() (answer string, ok bool) {
+// handoffAnswer returns the answer of an agent that has taken over the run, if there is one.
+func (e *engine) handoffAnswer() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
 		if sub := e.agent.subAgent(c); sub != nil && sub.handoff && c.At == ledger.CallDone && !c.Result.IsError {
 			return c.Result.Text, true

@@ -44,11 +44,11 @@ func awaitTask(t *turn, c *ledger.Call) (func() error, error) {
 }
 
 // callContext returns the context of a call. If the run is stored, the end of the context
-// leaves tasks running for the next process.
-func (s *sender) callContext(j *job) (context.Context, func()) {
+// leaves tasks running for the next process. The caller must call release.
+func (s *sender) callContext(j *job) (_ context.Context, release func()) {
 	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.about)
 	if j.call.Tool() == s.agent.finder.search.Tool() {
-		ctx = context.WithValue(ctx, searchKey{}, s.finding)
+		ctx = context.WithValue(ctx, searchKey{}, s.searcher)
 	}
 	if s.agent.reader.isReader(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
@@ -56,9 +56,9 @@ func (s *sender) callContext(j *job) (context.Context, func()) {
 	if s.rec.writer.hold == nil || j.call.Tool().Native() { // functions create no tasks
 		return ctx, func() {}
 	}
-	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(errors.Join(mcpclient.ErrDetach, context.Cause(ctx))) })
-	return kept, func() {
+	return detached, func() {
 		stop()
 		cancel(nil)
 	}

@@ -28,7 +28,7 @@ type turn struct {
 	sender    *sender
 	buffer    []*ledger.Call // reused by advanceable
 
-	intents []ledger.Change // that start will record, with their events
+	intents []ledger.Change // recorded by start, with their events
 	starts  []Event
 
 	newCall    slab[ledger.Call] // turns may have very many calls
@@ -39,31 +39,22 @@ type turn struct {
 // newTurn returns the turn of the calls in the state of a run. Its scope has to be cancelled. Outcomes
 // wait for each other only in a run that is stored.
 func newTurn(e *engine) *turn {
-	n := len(e.rec.state.Calls)
 	var wait time.Duration
 	if e.rec.writer.hold != nil {
 		wait = linger
 	}
+	n := len(e.rec.state.Calls)
 	t := &turn{
 		engine: e, rec: e.rec, agent: e.agent, questions: e.questions, scope: new(scope),
 		sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = &person{
-		questions: e.questions,
-		rec:       e.rec,
-		agent:     e.agent,
-		scope:     t.scope,
-		prompts:   map[string]context.CancelFunc{},
+		questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{},
 	}
 	t.servers = &servers{
-		rec:     e.rec,
-		agent:   e.agent,
-		scope:   t.scope,
-		sched:   t.sched,
-		person:  t.person,
-		visits:  &e.visits,
-		reviews: map[question]*inquiry.ReviewLaterError{},
+		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
+		reviews: map[requestID]*inquiry.ReviewLaterError{},
 	}
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
 	t.tools = &tools{
@@ -74,15 +65,8 @@ func newTurn(e *engine) *turn {
 		jobs:    make(map[string]*job, n),
 	}
 	t.sender = &sender{
-		engine:    e,
-		rec:       e.rec,
-		questions: e.questions,
-		agent:     e.agent,
-		scope:     t.scope,
-		tools:     t.tools,
-		servers:   t.servers,
-		results:   kept,
-		finding:   &finding{rec: e.rec, agent: e.agent, offered: e.offered},
+		engine: e, rec: e.rec, questions: e.questions, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
+		results: kept, searcher: &searcher{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())
@@ -117,7 +101,7 @@ func workOn(e *engine) error {
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
 		return e.failAt(StopReason(e.rec.state.Final), e.noOutputError(e.rec.state.Output))
 	}
-	answer, taken := e.takenOver()
+	answer, handedOff := e.handoffAnswer()
 	if err := e.rec.endTurn(); err != nil {
 		return err
 	}
@@ -126,7 +110,7 @@ func workOn(e *engine) error {
 		return e.finishWith(output)
 	case stop != nil:
 		return e.finishFor(*stop, StopHook)
-	case taken:
+	case handedOff:
 		return e.finishFor(answer, StopOutput)
 	}
 	return nil
@@ -164,7 +148,7 @@ func (t *turn) start() (launch []errand, err error) {
 				launch = make([]errand, 0, max(1, min(len(t.buffer), t.sched.limit-t.sched.running)))
 			}
 			e := t.sched.newCall(c.ID, do)
-			e.brief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).native()
+			e.isBrief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).isNative()
 			launch = append(launch, e)
 		}
 	}
@@ -207,7 +191,7 @@ func (t *turn) advanceable() []*ledger.Call {
 // current returns a copy of a call as it is now, nil if the call has to wait for room or for
 // another call to its server.
 func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
-	room := t.sched.hasRoom() && !t.knownToWait(c)
+	room := t.sched.hasRoom() && !t.isKnownToWait(c)
 	t.rec.read(func(*ledger.State) {
 		if t.canAdvance(c, room) {
 			copied = t.newCall.one()
@@ -301,7 +285,7 @@ func (s *scope) handlerError() error {
 
 // slab allocates values in batches. A batch is freed as a whole.
 type slab[T any] struct {
-	n     int // how many are likely to be needed
+	n     int // how many more are likely to be needed
 	spare []T
 }
 
@@ -325,9 +309,9 @@ func (t *turn) mustWait(c *ledger.Call, j *job) bool {
 	return t.sched.isLaneTaken(c.Server) && t.isOrdered(j)
 }
 
-// knownToWait is mustWait for a call that may have no job yet: then it returns false. It reads only
+// isKnownToWait is mustWait for a call that may have no job yet: then it returns false. It reads only
 // constant fields of the call.
-func (t *turn) knownToWait(c *ledger.Call) bool {
+func (t *turn) isKnownToWait(c *ledger.Call) bool {
 	if !t.sched.isLaneTaken(c.Server) {
 		return false
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// WindowUse describes what fills the model's window in one call, in tokens. The parts are estimates
+// WindowUse is what fills the model's window in one call, in tokens. The parts are estimates
 // ([model.Tokens]). If the model has counted its input, they are scaled to that sum.
 type WindowUse struct {
 	Size         int64         `json:"size,omitempty"`      // the window's size, 0 if unknown
 	Instructions int64         `json:"instructions"`        // the system prompt, with the overview of tools and servers' instructions
-	Servers      []ServerTools `json:"servers,omitempty"`   // definitions of tools
-	History      int64         `json:"history"`             // without the results of tools
-	Results      int64         `json:"results"`             // results of tools
+	Servers      []ServerTools `json:"servers,omitempty"`   // the definitions of tools
+	History      int64         `json:"history"`             // the messages, without the results of tools
+	Results      int64         `json:"results"`             // the results of tools
 	Input        int64         `json:"input"`               // the sum
 	Cached       int64         `json:"cached,omitempty"`    // part of Input: read from a cache, as counted by the model
 	Estimated    bool          `json:"estimated,omitempty"` // Input is an estimate
@@ -29,16 +29,16 @@ type ServerTools struct {
 
 // window caches what was counted for earlier calls. A history that only grows is counted once.
 type window struct {
-	messages         int // how many messages of the history were counted
-	history, results int64
+	messages         int   // number of messages of the history that were counted
+	history, results int64 // tokens of those messages
 
-	at      offering // what the following fields belong to
-	tools   int      // number of tools in the request
-	servers []ServerTools
-	about   int64 // what the host adds if there are tools
+	offering offering // the one for which the following fields were counted
+	tools    int      // number of tools in the request
+	servers  []ServerTools
+	overhead int64 // tokens that the host adds if there are tools
 
-	system string
-	said   int64 // its tokens
+	system       string
+	systemTokens int64
 }
 
 // windowUse estimates what fills the window in a call. If a BeforeModel hook may have changed the
@@ -47,25 +47,26 @@ func (d *dialog) windowUse(q *model.Request) *WindowUse {
 	w, info := &d.tally.window, &d.engine.agent.info
 	use := &WindowUse{Size: d.engine.agent.learnt.window.Load(), Estimated: true}
 	if q.System != w.system {
-		w.system, w.said = q.System, model.Tokens(&model.Request{System: q.System}, info)
+		w.system = q.System
+		w.systemTokens = model.Tokens(&model.Request{System: q.System}, info)
 	}
-	use.Instructions = w.said
+	use.Instructions = w.systemTokens
 	if slices.ContainsFunc(d.engine.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
-		*w = window{system: w.system, said: w.said} // a hook may have changed anything
+		*w = window{system: w.system, systemTokens: w.systemTokens} // a hook may have changed anything
 	}
-	kept := min(len(q.Messages), len(d.rec.state.History))
-	if w.messages > kept {
+	n := min(len(q.Messages), len(d.rec.state.History))
+	if w.messages > n {
 		w.messages, w.history, w.results = 0, 0, 0
 	}
-	history, results := countTokens(q.Messages[w.messages:kept], info)
-	w.messages, w.history, w.results = kept, w.history+history, w.results+results
-	history, results = countTokens(q.Messages[kept:], info) // reminders, which are sent once
+	history, results := countTokens(q.Messages[w.messages:n], info)
+	w.messages, w.history, w.results = n, w.history+history, w.results+results
+	history, results = countTokens(q.Messages[n:], info) // reminders, which are sent once
 	use.History, use.Results = w.history+history, w.results+results
-	if at := d.offering(); w.servers == nil || w.at != at || w.tools != len(q.Tools) {
-		w.at, w.tools = at, len(q.Tools)
-		w.servers, w.about = d.serverTools(q.Tools)
+	if now := d.offering(); w.servers == nil || w.offering != now || w.tools != len(q.Tools) {
+		w.offering, w.tools = now, len(q.Tools)
+		w.servers, w.overhead = d.serverTools(q.Tools)
 	}
-	use.Instructions += w.about
+	use.Instructions += w.overhead
 	use.Servers = slices.Clone(w.servers)
 	use.Input = use.Instructions + use.History + use.Results
 	for _, s := range use.Servers {
@@ -88,14 +89,14 @@ func countTokens(messages []run.Message, info *model.Info) (history, results int
 }
 
 // serverTools estimates the tools of a request by server, in the order of their first tools.
-// about is what the host adds once.
-func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about int64) {
+// overhead is what the host adds once.
+func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, overhead int64) {
 	tokens := func(tools ...model.Tool) int64 {
 		return model.Tokens(&model.Request{Tools: tools}, &d.engine.agent.info)
 	}
 	servers = []ServerTools{}
 	if len(tools) > 0 {
-		about = max(0, 2*tokens(tools[0])-tokens(tools[0], tools[0]))
+		overhead = max(0, 2*tokens(tools[0])-tokens(tools[0], tools[0]))
 	}
 	for i := range tools {
 		server := searchServer // call_tool belongs to no adapter.Tool
@@ -108,9 +109,9 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about i
 			servers = append(servers, ServerTools{Server: server})
 		}
 		servers[at].Tools++
-		servers[at].Tokens += tokens(tools[i]) - about
+		servers[at].Tokens += tokens(tools[i]) - overhead
 	}
-	return servers, about
+	return servers, overhead
 }
 
 // scale scales the parts so that their sum is what the model has counted; the largest part takes what

@@ -20,7 +20,7 @@ type workers struct {
 
 	mu     sync.Mutex // guards the following fields
 	queue  []chore
-	taken  int  // how many values of queue are taken
+	taken  int  // number of chores that were taken from queue
 	coming bool // a goroutine is about to take from the queue
 }
 
@@ -30,6 +30,7 @@ type chore struct {
 	reports chan<- report
 }
 
+// run does the errand and reports its error, even if it ends its goroutine.
 func (c chore) run() {
 	c.err = errGoexit
 	defer func() { c.reports <- c.report }()
@@ -47,10 +48,10 @@ func (w *workers) start(all []errand, reports chan<- report) {
 	for _, e := range all {
 		w.queue = append(w.queue, chore{e, reports})
 	}
-	call := !w.coming
+	mustCall := !w.coming
 	w.coming = true
 	w.mu.Unlock()
-	if call {
+	if mustCall {
 		w.call()
 	}
 }
@@ -77,19 +78,20 @@ func (w *workers) next(called bool) (c chore, ok bool) {
 	}
 	c, w.queue[w.taken] = w.queue[w.taken], chore{}
 	w.taken++
-	more := w.taken < len(w.queue)
-	if !more {
+	hasMore := w.taken < len(w.queue)
+	if !hasMore {
 		w.queue, w.taken = w.queue[:0], 0
 	}
-	more = more && !w.coming
-	w.coming = w.coming || more
+	mustCall := hasMore && !w.coming
+	w.coming = w.coming || mustCall
 	w.mu.Unlock()
-	if more {
+	if mustCall {
 		w.call()
 	}
 	return c, true
 }
 
+// work runs chores until the workers end.
 func (w *workers) work() {
 	for called := true; ; {
 		if c, ok := w.next(called); ok {

@@ -21,21 +21,20 @@ type writer struct {
 	root    *ledger.State
 	records []ledger.Entry
 	size    int   // bytes of results in the records since the last cut
-	cuts    []cut // in the records
+	cuts    []cut // places in records
 	events  []Event
-	spare   []Event   // an empty slice to reuse
-	writing bool      // someone is writing earlier records
-	wrote   sync.Cond // signals that writing is false again
-	done    uint64    // number of the last record that is durable and whose events were emitted
-	err     error     // why nothing more can be written
-	refused bool      // the store has failed
-	unsized uint64    // no snapshot is made before this record: the last one would have been too large
+	spare   []Event    // an empty slice to reuse
+	writing bool       // a goroutine is writing earlier records
+	wrote   sync.Cond  // signals that writing is false again
+	done    uint64     // number of the last record that is durable and whose events were emitted
+	err     error      // why nothing more can be written
+	refused bool       // the store has failed
+	retryAt uint64     // the record from which a snapshot is made again, after one was too large
+	durable run.Status // status of the run in the store
 
-	durable run.Status // the run's status in the store
-
-	polling bool        // someone asks the store for replies
-	polled  time.Time   // when it was last asked
-	replies []run.Reply // replies that it had then
+	polling bool        // a goroutine asks the store for replies
+	polled  time.Time   // when the store was last asked
+	replies []run.Reply // the store's last answer
 
 	signIns  signIns
 	warnings []*Warning // the warnings that were emitted, at most as many as a result has
@@ -46,131 +45,125 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) error) *writer {
-	l := &writer{
-		ctx:       ctx,
-		hold:      h,
-		out:       out,
-		root:      s,
-		done:      s.Seq,
-		durable:   s.Status,
-		callEnded: make(chan struct{}),
-	}
-	l.wrote.L = &l.mu
-	return l
+	w := &writer{ctx: ctx, hold: h, out: out, root: s, done: s.Seq, durable: s.Status, callEnded: make(chan struct{})}
+	w.wrote.L = &w.mu
+	return w
 }
 
 // cut is a place in the next records: those before it are a separate write.
 type cut struct {
-	at   int
-	head run.Head
+	at   int      // number of the records before it
+	head run.Head // head after those records
 }
 
 // maxCommit bounds the results of calls in one write, unless a single one is larger: stores
 // bound what they write at once.
 const maxCommit = 16 << 20
 
-// add applies a change to the state, and queues its record and events.
-func (l *writer) add(r ledger.Entry, events []Event) error {
-	if err := ledger.Apply(l.root, r); err != nil {
+// addLocked applies a change to the state, and queues its record and events.
+func (w *writer) addLocked(r ledger.Entry, events []Event) error {
+	if err := ledger.Apply(w.root, r); err != nil {
 		return err
 	}
-	if l.hold != nil {
-		l.records = append(l.records, r)
-		l.size += resultSize(r.Change)
-		if l.size > maxCommit {
-			l.cuts, l.size = append(l.cuts, cut{len(l.records), ledger.HeadOf(l.root)}), 0
+	if w.hold != nil {
+		w.records = append(w.records, r)
+		w.size += resultSize(r.Change)
+		if w.size > maxCommit {
+			w.cuts = append(w.cuts, cut{len(w.records), ledger.HeadOf(w.root)})
+			w.size = 0
 		}
 	}
-	l.events = append(l.events, events...)
+	w.events = append(w.events, events...)
 	return nil
 }
 
-// writeError returns why nothing more can be written, nil if that is possible.
-func (l *writer) writeError() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
+// writeError returns why nothing more can be written, or nil.
+func (w *writer) writeError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
 }
 
-// commit returns when all records are durable and their events were emitted, or with the error
-// that ends all writing. Records that are added meanwhile belong to the next
-// write.
-func (l *writer) commit() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for target := l.root.Seq; l.err == nil && (l.done < target || len(l.events) > 0 && !l.writing); {
-		if l.writing {
-			l.wrote.Wait()
+// commit returns when all records are durable and their events were emitted, or with the error that
+// ends all writing. Records that are added meanwhile belong to the next write.
+func (w *writer) commit() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for target := w.root.Seq; w.err == nil && (w.done < target || len(w.events) > 0 && !w.writing); {
+		if w.writing {
+			w.wrote.Wait()
 			continue
 		}
-		l.write()
+		w.writeLocked()
 	}
-	if l.err == nil && !l.writing && l.hold != nil && ledger.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
-		l.snapshot()
+	if w.err == nil && !w.writing && w.hold != nil && ledger.SnapshotDue(w.root) && w.root.Seq >= w.retryAt {
+		w.snapshotLocked()
 	}
-	return l.err
+	return w.err
 }
 
 // maxSnapshot bounds a snapshot in bytes: stores bound what they write at once.
 const maxSnapshot = 16 << 20
 
-// snapshot records the state, so that a process that takes over the run reads only later
+// snapshotLocked records the state, so that a process that takes over the run reads only later
 // records.
-func (l *writer) snapshot() {
-	c, err := ledger.NewSnapshot(l.root)
+func (w *writer) snapshotLocked() {
+	c, err := ledger.NewSnapshot(w.root)
 	if err != nil || len(c.Snapshot) > maxSnapshot {
-		l.unsized = 2 * l.root.Seq // it may be smaller by then
+		w.retryAt = 2 * w.root.Seq // it may be smaller by then
 		return
 	}
-	if err := l.add(ledger.Entry{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
-		l.err = err
+	if err := w.addLocked(ledger.Entry{Seq: w.root.Seq + 1, At: w.root.Updated, Change: c}, nil); err != nil {
+		w.err = err
 		return
 	}
-	l.write()
+	w.writeLocked()
 }
 
-// write writes what was recorded, and emits its events, without the lock. Its error is in err.
-func (l *writer) write() {
-	queued, seq := l.takeRecordsLocked(), l.root.Seq
-	events := l.events
-	l.events, l.spare = l.spare, nil
-	l.writing = true
-	l.mu.Unlock()
-	err := guard("the store", func() error { return l.put(queued, events) })
+// writeLocked writes what was recorded, and emits its events. Meanwhile it unlocks the writer. It sets
+// w.err if that fails.
+func (w *writer) writeLocked() {
+	queued := w.takeRecordsLocked()
+	seq := w.root.Seq
+	events := w.events
+	w.events, w.spare = w.spare, nil
+	w.writing = true
+	w.mu.Unlock()
+	err := guard("the store", func() error { return w.put(queued, events) })
 	clear(events)
-	l.mu.Lock()
-	l.spare = events[:0]
-	l.writing = false
-	l.done = seq
-	if l.err == nil {
-		l.err = err
+	w.mu.Lock()
+	w.spare = events[:0]
+	w.writing = false
+	w.done = seq
+	if w.err == nil {
+		w.err = err
 	}
-	l.wrote.Broadcast()
+	w.wrote.Broadcast()
 }
 
-// queued are the records of one commit.
-type queued struct {
+// batch is the records of one commit.
+type batch struct {
 	records []ledger.Entry
 	cuts    []cut
 	head    run.Head // after all records
 }
 
 // takeRecordsLocked returns the records that are not yet written, and leaves none.
-func (l *writer) takeRecordsLocked() (q queued) {
-	if len(l.records) > 0 {
-		q = queued{l.records, l.cuts, ledger.HeadOf(l.root)}
+func (w *writer) takeRecordsLocked() (b batch) {
+	if len(w.records) > 0 {
+		b = batch{w.records, w.cuts, ledger.HeadOf(w.root)}
 	}
-	l.records, l.cuts, l.size = nil, nil, 0
-	return q
+	w.records, w.cuts, w.size = nil, nil, 0
+	return b
 }
 
 // put makes records durable, and emits their events.
-func (l *writer) put(q queued, events []Event) error {
-	if err := l.appendAll(q); err != nil {
+func (w *writer) put(b batch, events []Event) error {
+	if err := w.appendAll(b); err != nil {
 		return err
 	}
 	for _, e := range events {
-		if err := l.emit(e); err != nil {
+		if err := w.emit(e); err != nil {
 			return err
 		}
 	}
@@ -179,25 +172,25 @@ func (l *writer) put(q queued, events []Event) error {
 
 // emit gives an event to the caller, who may take long. If nobody wants events, it only returns why
 // the run has ended, nil if it has not.
-func (l *writer) emit(e Event) error {
-	if l.out == nil {
-		return context.Cause(l.ctx)
+func (w *writer) emit(e Event) error {
+	if w.out == nil {
+		return context.Cause(w.ctx)
 	}
-	return l.out(e)
+	return w.out(e)
 }
 
 // now returns the time for the duration of an event, zero if events are not wanted, because
 // calls are frequent.
-func (l *writer) now() (t time.Time) {
-	if l.out != nil {
+func (w *writer) now() (t time.Time) {
+	if w.out != nil {
 		t = time.Now()
 	}
 	return t
 }
 
 // since returns the time that has passed since a result of now.
-func (l *writer) since(t time.Time) (d time.Duration) {
-	if l.out != nil {
+func (w *writer) since(t time.Time) (d time.Duration) {
+	if w.out != nil {
 		d = time.Since(t)
 	}
 	return d
@@ -205,20 +198,20 @@ func (l *writer) since(t time.Time) (d time.Duration) {
 
 // confirm returns an error if another process may have acquired the run. Then nothing is sent
 // or written any more.
-func (l *writer) confirm(ctx context.Context) error {
-	if l.hold == nil {
+func (w *writer) confirm(ctx context.Context) error {
+	if w.hold == nil {
 		return nil
 	}
-	err := guard("the store", func() error { return l.hold.confirm(ctx) })
+	err := guard("the store", func() error { return w.hold.confirm(ctx) })
 	if err == nil || ctx.Err() != nil {
-		return err
+		return err // the end of the caller's context says nothing about the lease
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		l.err = err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
 	}
-	l.refused = true
+	w.refused = true
 	return err
 }
 
@@ -238,15 +231,15 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // appendAll makes records durable, in one write for each cut.
-func (l *writer) appendAll(q queued) error {
-	records, err := ledger.Encode(q.records...)
+func (w *writer) appendAll(b batch) error {
+	records, err := ledger.Encode(b.records...)
 	if err != nil {
-		return l.recordFailure(err)
+		return w.recordFailure(err)
 	}
 	done := 0
-	for _, c := range q.cuts {
+	for _, c := range b.cuts {
 		if c.at < len(records) {
-			if err := l.appendRecords(c.head, records[done:c.at]); err != nil {
+			if err := w.appendRecords(c.head, records[done:c.at]); err != nil {
 				return err
 			}
 			done = c.at
@@ -255,56 +248,57 @@ func (l *writer) appendAll(q queued) error {
 	if done == len(records) {
 		return nil
 	}
-	return l.appendRecords(q.head, records[done:])
+	return w.appendRecords(b.head, records[done:])
 }
 
 // appendRecords makes records durable. If the context of the run has ended, or ends meanwhile, the
 // store gets lastWrite for that.
-func (l *writer) appendRecords(head run.Head, records []run.Record) error {
-	ctx := l.ctx
+func (w *writer) appendRecords(head run.Head, records []run.Record) error {
+	ctx := w.ctx
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = l.hold.lastContext(ctx)
+		ctx, cancel = w.hold.lastContext(ctx)
 		defer cancel()
 	}
 	began := time.Now()
-	err := l.hold.append(ctx, head, records)
-	if l.observe != nil {
-		l.observe.Appended(ctx, time.Since(began), err)
+	err := w.hold.append(ctx, head, records)
+	if w.observe != nil {
+		w.observe.Appended(ctx, time.Since(began), err)
 	}
-	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended in the meantime
-		return l.appendRecords(head, records)
+	if err != nil && ctx == w.ctx && ctx.Err() != nil { // it ended in the meantime
+		return w.appendRecords(head, records)
 	}
 	if err != nil {
-		return l.recordFailure(err)
+		return w.recordFailure(err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.durable = head.Status
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.durable = head.Status
 	return nil
 }
 
 // recordFailure records that the store has failed, and returns the error: save does not try again.
-func (l *writer) recordFailure(err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refused = true
+func (w *writer) recordFailure(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused = true
 	return err
 }
 
 // save makes the last records durable, even if nobody takes their events any more. It does nothing
 // after the store has failed.
-func (l *writer) save() error {
-	l.mu.Lock()
-	for l.writing {
-		l.wrote.Wait()
+func (w *writer) save() error {
+	w.mu.Lock()
+	for w.writing {
+		w.wrote.Wait()
 	}
-	queued, refused := l.takeRecordsLocked(), l.refused
-	l.mu.Unlock()
-	if l.hold == nil || refused {
+	last := w.takeRecordsLocked()
+	refused := w.refused
+	w.mu.Unlock()
+	if w.hold == nil || refused {
 		return nil
 	}
-	return guard("the store", func() error { return l.appendAll(queued) })
+	return guard("the store", func() error { return w.appendAll(last) })
 }
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.
@@ -317,7 +311,7 @@ func resultSize(c ledger.Change) int {
 
 // partSize estimates the bytes of a part.
 func partSize(p *run.Part) int {
-	n := len(p.Text) + len(p.Structured) + len(p.Meta) + len(p.Data)/3*4
+	n := len(p.Text) + len(p.Structured) + len(p.Meta) + len(p.Data)/3*4 // data is base64 in JSON
 	for i := range p.Media {
 		n += partSize(&p.Media[i])
 	}

@@ -12,33 +12,37 @@ import (
 // maxCached bounds the runs whose states a process keeps between steps.
 const maxCached = 16
 
-// stateCache keeps the states of the runs that [Agent.Advance] stepped last, the latest at the
-// end, because an engine steps a run many times. Each state is as in the store.
+// stateCache keeps the states of the runs that [Agent.Advance] stepped last, because an engine steps a
+// run many times. Each state is as in the store.
 type stateCache struct {
 	mu   sync.Mutex
-	runs []cachedState
+	runs []cachedState // the latest is last
 }
 
 // cachedState is a state, with the counts of its history.
 type cachedState struct {
-	*ledger.State
+	state *ledger.State
 	tally tally
+}
+
+func (c cachedState) isOf(key run.Key) bool {
+	return c.state.ID == key.ID && c.state.Tenant == key.Tenant
 }
 
 // take removes and returns the state that a run has according to its lease, nil if it is not cached.
 func (s *stateCache) take(lease record.Lease) (*ledger.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.runs, func(r cachedState) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
+	i := slices.IndexFunc(s.runs, func(c cachedState) bool { return c.isOf(lease.Key) })
 	if i < 0 {
 		return nil, tally{}
 	}
-	r := s.runs[i]
+	c := s.runs[i]
 	s.runs = slices.Delete(s.runs, i, i+1)
-	if r.Seq != lease.Seq || !r.Created.Equal(lease.Created) {
+	if c.state.Seq != lease.Seq || !c.state.Created.Equal(lease.Created) {
 		return nil, tally{} // another process has continued it, or deleted and created it
 	}
-	return r.State, r.tally
+	return c.state, c.tally
 }
 
 // put keeps a state for the next step, unless the run waits or has ended.
@@ -58,5 +62,5 @@ func (s *stateCache) put(r *ledger.State, tally tally) {
 func (s *stateCache) has(key run.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.runs, func(r cachedState) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
+	return slices.ContainsFunc(s.runs, func(c cachedState) bool { return c.isOf(key) })
 }
