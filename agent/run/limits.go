@@ -16,11 +16,22 @@ type Limits struct {
 	Failures  int `json:"failures,omitzero"` // consecutive turns in which every call failed or was denied; default 5
 	Parallel  int `json:"parallel,omitzero"` // concurrent tool calls; default 8
 	Questions int `json:"asks,omitzero"`     // open questions; default 100
-	Depth     int `json:"depth,omitzero"`    // nesting of sub-agents, and of runs started by tool calls; default 4, at most 32
 
-	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls, reservations included; default none
-	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; an entry of 0 is a limit, too; default none
-	Active time.Duration    `json:"active_ns,omitzero"` // time in model and tool calls, not waiting for a person; default none
+	// Depth bounds the nesting of sub-agents, and of runs started by tool calls. Default 4, at most
+	// 32.
+	Depth int `json:"depth,omitzero"`
+
+	// Tokens bounds the input and output of all model calls, reservations included. Default: no
+	// limit.
+	Tokens int64 `json:"tokens,omitzero"`
+
+	// Cost has limits in micro-units by currency, such as {"USD": 500000}. An entry of 0 is a limit,
+	// too. Default: no limit.
+	Cost map[string]int64 `json:"cost,omitempty"`
+
+	// Active bounds the time in model and tool calls, without the time in which the run waits for a
+	// person. Default: no limit.
+	Active time.Duration `json:"active_ns,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
@@ -80,7 +91,8 @@ func (s *Spent) Add(o Spent) {
 	s.Rounds = sum(s.Rounds, o.Rounds)
 	s.Lost = sum(s.Lost, o.Lost)
 	s.LostTokens = sum(s.LostTokens, o.LostTokens)
-	s.Cost, s.LostCost = plus(s.Cost, o.Cost), plus(s.LostCost, o.LostCost)
+	s.Cost = plus(s.Cost, o.Cost)
+	s.LostCost = plus(s.LostCost, o.LostCost)
 }
 
 // plus returns the sum of costs. It does not modify its arguments, which may be shared.
@@ -133,6 +145,7 @@ func (s Spent) Since(earlier Spent) Spent {
 	s.Rounds -= earlier.Rounds
 	s.Lost -= earlier.Lost
 	s.LostTokens -= earlier.LostTokens
-	s.Cost, s.LostCost = minus(s.Cost, earlier.Cost), minus(s.LostCost, earlier.LostCost)
+	s.Cost = minus(s.Cost, earlier.Cost)
+	s.LostCost = minus(s.LostCost, earlier.LostCost)
 	return s
 }

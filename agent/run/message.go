@@ -11,7 +11,6 @@ import (
 // Role is the author of a [Message].
 type Role string
 
-// The roles.
 const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
@@ -61,8 +60,11 @@ type Part struct {
 	Meta       json.RawMessage `json:"meta,omitzero"` // _meta of the server's result
 	Media      []Part          `json:"media,omitempty"`
 	IsError    bool            `json:"is_error,omitzero"`
-	Kept       *Kept           `json:"kept,omitempty"`  // the full result, if Text is shortened
-	Tools      []string        `json:"tools,omitempty"` // in the result of a search, with DiscoveryHost: the tools that the model has from now on
+	Kept       *Kept           `json:"kept,omitempty"` // the full result, if Text is shortened
+
+	// Tools are the tools that the model has from now on, in the result of a search with
+	// agent.DiscoveryHost.
+	Tools []string `json:"tools,omitempty"`
 
 	// Provider has data that only one provider understands, by the provider's name: signatures
 	// of reasoning, cache markers.

@@ -12,7 +12,6 @@ import (
 // QuestionKind is the subject of a [Question].
 type QuestionKind string
 
-// The kinds of questions.
 const (
 	QuestionApproval QuestionKind = "approval" // whether a call may run
 	QuestionForm     QuestionKind = "form"     // a server's form (elicitation)
@@ -31,13 +30,15 @@ type Question struct {
 	Tool   string       `json:"tool,omitzero"`  // as the model knows it
 	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
-	Key        string                   `json:"key,omitzero"`         // the server's key for the request or, for a parked call, a hash of the question
+	// Key is the server's key for the request or, for a parked call, a hash of the question.
+	Key string `json:"key,omitzero"`
+
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // approval or doubt: the arguments as they are sent
 	Definition *mcp.Tool                `json:"definition,omitempty"` // the tool, as models see it
 	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // form or URL: the server's request
 	URL        string                   `json:"url,omitzero"`         // sign-in: where the person signs in
 	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // sampling request: as it goes to the model
-	Model      string                   `json:"model,omitzero"`       // the model that would complete the sampling request; "" if unknown
+	Model      string                   `json:"model,omitzero"`       // sampling request: the model; "" if unknown
 
 	// Tries and Sent belong to a doubt: how often the call was sent, continuations of rounds
 	// included, and when it was last sent.

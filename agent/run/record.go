@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Record is one change of a run, as it is kept. It never changes: a store may share it.
+// Record is one change of a run, as it is stored. It is immutable, so a store may share it.
 type Record struct {
 	Seq  uint64 // from 1
 	At   time.Time
@@ -24,7 +24,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return r.JSON, nil
 }
 
-// UnmarshalJSON keeps a copy of the JSON. It checks that it is a record, of any version.
+// UnmarshalJSON copies the JSON, after checking that it is a record, of any version.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var e struct {
 		Seq  uint64    `json:"seq"`

@@ -34,7 +34,7 @@ var actions = map[QuestionKind][]Action{
 	QuestionSignIn:   {ActionAccept, ActionDecline, ActionCancel},
 }
 
-// The scope of an approval says to which later calls it applies. The empty scope means this
+// The scope of an approval is the later calls to which it applies. The empty scope means this
 // call alone.
 const (
 	ScopeArguments = "arguments" // the same tool with the same arguments
@@ -56,18 +56,18 @@ func Check(q *Question, r Reply, now time.Time) error {
 	case !q.Expires.IsZero() && !now.Before(q.Expires):
 		return fmt.Errorf("answer question %q, which was open until %v: %w", q.ID, q.Expires.Format(time.RFC3339), ErrExpired)
 	}
-	if err := q.fits(r); err != nil {
+	if err := q.check(r); err != nil {
 		return fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
 	return nil
 }
 
-// fits returns the reason why a reply is invalid, nil if it is not.
-func (q *Question) fits(r Reply) error {
-	takes := actions[q.Kind]
+// check returns an error if a reply is invalid for the question.
+func (q *Question) check(r Reply) error {
+	valid := actions[q.Kind]
 	switch {
-	case !slices.Contains(takes, r.Action):
-		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, takes, r.Action)
+	case !slices.Contains(valid, r.Action):
+		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, valid, r.Action)
 	case len(r.Reason)+len(r.Arguments)+len(r.Content)+len(r.Scope)+len(r.By) > maxReply:
 		return fmt.Errorf("it has more than %d bytes", maxReply)
 	case r.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, r.Scope):
@@ -81,7 +81,7 @@ func (q *Question) fits(r Reply) error {
 	}
 	switch q.Kind {
 	case QuestionApproval:
-		return q.suits(r.Arguments)
+		return q.checkArguments(r.Arguments)
 	case QuestionForm, QuestionURL:
 		_, err := q.Elicited(r)
 		return err
@@ -92,9 +92,9 @@ func (q *Question) fits(r Reply) error {
 	return nil
 }
 
-// suits checks a person's arguments against the schema of the tool. If the schema cannot be
+// checkArguments checks a person's arguments against the schema of the tool. If the schema cannot be
 // compiled, the check is left to the tool, which makes it again in any case.
-func (q *Question) suits(arguments json.RawMessage) error {
+func (q *Question) checkArguments(arguments json.RawMessage) error {
 	if len(arguments) == 0 || q.Definition == nil {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (q *Question) Accept(fields map[string]any) (Reply, error) {
 		}
 		r.Content = content
 	}
-	if err := q.fits(r); err != nil {
+	if err := q.check(r); err != nil {
 		return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
 	return r, nil

@@ -105,12 +105,12 @@ func applyChange(s *State, r Entry) error {
 	return nil
 }
 
-// checkAllowed returns an error if a change of this kind is not possible in the present state.
+// checkAllowed returns an error if a change of this kind is not possible in this state.
 func checkAllowed(s *State, c Change) error {
-	if _, unknown := c.(*Unknown); unknown {
+	if _, isUnknown := c.(*Unknown); isUnknown {
 		return nil // Unknown reports its own error
 	}
-	if _, begins := c.(*Begun); begins != (s.Seq == 0) {
+	if _, isFirst := c.(*Begun); isFirst != (s.Seq == 0) {
 		return fmt.Errorf("run has %d records", s.Seq)
 	}
 	if s.Status.Ended() {
@@ -138,7 +138,7 @@ func checkNested(s *State, c Change) error {
 		}
 	}
 	if o, ok := c.(*Opened); ok {
-		if q, _ := s.find(o.Question.ID); q != nil {
+		if q := s.find(o.Question.ID); q != nil {
 			return fmt.Errorf("question %q is open already", q.ID)
 		}
 	}

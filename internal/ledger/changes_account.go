@@ -24,8 +24,11 @@ type Reserved struct {
 func (*Reserved) kind() string { return "reserved" }
 
 func (c *Reserved) apply(s *State, _ time.Time) error {
-	if _, taken := s.Sampling[c.Key]; taken || !utf8.ValidString(c.Key) || c.Amount.isNegative() {
-		return errors.New("reserves less than nothing, or with a key that is taken or is not text")
+	if _, isTaken := s.Sampling[c.Key]; isTaken || !utf8.ValidString(c.Key) {
+		return fmt.Errorf("key %.100q of a reservation is taken or is not text", c.Key)
+	}
+	if c.Amount.isNegative() {
+		return errors.New("reserves less than nothing")
 	}
 	s.Sampling = with(s.Sampling, c.Key, c.Amount)
 	return nil
@@ -91,9 +94,9 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 }
 
 // NewReview returns the decision in a reply to a question about sampling.
-func NewReview(q *run.Question, a run.Reply) Review {
-	r := Review{Reply: a, Sampling: q.Sampling, Model: q.Model}
-	if edited, err := a.Sampled(); err == nil && edited != nil {
+func NewReview(q *run.Question, reply run.Reply) Review {
+	r := Review{Reply: reply, Sampling: q.Sampling, Model: q.Model}
+	if edited, err := reply.Sampled(); err == nil && edited != nil {
 		r.Sampling = edited
 	}
 	return r
@@ -107,6 +110,7 @@ type Amount struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
+// plus returns the sum of two amounts.
 func (a Amount) plus(b Amount) Amount {
 	s := run.Spent{Total: a.Tokens, Cost: a.Cost}
 	s.Add(run.Spent{Total: b.Tokens, Cost: b.Cost})
@@ -127,8 +131,9 @@ func (s *State) reservations() (total Amount, n int) {
 	}
 	for _, c := range s.Calls {
 		if c.Child != nil {
-			below, more := c.Child.reservations()
-			total, n = total.plus(below), n+more
+			amount, count := c.Child.reservations()
+			total = total.plus(amount)
+			n += count
 		}
 	}
 	return total, n
@@ -155,9 +160,9 @@ func hasNegative(s run.Spent) bool {
 	if hasNegativeCost(s.Cost) || hasNegativeCost(s.LostCost) {
 		return true
 	}
-	least := min(int64(min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost)),
-		s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning, s.Sampling.Tokens, s.LostTokens, s.Rounds, int64(s.Active))
-	return least < 0
+	return min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost) < 0 || s.Active < 0 ||
+		min(s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning) < 0 ||
+		min(s.Sampling.Tokens, s.LostTokens, s.Rounds) < 0
 }
 
 // hasNegativeCost reports whether any cost is negative.

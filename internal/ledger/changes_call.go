@@ -53,10 +53,11 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if s.Status != run.StatusRunning {
 		return fmt.Errorf("run is %s", s.Status)
 	}
-	denied := call.Approved != nil && !call.Approved.Allow
-	asked := (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil
-	if denied || asked {
-		return fmt.Errorf("call %q is denied, or a person is asked about it", c.Call)
+	if call.Approved != nil && !call.Approved.Allow {
+		return fmt.Errorf("call %q is denied", c.Call)
+	}
+	if (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil {
+		return fmt.Errorf("a person is asked about call %q", c.Call)
 	}
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
 	if c.Args != nil {

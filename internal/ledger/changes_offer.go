@@ -16,7 +16,7 @@ import (
 // at most.
 const MaxOffered = 100
 
-// Discovery records how the model of a run finds the tools of its agent.
+// Discovery is how the model of a run finds the tools of its agent.
 type Discovery string
 
 // The zero value means that the model is offered all tools from the start.
@@ -24,7 +24,7 @@ const (
 	DiscoveryNone   Discovery = ""
 	DiscoveryNative Discovery = "native" // the model searches, and gets what it finds as tools of their own
 	DiscoveryCall   Discovery = "call"   // the model searches, and calls what it finds through one tool
-	DiscoveryHost   Discovery = "host"   // as native, but the results of the search include the found tools if the host supports that
+	DiscoveryHost   Discovery = "host"   // as native, or by the host: the results of the search include the tools
 )
 
 // Offered adds tools, in order, after those that were added before. The first may set how the
@@ -59,7 +59,8 @@ func (c *Offered) apply(s *State, _ time.Time) error {
 	}
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		if slices.ContainsFunc(s.Offered, func(o OfferedTool) bool { return o.Server == t.Server && o.Tool == t.Tool }) {
+		isSame := func(o OfferedTool) bool { return o.Server == t.Server && o.Tool == t.Tool }
+		if slices.ContainsFunc(s.Offered, isSame) {
 			continue
 		}
 		if t.Tool == "" || t.Name == "" || !utf8.ValidString(t.Name) {

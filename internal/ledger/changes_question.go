@@ -64,20 +64,21 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// replyToSignIns hands the reply to the other calls that wait for the same sign-in and have no reply yet.
+// replyToSignIns gives the reply to the other calls that wait for the same sign-in and have no reply
+// yet.
 func (c *Replied) replyToSignIns(q *run.Question, s *State) {
-	same := func(o *run.Question) bool {
+	isSame := func(o *run.Question) bool {
 		return o.Kind == run.QuestionSignIn && o.Call != "" && o.Server == q.Server && o.URL == q.URL
 	}
 	for _, o := range s.Questions {
-		if call := s.Call(o.Call); same(o) && call != nil && call.Reply == nil {
+		if call := s.Call(o.Call); isSame(o) && call != nil && call.Reply == nil {
 			c.storeReply(o, call)
 		}
 	}
-	s.drop(same)
+	s.drop(isSame)
 }
 
-// storeReply hands the reply to the call that waits for it.
+// storeReply gives the reply to the call that waits for it.
 func (c *Replied) storeReply(q *run.Question, call *Call) {
 	reply := c.Reply
 	switch q.Kind {
@@ -96,27 +97,30 @@ func (c *Replied) storeReply(q *run.Question, call *Call) {
 	}
 }
 
-// markAsked updates the call that a question is about. It is an error if the call is in a state in which
-// nobody asks such a question.
-func (s *State) markAsked(q *run.Question) error {
-	var from []CallAt
+// askedFrom returns the states of a call in which a question about it may be asked.
+func askedFrom(q *run.Question) []CallAt {
 	switch {
-	case q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt:
-		return nil
 	case q.Kind == run.QuestionApproval:
-		from = []CallAt{CallProposed}
+		return []CallAt{CallProposed}
 	case q.Kind == run.QuestionDoubt:
-		from = []CallAt{CallSent, CallInRound, CallTasked, CallOfChild}
+		return []CallAt{CallSent, CallInRound, CallTasked, CallOfChild}
 	case q.Kind == run.QuestionSignIn:
-		from = []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
+		return []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
 	case q.Parked:
-		from = []CallAt{CallSent, CallParked}
+		return []CallAt{CallSent, CallParked}
 	case q.Key != "":
-		from = []CallAt{CallInRound}
-	default:
-		from = []CallAt{CallProposed, CallReady, CallSent, CallInRound, CallTasked, CallOfChild}
+		return []CallAt{CallInRound}
 	}
-	call, err := s.call(q.Call, from...)
+	return []CallAt{CallProposed, CallReady, CallSent, CallInRound, CallTasked, CallOfChild}
+}
+
+// markAsked updates the call that a question is about. It is an error if the call is in another state
+// than those of askedFrom.
+func (s *State) markAsked(q *run.Question) error {
+	if q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt {
+		return nil // the server does not say which call it is about
+	}
+	call, err := s.call(q.Call, askedFrom(q)...)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Begun is the first record of a run.
+// Begun is the first change of a run.
 type Begun struct {
 	V        int                        `json:"v"`
 	ID       string                     `json:"id"`
@@ -121,7 +121,7 @@ func (c *Ended) apply(s *State, at time.Time) error {
 		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
 	}
 	if s.Phase == PhaseCalls {
-		s.History = append(s.History, s.leftovers(at))
+		s.History = append(s.History, s.earlyResults(at))
 	}
 	s.Phase, s.Status, s.Wake = "", c.Status, time.Time{}
 	s.Stop, s.Error = c.Stop, c.Error
@@ -147,18 +147,7 @@ func (*Noted) kind() string { return "noted" }
 
 func (c *Noted) apply(s *State, _ time.Time) error {
 	if len(c.Vars) > 0 {
-		vars := maps.Clone(s.Vars)
-		if vars == nil {
-			vars = map[string]json.RawMessage{}
-		}
-		for name, value := range c.Vars {
-			if len(value) == 0 || string(value) == "null" {
-				delete(vars, name)
-			} else {
-				vars[name] = value
-			}
-		}
-		s.Vars = vars
+		s.Vars = withVars(s.Vars, c.Vars)
 	}
 	if c.Trace != nil {
 		s.Trace = c.Trace
@@ -167,6 +156,22 @@ func (c *Noted) apply(s *State, _ time.Time) error {
 		s.Takeovers++
 	}
 	return nil
+}
+
+// withVars returns a copy of vars with changes, of which null removes a variable.
+func withVars(vars, changes map[string]json.RawMessage) map[string]json.RawMessage {
+	vars = maps.Clone(vars)
+	if vars == nil {
+		vars = map[string]json.RawMessage{}
+	}
+	for name, value := range changes {
+		if len(value) == 0 || string(value) == "null" {
+			delete(vars, name)
+		} else {
+			vars[name] = value
+		}
+	}
+	return vars
 }
 
 // Sealed is an encrypted change. A store with the keys decrypts it.

@@ -27,18 +27,22 @@ func (c *Called) apply(s *State, _ time.Time) error {
 	if err := s.checkPhase(PhaseModel); err != nil {
 		return err
 	}
-	if c.Reserved.isNegative() || c.Lost && s.Model == nil {
-		return errors.New("reserves less than nothing, or has lost the reply to a call that was not made")
+	if c.Reserved.isNegative() {
+		return errors.New("reserves less than nothing")
+	}
+	if c.Lost && s.Model == nil {
+		return errors.New("has lost the reply to a call that was not made")
 	}
 	attempt := 1
 	if s.Model != nil {
 		attempt = s.Model.Attempt + 1
 	}
-	s.Model, s.Final = &Request{Attempt: attempt, Reserved: c.Reserved}, c.Final
+	s.Model = &Request{Attempt: attempt, Reserved: c.Reserved}
+	s.Final = c.Final
 	return nil
 }
 
-// Responded is the model's reply. If it has calls, the run executes them.
+// Responded records the model's reply. If it has calls, the run executes them.
 type Responded struct {
 	Message run.Message `json:"message"`
 	Calls   []Call      `json:"calls,omitempty"` // proposed
@@ -148,7 +152,8 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 			s.Failures = 0
 		}
 	}
-	s.Calls, s.Questions, s.Phase, s.Status, s.Wake = nil, nil, PhaseModel, run.StatusRunning, time.Time{}
+	s.Status, s.Phase, s.Wake = run.StatusRunning, PhaseModel, time.Time{}
+	s.Calls, s.Questions = nil, nil
 	s.Turn++
 	return nil
 }

@@ -64,11 +64,13 @@ func plain[T, P any](convert func(*T) *P) coder {
 	}
 }
 
+// join returns the options of format with coders.
 func join(coders ...coder) jsonv2.Options {
 	var marshal []*jsonv2.Marshalers
 	var unmarshal []*jsonv2.Unmarshalers
 	for _, c := range coders {
-		marshal, unmarshal = append(marshal, c.marshal), append(unmarshal, c.unmarshal)
+		marshal = append(marshal, c.marshal)
+		unmarshal = append(unmarshal, c.unmarshal)
 	}
 	return jsonv2.JoinOptions(
 		jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
@@ -101,6 +103,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// readState decodes a state. It reads the version first, because a later one may have another form.
 func readState(data []byte) (*State, error) {
 	var version struct {
 		V int `json:"v"`

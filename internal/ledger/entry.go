@@ -22,9 +22,9 @@ type Entry struct {
 // Change is the effect of an [Entry] on a state. Its implementations are *Begun, *Said, *Called,
 // *Responded, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
 // *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken,
-// *Ended and *Unknown. A field Call is the id of a call of the current turn.
+// *Ended, *Sealed and *Unknown. A field Call is the id of a call of the current turn.
 type Change interface {
-	kind() string
+	kind() string // the name of its type in JSON
 	apply(*State, time.Time) error
 }
 
@@ -115,7 +115,7 @@ func (r *Entry) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readEntry decodes an entry of a sub-agent at that depth.
+// readEntry decodes an entry of a run at that depth: 0 for the root, 1 for its sub-agents.
 func readEntry(data []byte, depth int) (Entry, error) {
 	var e envelope[jsontext.Value]
 	if err := jsonv2.Unmarshal(data, &e, format); err != nil {
@@ -125,12 +125,12 @@ func readEntry(data []byte, depth int) (Entry, error) {
 		return Entry{}, fmt.Errorf("record %d has no kind or no data", e.Seq)
 	}
 	r := Entry{Seq: e.Seq, At: e.At}
-	make, ok := kinds[e.Kind]
+	newChange, ok := kinds[e.Kind]
 	if !ok || e.V > Version {
 		r.Change = &Unknown{V: e.V, Kind: e.Kind, Data: e.Data}
 		return r, nil
 	}
-	r.Change = make()
+	r.Change = newChange()
 	if err := readChange(e.Data, r.Change, depth); err != nil {
 		return Entry{}, fmt.Errorf("record %d (%s): %w", e.Seq, e.Kind, err)
 	}
@@ -160,6 +160,7 @@ func readChange(data []byte, c Change, depth int) error {
 	return err
 }
 
+// errTooDeep refuses records and states that would exhaust the stack.
 var errTooDeep = fmt.Errorf("sub-agents are nested more than %d deep", MaxDepth)
 
 var (

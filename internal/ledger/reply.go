@@ -11,12 +11,12 @@ import (
 
 // CheckReply checks a reply to a question of a run or its sub-agents. The error matches
 // [run.ErrNotAsked] if the question is not open; see [run.Check] for other errors.
-func CheckReply(s *State, a run.Reply, now time.Time) error {
-	q, _ := s.find(a.Question)
+func CheckReply(s *State, r run.Reply, now time.Time) error {
+	q := s.find(r.Question)
 	if q == nil {
-		return fmt.Errorf("answer question %.100q of run %q: %w", a.Question, s.ID, run.ErrNotAsked)
+		return fmt.Errorf("answer question %.100q of run %q: %w", r.Question, s.ID, run.ErrNotAsked)
 	}
-	return run.Check(q, a, now)
+	return run.Check(q, r, now)
 }
 
 // CheckOpen checks replies to the questions of a run whose last state is s. It returns those to
@@ -25,10 +25,10 @@ func CheckReply(s *State, a run.Reply, now time.Time) error {
 // [run.ErrExpired] or [run.ErrUnfit].
 func CheckOpen(s *State, replies []run.Reply) (open []run.Reply, err error) {
 	now := time.Now()
-	for _, a := range Dated(replies) {
-		switch err := CheckReply(s, a, now); {
+	for _, r := range Dated(replies) {
+		switch err := CheckReply(s, r, now); {
 		case err == nil:
-			open = append(open, a)
+			open = append(open, r)
 		case !errors.Is(err, run.ErrNotAsked):
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func CheckOpen(s *State, replies []run.Reply) (open []run.Reply, err error) {
 	return open, nil
 }
 
-// Dated sets the time of replies that have none.
+// Dated returns a copy of replies in which those without a time have the present one.
 func Dated(replies []run.Reply) []run.Reply {
 	replies = slices.Clone(replies)
 	for i := range replies {

@@ -60,19 +60,19 @@ func Begins(r run.Record) bool {
 		return true
 	}
 	change := ChangeOf(r)
-	_, sealed := change.(*Sealed)
-	return sealed || len(snapshotState(change)) > 0
+	_, isSealed := change.(*Sealed)
+	return isSealed || len(snapshotState(change)) > 0
 }
 
 // restore sets s to the state in a snapshot.
 func (s *State) restore(r Entry) error {
-	var kept State
-	if err := kept.UnmarshalJSON(snapshotState(r.Change)); err != nil {
+	var stored State
+	if err := stored.UnmarshalJSON(snapshotState(r.Change)); err != nil {
 		return err
 	}
-	if kept.Seq+1 != r.Seq {
-		return fmt.Errorf("snapshot in record %d is of record %d", r.Seq, kept.Seq)
+	if stored.Seq+1 != r.Seq {
+		return fmt.Errorf("snapshot in record %d is of record %d", r.Seq, stored.Seq)
 	}
-	*s = kept
+	*s = stored
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -93,7 +94,7 @@ type State struct {
 	lastChanged int // index in Calls of the call that was changed last
 }
 
-// AgentName records which agent a run belongs to.
+// AgentName identifies the agent to which a run belongs.
 type AgentName struct {
 	Name string `json:"name,omitzero"`
 	Rev  string `json:"rev,omitzero"` // revision of its instructions
@@ -164,26 +165,27 @@ func (s *State) Question(id string) *run.Question {
 	return nil
 }
 
-// find returns an open question of the run or a sub-agent, and the run that asks it.
-func (s *State) find(id string) (*run.Question, *State) {
+// find returns an open question of the run or a sub-agent, or nil.
+func (s *State) find(id string) *run.Question {
 	if q := s.Question(id); q != nil {
-		return q, s
+		return q
 	}
 	for _, c := range s.Calls {
-		if c.Child != nil {
-			if q, of := c.Child.find(id); q != nil {
-				return q, of
-			}
+		if c.Child == nil {
+			continue
+		}
+		if q := c.Child.find(id); q != nil {
+			return q
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// checkVersion reports whether this version can read version v.
+// checkVersion returns an error if this program cannot read version v.
 func checkVersion(v int) error {
 	switch {
 	case v < 1:
-		return fmt.Errorf("it has no version; is it the state of a run?")
+		return errors.New("it has no version; is it the state of a run?")
 	case v > Version:
 		return fmt.Errorf("it has version %d, and this program reads versions up to %d; use a newer program", v, Version)
 	}
@@ -202,16 +204,17 @@ func (s *State) results(at time.Time) (run.Message, error) {
 	return m, nil
 }
 
-// drop removes the matching open questions. It modifies a copy of the slice, because callers may hold it.
-func (s *State) drop(match func(*run.Question) bool) {
-	if slices.ContainsFunc(s.Questions, match) {
-		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), match)
+// drop removes the matching open questions. It modifies a copy of the slice, because callers may hold
+// the slice.
+func (s *State) drop(isMatch func(*run.Question) bool) {
+	if slices.ContainsFunc(s.Questions, isMatch) {
+		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), isMatch)
 	}
 }
 
-// leftovers returns the results of a turn that ends early, so that each call in the history has
-// a result.
-func (s *State) leftovers(at time.Time) run.Message {
+// earlyResults returns the message with the results of a turn that ends early, so that each call in the
+// history has a result.
+func (s *State) earlyResults(at time.Time) run.Message {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {
 		text := "The run ended before the call was made."
@@ -262,12 +265,20 @@ func (s *State) check(ids map[string]bool) error {
 		}
 		names[t.Name] = true
 	}
-	calls := map[string]bool{}
+	return s.checkCalls(ids)
+}
+
+// checkCalls is the part of check for calls and the runs of sub-agents.
+func (s *State) checkCalls(ids map[string]bool) error {
+	known := make(map[string]bool, len(s.Calls))
 	for _, c := range s.Calls {
-		if c == nil || c.ID == "" || calls[c.ID] || c.At == CallDone && c.Result == nil {
-			return fmt.Errorf("run %q has a call without an id of its own, or one that is done without a result", s.ID)
+		if c == nil || c.ID == "" || known[c.ID] {
+			return fmt.Errorf("run %q has a call without an id of its own", s.ID)
 		}
-		calls[c.ID] = true
+		if c.At == CallDone && c.Result == nil {
+			return fmt.Errorf("run %q has a call %q that is done without a result", s.ID, c.ID)
+		}
+		known[c.ID] = true
 		if c.Child != nil {
 			if err := c.Child.check(ids); err != nil {
 				return err
