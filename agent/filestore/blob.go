@@ -23,14 +23,14 @@ import (
 // the run>/<name>. It begins with a line that names the format and has the checksum.
 const blobFormat = "mcpchain blob 1 %08x\n"
 
-var blobHead = len(fmt.Sprintf(blobFormat, 0))
+var blobHeadSize = len(fmt.Sprintf(blobFormat, 0))
 
 // tenantAge is how long the size of a tenant's blobs is cached. Other processes may add some
 // meanwhile.
 const tenantAge = time.Minute
 
-// counted is the size of the blobs of a tenant.
-type counted struct {
+// cachedSize is the size of the blobs of a tenant when they were last counted.
+type cachedSize struct {
 	size int64
 	at   time.Time
 }
@@ -55,21 +55,21 @@ func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string
 // putBlob writes a blob. The caller holds the lock of the run.
 func (s *directory) putBlob(key run.Key, name string, data []byte) error {
 	dir := s.blobDir(key)
-	ofRun, old, err := s.blobSizes(dir, name)
+	runSize, oldSize, err := s.blobSizes(dir, name)
 	if err != nil {
 		return err
 	}
-	ofTenant, err := s.ofTenant(key)
+	tenantSize, err := s.tenantSize(key)
 	if err != nil {
 		return err
 	}
-	if err := record.CheckBlob(key, name, int64(len(data)), ofRun-old, ofTenant-old); err != nil {
+	if err := record.CheckBlob(key, name, int64(len(data)), runSize-oldSize, tenantSize-oldSize); err != nil {
 		return err
 	}
 	if err := s.writeChecked(filepath.Join(dir, name), data); err != nil {
 		return err
 	}
-	s.count(key, int64(len(data))-old)
+	s.addSize(key, int64(len(data))-oldSize)
 	return nil
 }
 
@@ -95,6 +95,7 @@ func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []
 	return data, subject.Wrap(err, "load blob %.100q of run %q", name, key.ID)
 }
 
+// readBlob reads a blob. The error matches [record.ErrNoBlob] if there is none.
 func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
 	if record.CheckBlob(key, name, 0, 0, 0) != nil { // no path can be made of the name
 		return nil, record.ErrNoBlob
@@ -117,15 +118,15 @@ func (s *directory) readChecked(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size < int64(blobHead) || size > 2*record.MaxBlob {
+	if size < int64(blobHeadSize) || size > 2*record.MaxBlob {
 		return nil, fmt.Errorf("%s has %d bytes: %w", path, size, record.ErrCorrupt)
 	}
 	all := make([]byte, size)
 	if err := readAt(f, all, 0); err != nil {
 		return nil, err
 	}
-	data := all[blobHead:]
-	if !bytes.Equal(all[:blobHead], fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))) {
+	data := all[blobHeadSize:]
+	if !bytes.Equal(all[:blobHeadSize], fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))) {
 		return nil, fmt.Errorf("%s: its checksum is wrong: %w", path, record.ErrCorrupt)
 	}
 	return data, nil
@@ -169,7 +170,7 @@ func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		n := max(0, info.Size()-int64(blobHead))
+		n := max(0, info.Size()-int64(blobHeadSize))
 		all += n
 		if e.Name() == name {
 			one = n
@@ -178,9 +179,9 @@ func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 	return all, one, err
 }
 
-// ofTenant returns the size of the blobs of a tenant. It is approximate: for a minute the store only
+// tenantSize returns the size of the blobs of a tenant. It is approximate: for a minute the store only
 // adds what it writes itself.
-func (s *directory) ofTenant(key run.Key) (size int64, err error) {
+func (s *directory) tenantSize(key run.Key) (size int64, err error) {
 	s.mu.Lock()
 	c, ok := s.tenants[key.Tenant]
 	s.mu.Unlock()
@@ -201,15 +202,15 @@ func (s *directory) ofTenant(key run.Key) (size int64, err error) {
 	if len(s.tenants) >= maxTenants {
 		clear(s.tenants)
 	}
-	s.tenants[key.Tenant] = counted{size, time.Now()}
+	s.tenants[key.Tenant] = cachedSize{size, time.Now()}
 	return size, err
 }
 
 // maxTenants bounds the tenants whose size is cached.
 const maxTenants = 1000
 
-// count adds to the cached size of a tenant's blobs. more may be negative.
-func (s *directory) count(key run.Key, more int64) {
+// addSize adds to the cached size of a tenant's blobs. more may be negative.
+func (s *directory) addSize(key run.Key, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.tenants[key.Tenant]; ok {
@@ -234,7 +235,7 @@ func (s *directory) removeBlobs(key run.Key) error {
 			return err
 		}
 	}
-	s.count(key, -size)
+	s.addSize(key, -size)
 	_ = os.Remove(dir) // an empty directory does no harm
 	return nil
 }

@@ -22,7 +22,7 @@ func OfTenant(store Store, key run.Key, again bool) (int64, error) {
 	if again {
 		clear(s.tenants)
 	}
-	return s.ofTenant(key)
+	return s.tenantSize(key)
 }
 
 // SetClock replaces the clock of leases.

@@ -50,8 +50,8 @@ import (
 // Sync specifies when a store waits until data is on the disk.
 type Sync int
 
-// These say which calls of Append sync. Create, Reply, Delete and an Append with replies always
-// sync, except with SyncNever.
+// The values specify which calls of Append sync. Create, Reply, Delete and an Append with replies
+// always sync, except with SyncNever.
 const (
 	// SyncEveryEffect syncs each Append. A power cut loses nothing.
 	SyncEveryEffect Sync = iota
@@ -79,6 +79,7 @@ type Options struct {
 	Network bool
 }
 
+// withDefaults returns a copy of the options with their defaults. No bound is the largest number.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
@@ -115,8 +116,8 @@ type directory struct {
 	locks [stripes]chan struct{} // within this process
 	now   func() time.Time       // for leases
 
-	mu      sync.Mutex         // guards tenants
-	tenants map[string]counted // whose blobs were counted recently
+	mu      sync.Mutex            // guards tenants
+	tenants map[string]cachedSize // whose blobs were counted recently
 
 	marking marking
 }
@@ -125,15 +126,16 @@ type directory struct {
 // directory that others can write to, see the package comment.
 func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, osFS{}, networkOf) }
 
+// open is Open with another file system.
 func open(dir string, opts *Options, files fileSystem, networkOf func(string) string) (Store, error) {
 	s := &directory{
 		dir:     filepath.Clean(dir),
 		opts:    opts.withDefaults(),
 		files:   files,
 		now:     time.Now,
-		tenants: map[string]counted{},
+		tenants: map[string]cachedSize{},
+		marking: marking{turn: make(chan struct{}, 1)},
 	}
-	s.marking.turn = make(chan struct{}, 1)
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
 	}
@@ -147,7 +149,8 @@ func open(dir string, opts *Options, files fileSystem, networkOf func(string) st
 		}
 	}
 	if name := networkOf(s.dir); name != "" && !s.opts.Network {
-		return nil, fmt.Errorf("open store of runs: %s is on a network file system (%s), whose locks may not exclude other processes: use a local one, or set Options.Network if they do", s.dir, name)
+		return nil, fmt.Errorf("open store of runs: %s is on a network file system (%s), "+
+			"whose locks may not exclude other processes: use a local one, or set Options.Network if they do", s.dir, name)
 	}
 	private.Sweep(s.dir)
 	return s, nil

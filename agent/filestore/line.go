@@ -36,9 +36,9 @@ type head struct {
 	Current  int64    `json:"current,omitzero"`   // offset of the line with the last snapshot; 0: unknown
 }
 
-// follow returns the head after an Append whose line begins at the offset at. The members of
+// afterAppend returns the head after an Append whose line begins at the offset at. The members of
 // the store stay.
-func (h head) follow(next run.Head, records []run.Record, at int64) head {
+func (h head) afterAppend(next run.Head, records []run.Record, at int64) head {
 	next.Epoch, next.Held, next.TTL = h.Epoch, h.Held, h.TTL
 	out := head{Head: next, Holder: h.Holder}.withReplies(h.Answered)
 	switch {
@@ -52,8 +52,8 @@ func (h head) follow(next run.Head, records []run.Record, at int64) head {
 
 // withReplies adds questions that have a reply, and drops those that are not open.
 func (h head) withReplies(questions []string) head {
-	closed := func(question string) bool { return !slices.Contains(h.Questions, question) }
-	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), closed)
+	isClosed := func(question string) bool { return !slices.Contains(h.Questions, question) }
+	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), isClosed)
 	h.Replies = len(h.Answered)
 	return h
 }
@@ -127,6 +127,7 @@ func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, er
 	return b, nil
 }
 
+// appendMember appends a member of a JSON object.
 func appendMember(b []byte, name string, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -160,10 +161,13 @@ func trailerOf(raw []byte) (t trailer, ok bool) {
 	if !bytes.HasPrefix(text, []byte(trailerBegin)) {
 		return trailer{}, false
 	}
-	return trailer{at: number(text[8:20]), head: number(text[21:29]), synced: number(text[30:42]), sync: text[43] == 's'}, true
+	return trailer{
+		at: parseNumber(text[8:20]), head: parseNumber(text[21:29]), synced: parseNumber(text[30:42]), sync: text[43] == 's',
+	}, true
 }
 
-func number(text []byte) int64 {
+// parseNumber parses a number of a trailer. An invalid one is the largest, which no line can have.
+func parseNumber(text []byte) int64 {
 	n, err := strconv.ParseInt(string(text), 16, 64)
 	if err != nil {
 		return math.MaxInt64

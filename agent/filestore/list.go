@@ -66,22 +66,22 @@ func (l *listing) read(ctx context.Context) (err error) {
 		return err
 	}
 	if q.DueAt.IsZero() && q.Status != run.StatusRunning && q.Status != run.StatusWaiting {
-		return l.all(ctx)
+		return l.readAll(ctx)
 	}
 	if err := l.store.checkMarks(ctx); err != nil {
 		return err
 	}
 	switch {
 	case !q.DueAt.IsZero():
-		return l.due(ctx, nanos(q.DueAt))
+		return l.readDue(ctx, nanos(q.DueAt))
 	case q.Status == run.StatusRunning:
-		return l.due(ctx, 0)
+		return l.readDue(ctx, 0)
 	}
-	return l.waiting(ctx)
+	return l.readWaiting(ctx)
 }
 
-// all reads all runs.
-func (l *listing) all(ctx context.Context) error {
+// readAll reads all runs.
+func (l *listing) readAll(ctx context.Context) error {
 	names, err := l.store.runNames("")
 	for _, name := range names {
 		if _, err := l.add(ctx, name); err != nil {
@@ -91,16 +91,16 @@ func (l *listing) all(ctx context.Context) error {
 	return err
 }
 
-// due reads the runs that may be due at a time.
-func (l *listing) due(ctx context.Context, at int64) error {
+// readDue reads the runs that may be due at a time.
+func (l *listing) readDue(ctx context.Context, at int64) error {
 	return l.store.walk(dueShelf, at, func(m mark) (bool, error) {
 		_, err := l.add(ctx, m.name)
 		return err == nil, err
 	})
 }
 
-// waiting reads the waiting runs, newest change first, until the page is full.
-func (l *listing) waiting(ctx context.Context) error {
+// readWaiting reads the waiting runs, newest change first, until the page is full.
+func (l *listing) readWaiting(ctx context.Context) error {
 	upTo := int64(math.MaxInt64)
 	if after := l.q.After; after != nil {
 		upTo = nanos(after.Updated)
@@ -109,7 +109,8 @@ func (l *listing) waiting(ctx context.Context) error {
 		upTo = min(upTo, nanos(l.q.Before))
 	}
 	return l.store.walk(waitingShelf(l.q), upTo, func(m mark) (bool, error) {
-		if n := len(l.heads); n > 0 && n >= l.q.Limit && l.q.Limit > 0 && m.at < nanos(l.heads[n-1].Updated) {
+		isFull := l.q.Limit > 0 && len(l.heads) >= l.q.Limit
+		if isFull && m.at < nanos(l.heads[len(l.heads)-1].Updated) {
 			return false, nil
 		}
 		added, err := l.add(ctx, m.name)

@@ -65,11 +65,14 @@ func marksOf(h run.Head) (marks []mark) {
 
 // nanos returns a time as in a mark, in the range from 1970 to the latest possible time.
 func nanos(t time.Time) int64 {
-	if t.Year() > 2200 {
+	if t.Year() > maxYear {
 		return math.MaxInt64
 	}
 	return max(0, t.UnixNano())
 }
+
+// maxYear is a year that nanoseconds since 1970 can represent: they end in 2262.
+const maxYear = 2200
 
 // A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the
 // marks.
@@ -93,20 +96,20 @@ func (m mark) file() string {
 
 // parseMark parses the file name of a mark.
 func parseMark(shelf, file string) (mark, bool) {
-	hash, time, _ := strings.Cut(file, ".")
-	at, err := strconv.ParseInt(time, 16, 64)
+	hash, nanoseconds, _ := strings.Cut(file, ".")
+	at, err := strconv.ParseInt(nanoseconds, 16, 64)
 	return mark{shelf, at, hash + suffix}, err == nil && isName(hash+suffix)
 }
 
 // createMark creates a mark.
 func (s *directory) createMark(m mark) error {
 	dir := s.path(m.dir())
-	for try := 0; ; try++ {
+	for attempt := 1; ; attempt++ {
 		f, err := s.files.OpenFile(filepath.Join(dir, m.file()), os.O_WRONLY|os.O_CREATE, 0o600)
 		if err == nil {
 			return f.Close()
 		}
-		if !errors.Is(err, fs.ErrNotExist) || try == maxPuts {
+		if !errors.Is(err, fs.ErrNotExist) || attempt > maxCreates {
 			return err
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,11 +118,12 @@ func (s *directory) createMark(m mark) error {
 	}
 }
 
-// maxPuts bounds the attempts to create a mark whose directory another process removes because
-// it is empty.
-const maxPuts = 100
+// maxCreates bounds how often a mark is created again because another process has removed its
+// directory, which was empty.
+const maxCreates = 100
 
-// removeMark removes a mark, and its directories if they are empty. If that fails, it is dropped later.
+// removeMark removes a mark, and its directories if they are empty. If that fails, remark removes the
+// mark later.
 func (s *directory) removeMark(m mark) {
 	dir := s.path(m.dir())
 	_ = s.files.Remove(filepath.Join(dir, m.file()))
@@ -140,16 +144,17 @@ func (s *directory) removeMarks(have, want []mark) {
 // createMarks creates the marks in want that are not in have.
 func (s *directory) createMarks(want, have []mark) error {
 	for _, m := range want {
-		if !slices.Contains(have, m) {
-			if err := s.createMark(m); err != nil {
-				return fmt.Errorf("mark the run: %w", err)
-			}
+		if slices.Contains(have, m) {
+			continue
+		}
+		if err := s.createMark(m); err != nil {
+			return fmt.Errorf("mark the run: %w", err)
 		}
 	}
 	return nil
 }
 
-// walk visits the marks of a shelf up to a time, the latest first, until visit wants no more.
+// walk visits the marks of a shelf up to a time, the latest first, until visit returns false.
 func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
 	last := mark{shelf: shelf, at: upTo}.dir() // names of directories have equal lengths
 	outers, err := s.dirNames(shelf)
@@ -176,7 +181,9 @@ func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, 
 }
 
 // walkDir visits the marks of a directory up to a time, the latest first.
-func (s *directory) walkDir(shelf, dir string, upTo int64, visit func(mark) (more bool, err error)) (more bool, err error) {
+func (s *directory) walkDir(
+	shelf, dir string, upTo int64, visit func(mark) (more bool, err error),
+) (more bool, err error) {
 	names, err := s.dirNames(dir)
 	if err != nil {
 		return false, err
@@ -187,7 +194,9 @@ func (s *directory) walkDir(shelf, dir string, upTo int64, visit func(mark) (mor
 			marks = append(marks, m)
 		}
 	}
-	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(marks, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.name, b.name))
+	})
 	for _, m := range marks {
 		if more, err := visit(m); err != nil || !more {
 			return false, err

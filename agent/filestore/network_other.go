@@ -2,4 +2,5 @@
 
 package filestore
 
+// networkOf returns "": on other systems file systems are not examined.
 func networkOf(string) string { return "" }

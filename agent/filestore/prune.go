@@ -25,8 +25,8 @@ func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 func (s *directory) rewrite(name string, c *content) error {
 	l := &line{Records: c.records[c.tip.head.Snapshot-c.records[0].Seq:], Head: c.tip.head}
 	l.Head.Current = 0
-	for _, a := range c.replies {
-		l.Replies = append(l.Replies, a)
+	for _, r := range c.replies {
+		l.Replies = append(l.Replies, r)
 	}
 	data, err := encode(l, trailer{sync: true})
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *directory) readEnd(f file, name string) (tip, error) {
 			return t, err
 		}
 	}
-	return t, s.belongs(t, name)
+	return t, s.checkKey(t, name)
 }
 
 // content is a file from an offset on.
@@ -75,13 +75,13 @@ func (s *directory) readFrom(f file, name string, at int64) (*content, error) {
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", s.path(name), err)
 	}
-	return c, s.belongs(c.tip, name)
+	return c, s.checkKey(c.tip, name)
 }
 
-// belongs checks that a file has the name of the run in it.
-func (s *directory) belongs(t tip, name string) error {
+// checkKey returns an error if a file does not have the name of the run in it.
+func (s *directory) checkKey(t tip, name string) error {
 	if key := t.head.Key; nameOf(key) != name {
-		return fmt.Errorf("%s is of run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
+		return fmt.Errorf("%s has run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func parse(data []byte, at int64) (*content, error) {
 			return err
 		}
 		c.records = append(c.records, l.Records...)
-		for _, a := range l.Replies {
-			c.replies[a.Question] = a
+		for _, r := range l.Replies {
+			c.replies[r.Question] = r
 		}
-		return c.follows(at, l.Head.Seq)
+		return c.checkNumbers(at, l.Head.Seq)
 	})
 	if err == nil && t.end == at { // not even one line is complete
 		err = fmt.Errorf("line 1: %w", record.ErrCorrupt)
@@ -108,14 +108,17 @@ func parse(data []byte, at int64) (*content, error) {
 	return c, err
 }
 
-// follows checks that the records begin a run, unless the content is from the middle of a file,
-// and go on without a gap until number seq.
-func (c *content) follows(at int64, seq uint64) error {
+// checkNumbers returns an error unless the records begin a run, or are from the middle of a file, and
+// continue without a gap to number seq.
+func (c *content) checkNumbers(at int64, seq uint64) error {
 	n := len(c.records)
-	if n > 0 && (at > 0 || ledger.Begins(c.records[0])) && c.records[n-1].Seq == seq && c.records[0].Seq+uint64(n)-1 == seq {
-		return nil
+	if n == 0 || at == 0 && !ledger.Begins(c.records[0]) {
+		return fmt.Errorf("record is not the first: %w", record.ErrCorrupt)
 	}
-	return fmt.Errorf("record is not the next: %w", record.ErrCorrupt)
+	if c.records[n-1].Seq != seq || c.records[0].Seq+uint64(n)-1 != seq {
+		return fmt.Errorf("record is not the next: %w", record.ErrCorrupt)
+	}
+	return nil
 }
 
 // Load implements [record.Store].
@@ -149,14 +152,17 @@ func (s *directory) readCurrent(f file, name string) (*content, error) {
 // readFor reads what is needed to check replies: from the last snapshot on if all questions are
 // open.
 func (s *directory) readFor(f file, name string, h head, replies []run.Reply) (*content, error) {
-	closed := func(a run.Reply) bool { return !slices.Contains(h.Questions, a.Question) }
-	if slices.ContainsFunc(replies, closed) {
+	isClosed := func(r run.Reply) bool { return !slices.Contains(h.Questions, r.Question) }
+	if slices.ContainsFunc(replies, isClosed) {
 		return s.read(f, name)
 	}
 	return s.readCurrent(f, name)
 }
 
-func (s *directory) load(ctx context.Context, key run.Key, read func(file, string) (*content, error)) (*record.Log, error) {
+// load returns the log of a run from the content that read returns.
+func (s *directory) load(
+	ctx context.Context, key run.Key, read func(file, string) (*content, error),
+) (*record.Log, error) {
 	var c *content
 	name := nameOf(key)
 	err := s.readWhole(ctx, name, func(f file) (whole bool, err error) {
@@ -174,8 +180,8 @@ func (s *directory) load(ctx context.Context, key run.Key, read func(file, strin
 // pending returns the replies to open questions, in the order of the questions.
 func (c *content) pending() (replies []run.Reply) {
 	for _, question := range c.tip.head.Questions {
-		if a, ok := c.replies[question]; ok {
-			replies = append(replies, a)
+		if r, ok := c.replies[question]; ok {
+			replies = append(replies, r)
 		}
 	}
 	return replies

@@ -14,7 +14,7 @@ import (
 
 // marking records when the marks were last compared with the runs.
 type marking struct {
-	turn chan struct{} // has one place, held during a comparison
+	turn chan struct{} // has a buffer of one: a comparison fills it
 	next time.Time     // when to compare again; guarded by turn
 }
 
@@ -57,16 +57,16 @@ func (s *directory) remark(ctx context.Context) error {
 	}
 	wrong := maps.Clone(have) // also the marks of runs that are gone
 	for _, name := range names {
-		right, err := s.remarkRun(ctx, name, have[name])
+		hasWrong, err := s.remarkRun(ctx, name, have[name])
 		if err != nil {
 			return err
 		}
-		if right {
+		if !hasWrong {
 			delete(wrong, name)
 		}
 	}
 	for name, marks := range wrong {
-		if err := s.drop(ctx, name, marks); err != nil {
+		if err := s.removeWrong(ctx, name, marks); err != nil {
 			return err
 		}
 	}
@@ -95,33 +95,34 @@ func (s *directory) allMarks() (map[string][]mark, error) {
 	return all, nil
 }
 
-// remarkRun creates the missing marks of a run. right is true if it has no wrong ones. A run
-// that cannot be read may be due.
-func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (right bool, err error) {
+// remarkRun creates the missing marks of a run, and reports whether it has wrong ones. A run that
+// cannot be read may be due.
+func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (hasWrong bool, err error) {
 	h, err := s.runHead(ctx, name)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, record.ErrNotFound):
-		return false, nil
-	case err != nil && len(have) > 0:
 		return true, nil
+	case err != nil && len(have) > 0:
+		return false, nil
 	case err != nil:
-		return true, s.createMark(mark{shelf: dueShelf, name: name})
+		return false, s.createMark(mark{shelf: dueShelf, name: name})
 	}
 	want := marksOf(h)
-	wrong := slices.ContainsFunc(have, func(m mark) bool { return !slices.Contains(want, m) })
-	return !wrong, s.createMarks(want, have)
+	isWrong := func(m mark) bool { return !slices.Contains(want, m) }
+	return slices.ContainsFunc(have, isWrong), s.createMarks(want, have)
 }
 
-// dropWait bounds the wait for the lock of a run with wrong marks: a process may have been
+// lockWait bounds the wait for the lock of a run with wrong marks: a process may have been
 // stopped while it held the lock.
-const dropWait = time.Second
+const lockWait = time.Second
 
-// drop removes the wrong marks of a run.
-func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
-	waiting, stop := context.WithTimeout(ctx, dropWait)
-	defer stop()
+// removeWrong removes the wrong ones of a run's marks. If the lock cannot be had, it leaves them for
+// the next comparison.
+func (s *directory) removeWrong(ctx context.Context, name string, marks []mark) error {
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
 	unlock, err := s.lock(waiting, name)
 	if err != nil {
 		return ctx.Err()

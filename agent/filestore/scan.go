@@ -28,9 +28,9 @@ func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
 	if last == nil {
 		return t, err
 	}
-	head, broken := headOf(last)
+	head, headErr := headOf(last)
 	t.head = head
-	return t, cmp.Or(err, broken)
+	return t, cmp.Or(err, headErr)
 }
 
 // scanLines is scan without the head of the tip. It returns the last whole line, nil if there is none.
@@ -40,7 +40,7 @@ func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last
 		raw, after, ended := bytes.Cut(data, []byte{'\n'})
 		e, whole := checkedTrailer(raw, t.end)
 		if !whole {
-			t.torn = tornAt(data, t.end)
+			t.torn = isTorn(data, t.end)
 			if !t.torn {
 				err = fmt.Errorf("line %d: %w", n, record.ErrCorrupt)
 			}
@@ -62,10 +62,10 @@ func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last
 
 const sector = 512 // bytes that a disk writes atomically
 
-// tornAt reports whether an incomplete line was left by a crash: the line was cut, or one of
+// isTorn reports whether an incomplete line was left by a crash: the line was cut, or one of
 // its sectors was never written. In the second case the lines after it were lost with it,
 // unless the line is known to be durable.
-func tornAt(rest []byte, at int64) bool {
+func isTorn(rest []byte, at int64) bool {
 	i := bytes.IndexByte(rest, '\n')
 	if i < 0 {
 		_, whole := checkedTrailer(rest[:len(rest)-1], at)
@@ -74,11 +74,12 @@ func tornAt(rest []byte, at int64) bool {
 	if !hasHole(rest[:i], at) {
 		return false
 	}
-	for place := at; i >= 0; i = bytes.IndexByte(rest, '\n') {
-		if e, whole := checkedTrailer(rest[:i], place); whole && e.synced > at {
+	for offset := at; i >= 0; i = bytes.IndexByte(rest, '\n') {
+		if e, whole := checkedTrailer(rest[:i], offset); whole && e.synced > at {
 			return false
 		}
-		rest, place = rest[i+1:], place+int64(i)+1
+		rest = rest[i+1:]
+		offset += int64(i) + 1
 	}
 	return true
 }
@@ -94,7 +95,8 @@ func hasHole(line []byte, at int64) bool {
 		if len(bytes.Trim(line[:n], "\x00")) == 0 {
 			return true
 		}
-		line, at = line[n:], at+int64(n)
+		line = line[n:]
+		at += int64(n)
 	}
 }
 

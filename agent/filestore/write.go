@@ -26,7 +26,10 @@ func (s *directory) Create(ctx context.Context, h record.Holder, head run.Head, 
 	return lease, wrap("create", head.Key, err)
 }
 
-func (s *directory) create(ctx context.Context, h record.Holder, first run.Head, records []run.Record) (record.Lease, error) {
+// create creates the file of a run, unless there is one.
+func (s *directory) create(
+	ctx context.Context, h record.Holder, first run.Head, records []run.Record,
+) (record.Lease, error) {
 	name := nameOf(first.Key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -43,14 +46,15 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	now := s.now()
 	first.Epoch, first.Held, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
-	if err := s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) }); err != nil {
+	err = s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) })
+	if err != nil {
 		return record.Lease{}, err
 	}
 	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
-// replace calls write to fill a file under another name, and renames it to path, so that the file at path
-// is complete, or as it was before. It makes the name durable; write does that for the content.
+// replace calls write to fill a file under another name, and renames it to path, so that the file at
+// path is complete, or as it was before. It makes the name durable; write does that for the content.
 func (s *directory) replace(path string, write func(file) error) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.files.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -90,7 +94,7 @@ func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Hea
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
-		l := &line{Records: records, Head: t.head.follow(next, records, t.end)}
+		l := &line{Records: records, Head: t.head.afterAppend(next, records, t.end)}
 		if len(replies) > 0 {
 			log, err := s.readFor(f, nameOf(lease.Key), t.head, replies)
 			if err != nil {
@@ -101,20 +105,21 @@ func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Hea
 			}
 			l.Head = l.Head.withReplies(questionIDs(l.Replies))
 		}
-		return s.write(f, t, l, s.syncs(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
+		return s.write(f, t, l, s.mustSync(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
 	})
 	return wrap("append to", lease.Key, err)
 }
 
-func questionIDs(replies []run.Reply) (questions []string) {
-	for _, a := range replies {
-		questions = append(questions, a.Question)
+// questionIDs returns the ids of the questions of replies.
+func questionIDs(replies []run.Reply) (ids []string) {
+	for _, r := range replies {
+		ids = append(ids, r.Question)
 	}
-	return questions
+	return ids
 }
 
-// syncs reports whether an Append of these records syncs.
-func (s *directory) syncs(records []run.Record) bool {
+// mustSync reports whether an Append of these records syncs.
+func (s *directory) mustSync(records []run.Record) bool {
 	if s.opts.Sync != SyncEveryTurn {
 		return s.opts.Sync == SyncEveryEffect
 	}
@@ -134,7 +139,8 @@ func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply)
 		case err != nil:
 			return err
 		case len(fresh) > 0:
-			return s.write(f, log.tip, &line{Replies: fresh, Head: log.tip.head.withReplies(questionIDs(fresh))}, s.opts.Sync != SyncNever)
+			l := &line{Replies: fresh, Head: log.tip.head.withReplies(questionIDs(fresh))}
+			return s.write(f, log.tip, l, s.opts.Sync != SyncNever)
 		case len(replies) > 0 && s.opts.Sync != SyncNever:
 			return f.Sync() // the process that wrote the reply may have ended before its sync
 		}
@@ -163,20 +169,20 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 
 // Renew implements [record.Store].
 func (s *directory) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	return wrap("renew the lease of", lease.Key, s.hold(ctx, lease, s.now().Add(ttl), ttl))
+	return wrap("renew the lease of", lease.Key, s.setLease(ctx, lease, s.now().Add(ttl), ttl))
 }
 
 // Release implements [record.Store].
 func (s *directory) Release(ctx context.Context, lease record.Lease) error {
-	err := s.hold(ctx, lease, time.Time{}, 0)
+	err := s.setLease(ctx, lease, time.Time{}, 0)
 	if errors.Is(err, record.ErrConflict) {
 		return nil
 	}
 	return wrap("release", lease.Key, err)
 }
 
-// hold sets the end of a lease, and writes nothing if it is that already.
-func (s *directory) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
+// setLease sets the end of a lease. It writes nothing if the lease has that end already.
+func (s *directory) setLease(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
 	return s.changeAs(ctx, lease, func(f file, t tip) error {
 		if t.head.Held.Equal(until) {
 			return nil
@@ -273,7 +279,7 @@ func (s *directory) write(f file, t tip, l *line, sync bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.fits(l, t.end, int64(len(data))); err != nil {
+	if err := s.checkSize(l, t.end, int64(len(data))); err != nil {
 		return err
 	}
 	have, want := marksOf(t.head.Head), marksOf(l.Head.Head)
@@ -296,12 +302,12 @@ func writeAt(f file, data []byte, at int64, sync bool) error {
 	return f.Sync()
 }
 
-// fits checks that the text of a line, of that size, may be written at the end of a file. Room
+// checkSize returns an error if a line of that size may not be written at the end of a file. Room
 // remains for leases, replies and the end of the run.
-func (s *directory) fits(l *line, end, size int64) error {
+func (s *directory) checkSize(l *line, end, size int64) error {
 	reserve := int64(0)
 	if !l.Head.Status.Ended() && size > smallLine {
-		reserve = min(maxReserve, s.opts.MaxFile/16)
+		reserve = min(maxReserve, s.opts.MaxFile/reserveShare)
 	}
 	switch {
 	case size > s.opts.MaxLine:
@@ -313,8 +319,9 @@ func (s *directory) fits(l *line, end, size int64) error {
 }
 
 const (
-	smallLine  = 4 << 10 // bytes of a line that may use the reserve of a file
-	maxReserve = 1 << 20 // bytes
+	smallLine    = 4 << 10 // bytes of a line that may use the reserve of a file
+	maxReserve   = 1 << 20 // bytes
+	reserveShare = 16      // the reserve of a small file is this fraction of it
 )
 
 // repair completes the last line of a file if a crash has left it without its line break, and
