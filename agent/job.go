@@ -72,7 +72,14 @@ func (t *tools) job(c *ledger.Call) *job {
 	j = &job{
 		asked:    llms.ToolCall{ID: c.ID, Type: "function"},
 		function: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		about:    Call{Turn: t.rec.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
+		about: Call{
+			Turn:      t.rec.state.Turn,
+			ID:        c.ID,
+			Name:      c.Name,
+			Arguments: c.Asked,
+			Server:    c.Server,
+			Tool:      c.Tool,
+		},
 	}
 	j.asked.FunctionCall = &j.function
 	j.call, j.err = t.prepare(c, j.asked)
@@ -120,7 +127,13 @@ func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Native() }
 
 // errorResult returns the result of a call to which no server returned one.
 func (j *job) errorResult(text string, err error) *adapter.Result {
-	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}
+	return &adapter.Result{
+		Call:    j.asked,
+		Tool:    j.tool(),
+		Text:    text,
+		IsError: true,
+		Err:     err,
+	}
 }
 
 // setCall sets the call that will run, nil if there is none, and describes it in about.

@@ -90,7 +90,13 @@ func (p *replayer) entryEvents(root place, r ledger.Entry, next ledger.Change) [
 	at, c := root.resolve(r.Change)
 	events := p.events(at, c, next)
 	for i, e := range events {
-		*e.meta() = Meta{Run: root.state.ID, Seq: r.Seq, More: len(events) - 1 - i, Time: r.At, Path: at.path}
+		*e.meta() = Meta{
+			Run:  root.state.ID,
+			Seq:  r.Seq,
+			More: len(events) - 1 - i,
+			Time: r.At,
+			Path: at.path,
+		}
 	}
 	return events
 }

@@ -27,7 +27,12 @@ func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.Sign
 // askSignIn asks a person to sign in. Then the call is made again.
 func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
 	return s.questions.add(&run.Question{
-		Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true,
+		Kind:     run.QuestionSignIn,
+		Call:     c.ID,
+		Server:   c.Server,
+		Tool:     c.Name,
+		URL:      needed.URL,
+		Survives: true,
 	})
 }
 

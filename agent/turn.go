@@ -45,15 +45,28 @@ func newTurn(e *engine) *turn {
 	}
 	n := len(e.rec.state.Calls)
 	t := &turn{
-		engine: e, rec: e.rec, agent: e.agent, questions: e.questions, scope: new(scope),
-		sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
+		engine:    e,
+		rec:       e.rec,
+		agent:     e.agent,
+		questions: e.questions,
+		scope:     new(scope),
+		sched:     newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = &person{
-		questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{},
+		questions: e.questions,
+		rec:       e.rec,
+		agent:     e.agent,
+		scope:     t.scope,
+		prompts:   map[string]context.CancelFunc{},
 	}
 	t.servers = &servers{
-		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
+		rec:     e.rec,
+		agent:   e.agent,
+		scope:   t.scope,
+		sched:   t.sched,
+		person:  t.person,
+		visits:  &e.visits,
 		reviews: map[requestID]*inquiry.ReviewLaterError{},
 	}
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
@@ -65,8 +78,14 @@ func newTurn(e *engine) *turn {
 		jobs:    make(map[string]*job, n),
 	}
 	t.sender = &sender{
-		engine: e, rec: e.rec, questions: e.questions, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
-		results: kept, searcher: &searcher{rec: e.rec, agent: e.agent, offered: e.offered},
+		engine:    e,
+		rec:       e.rec,
+		questions: e.questions,
+		agent:     e.agent,
+		scope:     t.scope,
+		tools:     t.tools,
+		servers:   t.servers,
+		results:   kept, searcher: &searcher{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())

@@ -45,7 +45,15 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) error) *writer {
-	w := &writer{ctx: ctx, hold: h, out: out, root: s, done: s.Seq, durable: s.Status, callEnded: make(chan struct{})}
+	w := &writer{
+		ctx:       ctx,
+		hold:      h,
+		out:       out,
+		root:      s,
+		done:      s.Seq,
+		durable:   s.Status,
+		callEnded: make(chan struct{}),
+	}
 	w.wrote.L = &w.mu
 	return w
 }
