@@ -85,7 +85,8 @@ func newTurn(e *engine) *turn {
 		scope:     t.scope,
 		tools:     t.tools,
 		servers:   t.servers,
-		results:   kept, searcher: &searcher{rec: e.rec, agent: e.agent, offered: e.offered},
+		results:   kept,
+		searcher:  &searcher{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())
