@@ -20,7 +20,7 @@ func (s *database) Create(ctx context.Context, h record.Holder, head run.Head, r
 	head.Replies = 0
 	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
 	if err == nil {
-		err = s.writing(ctx, func(ctx context.Context, t *tx) error {
+		err = s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 			now, err := t.d.now(ctx, t)
 			if err != nil {
 				return err
@@ -53,17 +53,18 @@ func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head
 		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 		tenant, id, int64(lease.Epoch), int64(before),
 	}
-	if n := len(items); s.d.remote && n > 0 && n <= fewRows && len(replies) == 0 && len(head.Questions) == 0 {
-		err = s.appendAtOnce(ctx, update, items)
+	hasReplies := len(replies) > 0 || len(head.Questions) > 0
+	if n := len(items); s.d.remote && 0 < n && n <= fewRows && !hasReplies {
+		err = s.appendInOne(ctx, update, items)
 	} else {
 		err = s.appendInSteps(ctx, lease, head, update, items, replies)
 	}
 	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
 }
 
-// appendAtOnce appends with one statement, which is a transaction by itself and one round trip
+// appendInOne appends with one statement, which is a transaction by itself and one round trip
 // to the server.
-func (s *database) appendAtOnce(ctx context.Context, update []any, items []item) error {
+func (s *database) appendInOne(ctx context.Context, update []any, items []item) error {
 	args := update
 	for _, it := range items {
 		args = append(args, it.name, sum(it.data), it.data)
@@ -90,7 +91,7 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 
 // appendInSteps appends in a transaction, and stores replies and their number with the records.
 func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply) error {
-	return s.writing(ctx, func(ctx context.Context, t *tx) error {
+	return s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		if len(replies) > 0 {
 			if err := t.replyAs(ctx, lease, head.Seq-uint64(len(items)), replies); err != nil {
 				return err
@@ -108,7 +109,7 @@ func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head r
 	})
 }
 
-// checkAppend checks what can be checked without the stored run.
+// checkAppend returns an error for an append that is wrong whatever is stored.
 func checkAppend(lease record.Lease, head run.Head, records []run.Record) error {
 	stored := run.Head{Key: lease.Key, Epoch: lease.Epoch}
 	if len(records) > 0 {

@@ -31,17 +31,17 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	if data == nil {
 		data = []byte{} // not NULL
 	}
-	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
-		var num, ofRun, ofTenant int64
+	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
+		var num, runSize, tenantSize int64
 		tenant, id := names(lease.Key)
 		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num)
 		if err == nil {
-			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &ofRun, &ofTenant)
+			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &runSize, &tenantSize)
 		}
 		if err != nil {
 			return err
 		}
-		if err := record.CheckBlob(lease.Key, name, int64(len(data)), ofRun, ofTenant); err != nil {
+		if err := record.CheckBlob(lease.Key, name, int64(len(data)), runSize, tenantSize); err != nil {
 			return refuse(err)
 		}
 		_, err = t.exec(ctx, putBlob, num, tenant, name, len(data), sum(data), data)
@@ -54,10 +54,9 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	var want int64
 	tenant, id := names(key)
-	if err = record.CheckBlob(key, name, 0, 0, 0); err != nil {
-		err = record.ErrNoBlob
-	} else {
-		err = s.reading(ctx, func(q querier) error {
+	err = sql.ErrNoRows
+	if record.CheckBlob(key, name, 0, 0, 0) == nil { // otherwise no blob can have the name
+		err = s.withReader(ctx, func(q querier) error {
 			return one(ctx, q, s.d.statement(selectBlob), []any{tenant, id, name}, &want, &data)
 		})
 	}
@@ -73,7 +72,7 @@ func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []b
 // Blobs implements [record.BlobStore].
 func (s *database) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
 	tenant, id := names(key)
-	err = s.reading(ctx, func(q querier) error {
+	err = s.withReader(ctx, func(q querier) error {
 		return each(ctx, q, s.d.statement(selectBlobs), []any{tenant, id}, func(rows *sql.Rows) error {
 			var name string
 			err := rows.Scan(&name)

@@ -22,7 +22,7 @@ const (
 // RequestCancel implements [record.Store].
 func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 	tenant, id := names(key)
-	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, insertCancel, tenant, id)
 		if err == nil && n == 0 {
 			err = t.one(ctx, record.ErrNotFound, selectNum, []any{tenant, id}, new(int64))
@@ -37,7 +37,7 @@ func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 
 // CancelRequests implements [record.Store].
 func (s *database) CancelRequests(ctx context.Context) (requests []record.CancelRequest, err error) {
-	err = s.reading(ctx, func(q querier) error {
+	err = s.withReader(ctx, func(q querier) error {
 		return each(ctx, q, selectCancels, nil, func(rows *sql.Rows) error {
 			var c record.CancelRequest
 			err := rows.Scan(&c.Key.Tenant, &c.Key.ID, &c.Seq)

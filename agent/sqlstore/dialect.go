@@ -17,7 +17,6 @@ import (
 // Dialect is the kind of a database.
 type Dialect uint8
 
-// The dialects.
 const (
 	DialectSQLite   Dialect = iota + 1 // 3.35 and later
 	DialectPostgres                    // 12 and later
@@ -45,50 +44,50 @@ type dialect struct {
 	// the database loses commits.
 	configure func(context.Context, querier) (settings, error)
 
-	// again reports whether a transaction that failed with this error is worth another try.
-	again func(error) bool
+	// isRetryable reports whether a transaction that failed with this error is worth another try.
+	isRetryable func(error) bool
 
-	// group means that commits are shared, because one transaction at a time can write.
-	group bool
+	// sharesCommits is true if one transaction at a time can write.
+	sharesCommits bool
 
-	// vacuum means that the file shrinks when runs are deleted.
-	vacuum bool
+	// shrinks is true if the file shrinks when runs are deleted.
+	shrinks bool
 
-	// compile means that statements are compiled once for each connection. Drivers of Postgres
+	// compiles is true if statements are compiled once for each connection. Drivers of Postgres
 	// do that themselves.
-	compile bool
+	compiles bool
 }
 
 var dialects = map[Dialect]*dialect{
 	DialectSQLite: {
-		name:      "SQLite",
-		reader:    "PRAGMA busy_timeout = 10000",
-		takeLock:  lockSchema,
-		computed:  "VIRTUAL",
-		text:      "TEXT",
-		blob:      "BLOB",
-		serial:    "INTEGER PRIMARY KEY AUTOINCREMENT",
-		configure: configureSQLite,
-		again:     func(error) bool { return false }, // busy_timeout makes it wait
-		group:     true,
-		vacuum:    true,
-		compile:   true,
+		name:          "SQLite",
+		reader:        "PRAGMA busy_timeout = 10000",
+		takeLock:      lockSchema,
+		computed:      "VIRTUAL",
+		text:          "TEXT",
+		blob:          "BLOB",
+		serial:        "INTEGER PRIMARY KEY AUTOINCREMENT",
+		configure:     configureSQLite,
+		isRetryable:   func(error) bool { return false }, // busy_timeout makes it wait
+		sharesCommits: true,
+		shrinks:       true,
+		compiles:      true,
 	},
 	DialectPostgres: {
-		name:      "Postgres",
-		isolation: sql.LevelReadCommitted, // the updates compare under a row lock
-		lock:      " FOR UPDATE",
-		text:      `text COLLATE "C"`,
-		blob:      "bytea",
-		serial:    "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-		computed:  "STORED",
-		room:      "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
-		clock:     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
-		alone:     "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same in all processes
-		remote:    true,
-		dollar:    true,
-		configure: configurePostgres,
-		again:     transient,
+		name:        "Postgres",
+		isolation:   sql.LevelReadCommitted, // the updates compare under a row lock
+		lock:        " FOR UPDATE",
+		text:        `text COLLATE "C"`,
+		blob:        "bytea",
+		serial:      "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+		computed:    "STORED",
+		room:        "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
+		clock:       "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
+		alone:       "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same in all processes
+		remote:      true,
+		dollar:      true,
+		configure:   configurePostgres,
+		isRetryable: isConflict,
 	},
 }
 
@@ -129,15 +128,17 @@ func (d *dialect) now(ctx context.Context, q querier) (time.Time, error) {
 	return time.Unix(0, ns), nil
 }
 
-// lockedTries bounds the attempts, 10 ms apart, at an operation to which busy_timeout does not
-// apply.
-const lockedTries = 1000
+// The attempts at an operation to which busy_timeout does not apply: together they take as long.
+const (
+	lockedTries = 1000
+	lockedWait  = 10 * time.Millisecond
+)
 
 // whileLocked repeats an operation while another process has a lock.
 func whileLocked(ctx context.Context, do func() error) error {
 	err := do()
 	for try := 1; err != nil && strings.Contains(err.Error(), "database is locked") && try < lockedTries; try++ {
-		if err := backoff.Sleep(ctx, 10*time.Millisecond); err != nil {
+		if err := backoff.Sleep(ctx, lockedWait); err != nil {
 			return err
 		}
 		err = do()
@@ -188,6 +189,7 @@ func settingsSQLite(synchronous string) string {
 	return strings.Join(pragmas, "; ")
 }
 
+// setWAL sets the journal mode of the file to WAL.
 func setWAL(ctx context.Context, q querier) error {
 	var mode string
 	err := whileLocked(ctx, func() error { return one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode) })
@@ -200,6 +202,7 @@ func setWAL(ctx context.Context, q querier) error {
 	return nil
 }
 
+// configurePostgres refuses settings that lose commits, and another encoding than UTF8.
 func configurePostgres(ctx context.Context, q querier) (settings, error) {
 	for _, setting := range []struct{ name, bad, lost string }{
 		{"synchronous_commit", "off", "a crash of the server loses the last commits"},
@@ -224,9 +227,9 @@ func configurePostgres(ctx context.Context, q querier) (settings, error) {
 	return settings{}, nil
 }
 
-// transient reports whether Postgres asks for another try: the transaction conflicted with
+// isConflict reports whether Postgres asks for another try: the transaction conflicted with
 // another one (serialization failure, deadlock) and has changed nothing.
-func transient(err error) bool {
+func isConflict(err error) bool {
 	pg, ok := errors.AsType[interface {
 		error
 		SQLState() string

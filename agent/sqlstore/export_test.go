@@ -16,5 +16,5 @@ func Waiting(store Store) (changes int, committing bool) {
 	s := store.(*database)
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	return len(s.group.queue), s.group.active
+	return len(s.group.queue), s.group.isActive
 }

@@ -14,15 +14,15 @@ const maxGroup = 256
 // for many changes as for one. It has no goroutine: the first caller commits, and what arrives
 // meanwhile waits for the next commit, which one of the waiting callers makes.
 type group struct {
-	commit func(context.Context, []*waiting)
+	commit func(context.Context, []*waiter)
 
-	mu     sync.Mutex
-	queue  []*waiting
-	active bool // a caller commits
+	mu       sync.Mutex
+	queue    []*waiter
+	isActive bool // a caller commits
 }
 
-// waiting is a change that waits for its commit.
-type waiting struct {
+// waiter is a caller whose change waits for its commit.
+type waiter struct {
 	leases bool // it changes only leases
 	change change
 	err    error
@@ -33,25 +33,25 @@ type waiting struct {
 // do makes a change. If the context ends, it takes the change out of the queue; once the commit
 // has begun, it waits for the outcome.
 func (g *group) do(ctx context.Context, leases bool, c change) error {
-	w := &waiting{leases: leases, change: c, turn: make(chan bool, 1)}
+	w := &waiter{leases: leases, change: c, turn: make(chan bool, 1)}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)
-	if !g.active {
-		g.active = true
+	if !g.isActive {
+		g.isActive = true
 		w.turn <- true
 	}
 	g.mu.Unlock()
 
-	var myTurn bool
+	var mustCommit bool
 	select {
-	case myTurn = <-w.turn:
+	case mustCommit = <-w.turn:
 	case <-ctx.Done():
 		if g.withdraw(w) {
 			return ctx.Err()
 		}
-		myTurn = <-w.turn
+		mustCommit = <-w.turn
 	}
-	if myTurn {
+	if mustCommit {
 		g.commitQueue(ctx, w)
 	}
 	return w.err
@@ -59,7 +59,7 @@ func (g *group) do(ctx context.Context, leases bool, c change) error {
 
 // withdraw removes a change from the queue, unless it is being committed or its caller has been
 // told to commit.
-func (g *group) withdraw(w *waiting) bool {
+func (g *group) withdraw(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.Index(g.queue, w)
@@ -71,8 +71,8 @@ func (g *group) withdraw(w *waiting) bool {
 }
 
 // commitQueue commits the head of the queue, which begins with the caller's own change, and
-// passes on the turn.
-func (g *group) commitQueue(ctx context.Context, own *waiting) {
+// passes the turn.
+func (g *group) commitQueue(ctx context.Context, own *waiter) {
 	g.mu.Lock()
 	n := min(len(g.queue), maxGroup)
 	batch := slices.Clone(g.queue[:n])
@@ -81,15 +81,15 @@ func (g *group) commitQueue(ctx context.Context, own *waiting) {
 	for _, other := range batch {
 		other.err = errPanicked
 	}
-	defer g.passOn(batch, own)
+	defer g.passTurn(batch, own)
 	g.commit(context.WithoutCancel(ctx), batch)
 }
 
 // errPanicked is the error of changes whose commit has panicked, for example in the driver.
 var errPanicked = errors.New("commit panicked")
 
-// passOn tells the callers of a batch that it is done, and the next one to commit.
-func (g *group) passOn(batch []*waiting, own *waiting) {
+// passTurn tells the callers of a batch that it is done, and the next one to commit.
+func (g *group) passTurn(batch []*waiter, own *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, other := range batch {
@@ -97,20 +97,20 @@ func (g *group) passOn(batch []*waiting, own *waiting) {
 			other.turn <- false
 		}
 	}
-	g.active = len(g.queue) > 0
-	if g.active {
+	g.isActive = len(g.queue) > 0
+	if g.isActive {
 		g.queue[0].turn <- true
 	}
 }
 
 // commit makes changes in one transaction, and sets their errors. If one of them fails, each gets a
 // transaction of its own, so that only that one fails.
-func (s *database) commit(ctx context.Context, batch []*waiting) {
+func (s *database) commit(ctx context.Context, batch []*waiter) {
 	if len(batch) == 1 {
 		batch[0].err = s.once(ctx, batch[0].leases, batch[0].change)
 		return
 	}
-	err := s.together(ctx, batch)
+	err := s.commitTogether(ctx, batch)
 	for _, w := range batch {
 		switch {
 		case errors.Is(err, errChangeFailed):
@@ -125,10 +125,10 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 // failed.
 var errChangeFailed = errors.New("change failed")
 
-// together makes changes in one transaction. A change that is refused has its error, and the others
+// commitTogether makes changes in one transaction. A change that is refused has its error, and the others
 // are committed. After any other error none of them is, unless the commit itself failed.
-func (s *database) together(ctx context.Context, batch []*waiting) error {
-	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
+func (s *database) commitTogether(ctx context.Context, batch []*waiter) error {
+	records := slices.ContainsFunc(batch, func(w *waiter) bool { return !w.leases })
 	t, err := s.begin(ctx, !records)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // commits returns a group whose commits wait to be released, and the size of each.
 func commits() (g *group, sizes *[]int, next chan error) {
 	g, sizes, next = &group{}, new([]int), make(chan error)
-	g.commit = func(ctx context.Context, batch []*waiting) {
+	g.commit = func(ctx context.Context, batch []*waiter) {
 		*sizes = append(*sizes, len(batch))
 		err := <-next
 		for _, w := range batch {
@@ -55,7 +55,7 @@ func TestGroup(t *testing.T) {
 		if got := *sizes; len(got) != 3 || got[0] != 1 || got[1] != maxGroup || got[2] != 7 || failed != maxGroup {
 			t.Errorf("got commits of %d and %d failures, want 1, %d and 7, and %[3]d failures", got, failed, maxGroup)
 		}
-		if g.active || len(g.queue) != 0 {
+		if g.isActive || len(g.queue) != 0 {
 			t.Errorf("got %d changes left", len(g.queue))
 		}
 	})
@@ -95,7 +95,7 @@ func TestGroupAfterPanic(t *testing.T) {
 		g := &group{}
 		release := make(chan struct{})
 		calls := 0
-		g.commit = func(_ context.Context, batch []*waiting) {
+		g.commit = func(_ context.Context, batch []*waiter) {
 			if calls++; calls == 2 {
 				panic("of the driver")
 			}
@@ -127,8 +127,8 @@ func TestGroupAfterPanic(t *testing.T) {
 				failed++
 			}
 		}
-		if err := g.do(t.Context(), false, nothing); failed < 2 || err != nil || g.active {
-			t.Errorf("got %d failures, then %v, active %v", failed, err, g.active)
+		if err := g.do(t.Context(), false, nothing); failed < 2 || err != nil || g.isActive {
+			t.Errorf("got %d failures, then %v, active %v", failed, err, g.isActive)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
 	tenant, id := names(key)
-	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
+	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
 			return err
@@ -25,7 +25,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 		err = one(ctx, t, acquireRun,
 			[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name, tenant, id, until(now), until(now.Add(run.MaxLead))}, &epoch, &seq, &data)
 		if isNone(err) {
-			return t.whyHeld(ctx, key)
+			return t.heldError(ctx, key)
 		}
 		if err != nil {
 			return err
@@ -37,8 +37,8 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 	return subject.Result(lease, err, "acquire run %q", key.ID)
 }
 
-// whyHeld returns the reason why a run cannot be acquired.
-func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
+// heldError returns the reason why a run cannot be acquired.
+func (t *tx) heldError(ctx context.Context, key run.Key) error {
 	var holder string
 	var held int64
 	tenant, id := names(key)
@@ -50,31 +50,32 @@ func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 
 // Renew implements [record.Store].
 func (s *database) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
+	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
 			return err
 		}
-		return t.hold(ctx, lease, record.ErrConflict, until(now.Add(ttl)), ttl)
+		return t.setLease(ctx, lease, record.ErrConflict, until(now.Add(ttl)), ttl)
 	})
 	return subject.Wrap(err, "renew the lease of run %q", lease.Key.ID)
 }
 
 // Release implements [record.Store].
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
-	err := s.leasing(ctx, func(ctx context.Context, t *tx) error { return t.hold(ctx, lease, nil, 0, 0) })
+	err := s.changeLease(ctx, func(ctx context.Context, t *tx) error { return t.setLease(ctx, lease, nil, 0, 0) })
 	return subject.Wrap(err, "release run %q", lease.Key.ID)
 }
 
-// hold sets the end of a lease. It is refused with lost unless the lease is the latest.
-func (t *tx) hold(ctx context.Context, lease record.Lease, lost error, held int64, ttl time.Duration) error {
+// setLease sets the end of a lease. Unless the lease is the latest, it changes nothing and is refused
+// with the error refusal.
+func (t *tx) setLease(ctx context.Context, lease record.Lease, refusal error, held int64, ttl time.Duration) error {
 	tenant, id := names(lease.Key)
-	return t.change(ctx, lost, updateHeld, held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
+	return t.change(ctx, refusal, updateHeld, held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
 }
 
 // Delete implements [record.Store].
 func (s *database) Delete(ctx context.Context, key run.Key) error {
-	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
 		tenant, id := names(key)
 		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
@@ -89,10 +90,10 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 				return err
 			}
 		}
-		if err := t.giveBack(ctx); err != nil {
+		if err := t.returnPages(ctx); err != nil {
 			return err
 		}
-		return t.pass(ctx, uint64(epoch))
+		return t.awaitClock(ctx, uint64(epoch))
 	})
 	return subject.Wrap(err, "delete run %q", key.ID)
 }
@@ -101,8 +102,8 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 // Clocks of some systems stand still for 16 ms; for one that was set back further it does not wait.
 const maxTicks = 20
 
-// pass returns once a new run would get a higher epoch.
-func (t *tx) pass(ctx context.Context, epoch uint64) error {
+// awaitClock returns once a new run would get a higher epoch, or after maxTicks.
+func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
 	for range maxTicks {
 		now, err := t.d.now(ctx, t)
 		if err != nil || record.FirstEpoch(now) > epoch {

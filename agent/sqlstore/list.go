@@ -59,7 +59,7 @@ type row struct {
 // page reads at most size rows after last, or the first ones if that is nil.
 func (s *database) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
 	query, args := selectPage(q, last, size)
-	err = s.reading(ctx, func(c querier) error {
+	err = s.withReader(ctx, func(c querier) error {
 		return each(ctx, c, s.d.statement(query), args, func(rows *sql.Rows) error {
 			var key run.Key
 			var epoch, held, ttl int64
@@ -88,7 +88,7 @@ func (s *database) Count(ctx context.Context, q record.Query) (n int, err error)
 		query += ` LIMIT ?`
 		args = append(args, q.Limit)
 	}
-	err = s.reading(ctx, func(c querier) error {
+	err = s.withReader(ctx, func(c querier) error {
 		return one(ctx, c, s.d.statement(`SELECT count(*) FROM (`+query+`) AS selected`), args, &n)
 	})
 	return subject.Result(n, err, "count runs")
@@ -139,6 +139,7 @@ type listOrder struct {
 	desc bool
 }
 
+// orderOf returns the order of the list of a query.
 func orderOf(q record.Query) listOrder {
 	if !q.DueAt.IsZero() {
 		return listOrder{by: dueSince}
@@ -168,15 +169,15 @@ func (o listOrder) clause() string {
 
 // after returns the condition for the rows after last, and the values of its parameters.
 func (o listOrder) after(last *row) (term string, args []any) {
-	key, place, operator := last.head.Key, last.updated, " <"
+	key, at, operator := last.head.Key, last.updated, " <"
 	if !o.desc {
 		operator = " >"
 		if last.due > dueNow {
-			place = last.due
+			at = last.due
 		}
 	}
 	return o.by + operator + "= ? AND (" + o.by + operator + " ? OR tenant > ? OR tenant = ? AND id > ?)",
-		[]any{place, place, key.Tenant, key.Tenant, key.ID}
+		[]any{at, at, key.Tenant, key.Tenant, key.ID}
 }
 
 // conditions returns the SQL conditions for the rows of a query after last, unless last is nil, and

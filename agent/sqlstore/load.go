@@ -36,6 +36,7 @@ func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 	return log, err
 }
 
+// loadBy loads a run with one of the statements for logs.
 func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
 	var l loading
 	err := s.load(ctx, key, statement, &l)
@@ -58,7 +59,7 @@ func (s *database) load(ctx context.Context, key run.Key, statement string, l *l
 	if stmt := s.compiled[statement]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
 		return l.check()
 	}
-	err := s.reading(ctx, func(q querier) error { return read(q.QueryContext(ctx, s.d.statement(statement), args...)) })
+	err := s.withReader(ctx, func(q querier) error { return read(q.QueryContext(ctx, s.d.statement(statement), args...)) })
 	if err != nil {
 		return err
 	}
@@ -105,11 +106,11 @@ func (l *loading) add(key run.Key, part, first, second, ttl int64, replies int, 
 		}
 		l.log.Records = append(l.log.Records, r)
 	case replyPart:
-		var a run.Reply
-		if err = decode(data, second, &a); err != nil {
+		var r run.Reply
+		if err = decode(data, second, &r); err != nil {
 			return fmt.Errorf("read an answer: %w", err)
 		}
-		l.replies[a.Question] = a
+		l.replies[r.Question] = r
 	}
 	return err
 }
@@ -134,8 +135,8 @@ func (l *loading) check() error {
 		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, last, l.log.Head.Seq)
 	}
 	for _, question := range l.log.Head.Questions {
-		if a, ok := l.replies[question]; ok {
-			l.log.Replies = append(l.log.Replies, a)
+		if r, ok := l.replies[question]; ok {
+			l.log.Replies = append(l.log.Replies, r)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ const (
 // Prune implements [record.Pruner].
 func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 	tenant, id := names(lease.Key)
-	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		if err := t.takeLock(ctx); err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		return t.giveBack(ctx)
+		return t.returnPages(ctx)
 	})
 	return subject.Wrap(err, "prune run %q", lease.Key.ID)
 }

@@ -18,9 +18,9 @@ import (
 // uses a connection of its own, which returns to the pool when no lease was renewed for twice
 // its duration.
 func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
-	for some := range slices.Chunk(leases, maxRenewed) {
+	for chunk := range slices.Chunk(leases, maxRenewed) {
 		renew := func(ctx context.Context, t *tx) error {
-			gone, err := t.renewAll(ctx, some, ttl)
+			gone, err := t.renewAll(ctx, chunk, ttl)
 			if err == nil {
 				lost = append(lost, gone...)
 			}
@@ -29,7 +29,7 @@ func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time
 		if s.d.remote && s.db.Stats().MaxOpenConnections != 1 {
 			err = s.renewals.do(ctx, s, ttl, renew)
 		} else {
-			err = s.leasing(ctx, renew)
+			err = s.changeLease(ctx, renew)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
@@ -41,9 +41,9 @@ func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time
 // renewals have a connection of their own, because behind the work of a thousand runs they
 // would be late.
 type renewals struct {
-	mu   sync.Mutex // held while the connection is used
-	conn *sql.Conn  // nil if there is none
-	end  *time.Timer
+	mu   sync.Mutex  // held while the connection is used
+	conn *sql.Conn   // nil if there is none
+	end  *time.Timer // releases the connection
 }
 
 // do makes a change of leases on the connection, and keeps it for another one. After an error the
@@ -62,19 +62,19 @@ func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c cha
 	}
 	if err := r.transact(ctx, s.d, c); err != nil {
 		_ = r.conn.Raw(func(any) error { return driver.ErrBadConn }) // its state is unknown
-		r.release()
+		r.releaseLocked()
 		return err
 	}
 	r.end = time.AfterFunc(2*max(ttl, time.Second), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.release()
+		r.releaseLocked()
 	})
 	return nil
 }
 
-// release returns the connection to the pool. The caller holds the lock.
-func (r *renewals) release() {
+// releaseLocked returns the connection to the pool.
+func (r *renewals) releaseLocked() {
 	if r.conn != nil {
 		_ = r.conn.Close()
 		r.conn = nil

@@ -14,7 +14,7 @@ import (
 
 // Reply implements [record.Store].
 func (s *database) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
-	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.reply(ctx, key, replies) })
+	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error { return t.reply(ctx, key, replies) })
 	return subject.Wrap(err, "answer run %q", key.ID)
 }
 
@@ -24,7 +24,7 @@ func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error 
 	if err != nil {
 		return err
 	}
-	fresh, err := t.keepReplies(ctx, head, replies)
+	fresh, err := t.insertReplies(ctx, head, replies)
 	if err != nil || fresh == 0 {
 		return err
 	}
@@ -40,7 +40,7 @@ func (t *tx) replyAs(ctx context.Context, lease record.Lease, behind uint64, rep
 		return refuse(record.ErrConflict)
 	}
 	if err == nil {
-		_, err = t.keepReplies(ctx, head, replies)
+		_, err = t.insertReplies(ctx, head, replies)
 	}
 	return err
 }
@@ -62,10 +62,11 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	return head, err
 }
 
-// keepReplies inserts the replies that the run does not have yet, and returns their number.
-func (t *tx) keepReplies(ctx context.Context, head run.Head, replies []run.Reply) (int, error) {
+// insertReplies inserts the replies that the run does not have yet, and returns their number.
+func (t *tx) insertReplies(ctx context.Context, head run.Head, replies []run.Reply) (int, error) {
 	var stored map[string]run.Reply
-	if head.Replies > 0 || slices.ContainsFunc(replies, func(a run.Reply) bool { return !slices.Contains(head.Questions, a.Question) }) {
+	isClosed := func(r run.Reply) bool { return !slices.Contains(head.Questions, r.Question) }
+	if head.Replies > 0 || slices.ContainsFunc(replies, isClosed) {
 		var err error
 		if stored, err = t.replies(ctx, head.Key); err != nil {
 			return 0, err
@@ -75,7 +76,7 @@ func (t *tx) keepReplies(ctx context.Context, head run.Head, replies []run.Reply
 	if err != nil || len(fresh) == 0 {
 		return 0, refuse(err)
 	}
-	items, err := encodeAll(fresh, func(a run.Reply) any { return a.Question })
+	items, err := encodeAll(fresh, func(r run.Reply) any { return r.Question })
 	if err != nil {
 		return 0, refuse(err)
 	}
@@ -92,11 +93,11 @@ func (t *tx) replies(ctx context.Context, key run.Key) (map[string]run.Reply, er
 		if err := rows.Scan(&question, &sum, &data); err != nil {
 			return err
 		}
-		var a run.Reply
-		if err := decode(data, sum, &a); err != nil {
+		var r run.Reply
+		if err := decode(data, sum, &r); err != nil {
 			return refuse(fmt.Errorf("read the answer to question %q: %w", question, err))
 		}
-		replies[question] = a
+		replies[question] = r
 		return nil
 	})
 }

@@ -37,13 +37,19 @@ func due(h run.Head) int64 {
 // nanos returns a time as a column. A time out of range becomes the earliest or the latest.
 func nanos(t time.Time) int64 {
 	switch year := t.Year(); {
-	case year < 1700:
+	case year < minYear:
 		return math.MinInt64
-	case year > 2200:
+	case year > maxYear:
 		return math.MaxInt64
 	}
 	return t.UnixNano()
 }
+
+// Years that nanoseconds since 1970 can represent: their range is 1677 to 2262.
+const (
+	minYear = 1700
+	maxYear = 2200
+)
 
 // until returns the end of a lease as a column, 0 if there is none.
 func until(t time.Time) int64 {

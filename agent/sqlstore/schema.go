@@ -127,6 +127,7 @@ func (s *database) makeSchema(ctx context.Context) error {
 	return err
 }
 
+// migrate creates the tables, or makes the changes since the version that they have.
 func (t *tx) migrate(ctx context.Context) error {
 	if _, err := t.exec(ctx, createSchema); err != nil {
 		return err

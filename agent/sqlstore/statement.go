@@ -71,6 +71,7 @@ type insertion struct {
 	few  [fewRows]string // for one row and more
 }
 
+// newInsertion returns the insertion that begins with into.
 func newInsertion(into string) *insertion {
 	i := &insertion{into: into}
 	for n := range i.few {
@@ -87,6 +88,7 @@ func (i *insertion) rows(n int) string {
 	return i.text(n)
 }
 
+// text makes the statement for n rows.
 func (i *insertion) text(n int) string {
 	const row = "((SELECT num FROM r), ?, ?, ?)"
 	return `WITH r AS (` + selectNum + `) ` + i.into + row + strings.Repeat(", "+row, n-1)
@@ -98,7 +100,7 @@ type compiled map[string]*sql.Stmt
 
 // compile compiles the statements.
 func (s *database) compile(ctx context.Context) error {
-	if !s.d.compile {
+	if !s.d.compiles {
 		return nil
 	}
 	s.compiled = compiled{}

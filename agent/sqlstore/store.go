@@ -61,15 +61,15 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 
 // readSettings reads the settings of connections that write.
 func (s *database) readSettings(ctx context.Context) error {
-	return s.reading(ctx, func(q querier) (err error) {
+	return s.withReader(ctx, func(q querier) (err error) {
 		s.settings, err = s.d.configure(ctx, q)
 		return err
 	})
 }
 
-// reading calls read with a connection: in SQLite one that waits for locks of other processes, at a
+// withReader calls read with a connection: in SQLite one that waits for locks of other processes, at a
 // server one of the pool, in its turn.
-func (s *database) reading(ctx context.Context, read func(querier) error) error {
+func (s *database) withReader(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
 		release, err := s.turns.acquire(ctx, s)
 		if err != nil {
@@ -89,23 +89,24 @@ func (s *database) reading(ctx context.Context, read func(querier) error) error 
 	return read(conn)
 }
 
-// writing makes and commits a change. A refused change has changed nothing.
-func (s *database) writing(ctx context.Context, c change) error { return s.write(ctx, false, c) }
+// changeRun makes and commits a change. A refused change has changed nothing.
+func (s *database) changeRun(ctx context.Context, c change) error { return s.write(ctx, false, c) }
 
-// leasing is writing for a change of leases only.
-func (s *database) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
+// changeLease is changeRun for a change of leases only.
+func (s *database) changeLease(ctx context.Context, c change) error { return s.write(ctx, true, c) }
 
+// write makes and commits a change, with the changes of other callers if the dialect shares commits.
 func (s *database) write(ctx context.Context, leases bool, c change) error {
 	return attempt(ctx, func() error {
-		if s.d.group {
+		if s.d.sharesCommits {
 			return s.group.do(ctx, leases, c)
 		}
 		return s.direct(ctx, leases, c)
 	})
 }
 
-// attempt calls write unless the context has ended. It returns the error of a refusal without its
-// mark, and an error of a driver with the context's error if the context has ended meanwhile.
+// attempt calls write unless the context has ended. It returns a refusal as the error that was refused,
+// and an error of a driver with the context's error if the context has ended meanwhile.
 func attempt(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -141,6 +142,7 @@ func one(ctx context.Context, q querier, query string, args []any, columns ...an
 	return rows.Close()
 }
 
+// isNone reports whether there was no row.
 func isNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 // each calls scan for each row, until it returns an error.

@@ -34,6 +34,7 @@ func refuse(err error) error {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
+// isRefusal reports whether a change was refused, and has changed nothing.
 func isRefusal(err error) bool {
 	_, ok := errors.AsType[*refusal](err)
 	return ok
@@ -187,7 +188,7 @@ func (s *database) direct(ctx context.Context, leases bool, c change) error {
 func (s *database) retry(ctx context.Context, transact func() error) error {
 	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
 	return backoff.Loop(ctx, policy, transact, func(f *backoff.Failure) error {
-		if !s.d.again(f.Err) || f.Count+1 == maxTries {
+		if !s.d.isRetryable(f.Err) || f.Count+1 == maxTries {
 			return f.Err
 		}
 		return nil

@@ -49,15 +49,15 @@ func (s silent) Rollback() error {
 // TestMixedGroup checks that a commit waits for the disk if one of its changes needs it.
 func TestMixedGroup(t *testing.T) {
 	fails := func(context.Context, *tx) error { return errors.New("out of luck") }
-	records, leases := &waiting{change: fails}, &waiting{change: fails, leases: true}
+	records, leases := &waiter{change: fails}, &waiter{change: fails, leases: true}
 	for _, c := range []struct {
-		batch []*waiting
+		batch []*waiter
 		want  string
 	}{
-		{[]*waiting{records, records}, "records"},
-		{[]*waiting{leases, records}, "records"},
-		{[]*waiting{records, leases}, "records"},
-		{[]*waiting{leases, leases}, "leases"},
+		{[]*waiter{records, records}, "records"},
+		{[]*waiter{leases, records}, "records"},
+		{[]*waiter{records, leases}, "records"},
+		{[]*waiter{leases, leases}, "leases"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			driver := new(stuck)
@@ -65,7 +65,7 @@ func TestMixedGroup(t *testing.T) {
 			defer func() { _ = db.Close() }()
 			s := &database{db: db, d: &dialect{remote: true}}
 			s.settings.records.before, s.settings.leases.before = "records", "leases"
-			check.Is(t, s.together(t.Context(), c.batch), errChangeFailed)
+			check.Is(t, s.commitTogether(t.Context(), c.batch), errChangeFailed)
 			if driver.settings != c.want {
 				t.Errorf("got the settings of %s, want those of %s", driver.settings, c.want)
 			}
@@ -81,7 +81,7 @@ func TestGroupWithoutTheLock(t *testing.T) {
 		defer func() { _ = db.Close() }()
 		s := &database{db: db, d: &dialect{remote: true, takeLock: "lock"}}
 		locks := func(ctx context.Context, t *tx) error { return t.takeLock(ctx) }
-		batch := []*waiting{{change: locks}, {change: locks}}
+		batch := []*waiter{{change: locks}, {change: locks}}
 		s.commit(t.Context(), batch)
 		for _, w := range batch {
 			if w.err == nil {

@@ -11,28 +11,28 @@ import (
 // would wait for longer than a lease.
 type turns struct {
 	mu      sync.Mutex
-	free    int // connections that may be handed out, as last known
-	busy    int
+	shared  int             // number of connections that may be handed out, as last known
+	busy    int             // number of connections that were handed out
 	waiting []chan struct{} // each receives once, when its turn has come
 }
 
 // acquire waits for a free connection. A pool without a bound, or with one connection, has no turns.
 func (t *turns) acquire(ctx context.Context, s *database) (release func(), err error) {
-	most := s.connections()
-	if most < 2 {
+	limit := s.maxConnections()
+	if limit < 2 {
 		return func() {}, nil
 	}
 	release = func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.busy--
-		t.next()
+		t.nextLocked()
 	}
 	mine := make(chan struct{}, 1)
 	t.mu.Lock()
-	t.free = most - 1
+	t.shared = limit - 1
 	t.waiting = append(t.waiting, mine)
-	t.next()
+	t.nextLocked()
 	t.mu.Unlock()
 	select {
 	case <-mine:
@@ -51,18 +51,18 @@ func (t *turns) acquire(ctx context.Context, s *database) (release func(), err e
 	return nil, ctx.Err()
 }
 
-// next wakes those whose turn has come. The caller holds the lock.
-func (t *turns) next() {
-	for len(t.waiting) > 0 && t.busy < t.free {
+// nextLocked wakes those whose turn has come.
+func (t *turns) nextLocked() {
+	for len(t.waiting) > 0 && t.busy < t.shared {
 		t.waiting[0] <- struct{}{}
 		t.waiting = t.waiting[1:]
 		t.busy++
 	}
 }
 
-// connections returns the bound of a server's pool, 0 if there is none. With two or more, one
+// maxConnections returns the bound of a server's pool, 0 if there is none. With two or more, one
 // is reserved for renewals.
-func (s *database) connections() int {
+func (s *database) maxConnections() int {
 	if !s.d.remote {
 		return 0
 	}

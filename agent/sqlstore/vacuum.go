@@ -9,14 +9,14 @@ import (
 // Pages of a SQLite file that are free for later runs: above a share of all pages, each
 // deletion of a run returns some. The file becomes shorter with the next checkpoint.
 const (
-	freeShare = 8    // one in so many pages
+	freeShare = 8    // this fraction of all pages may be free
 	fewPages  = 256  // too few to return
-	someBack  = 1024 // pages; 4 MiB at the usual page size
+	maxReturn = 1024 // pages that one deletion returns; 4 MiB at the usual page size
 )
 
-// giveBack returns free pages of the file. A file of an early version keeps them.
-func (t *tx) giveBack(ctx context.Context) error {
-	if !t.d.vacuum {
+// returnPages returns free pages of the file to the file system. A file of an early version keeps them.
+func (t *tx) returnPages(ctx context.Context) error {
+	if !t.d.shrinks {
 		return nil
 	}
 	var free, all int
@@ -30,5 +30,5 @@ func (t *tx) giveBack(ctx context.Context) error {
 		return nil
 	}
 	// It returns a row for each page, and drivers step an Exec once.
-	return each(ctx, t, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", someBack), nil, func(*sql.Rows) error { return nil })
+	return each(ctx, t, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxReturn), nil, func(*sql.Rows) error { return nil })
 }
