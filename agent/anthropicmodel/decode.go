@@ -24,7 +24,7 @@ const (
 	maxCount    = 1 << 30 // tokens
 )
 
-// answer assembles a reply from the events of a stream or from one message.
+// answer is a [chat.Answer]: it assembles a reply from the events of a stream or from one message.
 type answer struct {
 	show func(model.Delta) error // nil: no deltas are wanted; its error ends the request
 
@@ -64,6 +64,7 @@ type message struct {
 	Usage   *usage          `json:"usage"`
 }
 
+// delta is a change of a block, or of the message.
 type delta struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
@@ -84,6 +85,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
+// tokens is a count of tokens.
 type tokens int
 
 // UnmarshalJSON keeps the count before if the new one is 0 or cannot be true.
@@ -107,6 +109,7 @@ func decode(data []byte, into any) error {
 	return err
 }
 
+// short returns a copy of a string of the host, cut to maxName.
 func short(s string) string { return strings.Clone(excerpt.CutAt(s, maxName)) }
 
 // Event implements [chat.Answer].
@@ -149,7 +152,7 @@ func (a *answer) Whole(body []byte) error {
 	return a.start(&m)
 }
 
-// start takes a message, or null.
+// start begins the reply with a message and its blocks, if it has any. nil is a null in the stream.
 func (a *answer) start(m *message) error {
 	if m == nil {
 		return nil

@@ -38,7 +38,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 		return nil, "", err
 	}
 	w.ToolChoice = choice(r, len(offered) > 0)
-	if err := m.think(w, &rule, r, effort); err != nil {
+	if err := m.setThinking(w, &rule, r, effort); err != nil {
 		return nil, "", err
 	}
 	if r.Format != nil && rule.enforcesFormat {
@@ -58,6 +58,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	return w, warning, nil
 }
 
+// output returns the configuration of the output, for the caller to set.
 func (w *wireRequest) output() *wireOutput {
 	if w.Output == nil {
 		w.Output = &wireOutput{}
@@ -65,23 +66,23 @@ func (w *wireRequest) output() *wireOutput {
 	return w.Output
 }
 
-// think sets how much the model thinks, and its effort if it has that. A model that is forced to call a
+// setThinking sets how much the model thinks, and its effort if it has that. A model that is forced to call a
 // tool cannot think before; if it always thinks, it is not forced.
-func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort string) error {
-	asked := effort != "" && effort != "none"
-	if asked {
+func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort string) error {
+	isAsked := effort != "" && effort != "none"
+	if isAsked {
 		if e := rule.effort(effort); e != "" {
 			w.output().Effort = e
 		}
 	}
 	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
 	case thinksBudget:
-		if !asked || isForced(r.Choice) || !startsWithThought(r.Messages) {
+		if !isAsked || isForced(r.Choice) || !startsWithThought(r.Messages) {
 			return nil
 		}
-		return w.budget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
+		return w.setBudget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
 	case thinksIfAsked:
-		if asked && !isForced(r.Choice) {
+		if isAsked && !isForced(r.Choice) {
 			w.Thinking = adaptive
 		}
 	case thinksUnless:
@@ -98,10 +99,10 @@ func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort strin
 	return nil
 }
 
-// budget limits the tokens of thoughts, which must be below the bound of the reply. free says that
-// the caller set no bound, so it may be raised.
-func (w *wireRequest) budget(rule *rule, free bool, budget int) error {
-	if free {
+// setBudget limits the tokens of thoughts, which must be below the bound of the reply. mayRaise means
+// that the caller set no bound, so it may be raised.
+func (w *wireRequest) setBudget(rule *rule, mayRaise bool, budget int) error {
+	if mayRaise {
 		w.MaxTokens = min(max(w.MaxTokens, budget+defaultReply/2), rule.reply)
 	}
 	if budget >= w.MaxTokens {
@@ -291,6 +292,7 @@ func (w *wireRequest) append(role string, blocks []block) {
 	}
 }
 
+// roleOf returns the API's role for a message: results are from the user.
 func roleOf(r run.Role) string {
 	if r == run.RoleAssistant {
 		return "assistant"
@@ -367,11 +369,15 @@ func arguments(text string) json.RawMessage {
 	return out
 }
 
+// maxCallID is the longest id of a call that the API accepts, in bytes.
+const maxCallID = 64
+
+// badID matches the characters that an id of a call must not have.
 var badID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 // callID returns the id of a call in characters that the API accepts. Ids of other hosts may have other characters.
 func callID(id string) string {
-	if id != "" && len(id) <= 64 && !badID.MatchString(id) {
+	if id != "" && len(id) <= maxCallID && !badID.MatchString(id) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
@@ -408,8 +414,8 @@ const pdf = "application/pdf"
 
 // isAccepted reports whether the API accepts media of a MIME type.
 func isAccepted(mimeType string) bool {
-	_, image := chat.ImageType(mimeType)
-	return image || chat.BareType(mimeType) == pdf
+	_, isImage := chat.ImageType(mimeType)
+	return isImage || chat.BareType(mimeType) == pdf
 }
 
 // media translates an image or a document. It is an error if the API does not accept its type, or does

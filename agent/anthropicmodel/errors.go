@@ -35,6 +35,7 @@ var kindsByCode = map[string]model.ErrorKind{
 	"authentication_error": model.ErrorAuth, "permission_error": model.ErrorAuth, "billing_error": model.ErrorAuth,
 }
 
+// kindOf returns the kind of a failure. Some are known only by their text or status.
 func kindOf(e *chat.Error) model.ErrorKind {
 	kind := hostfail.Kind(e, kindsByCode)
 	switch {

@@ -35,8 +35,11 @@ import (
 // defaultBaseURL is Anthropic's own API.
 const defaultBaseURL = "https://api.anthropic.com"
 
-// version is the revision of the API that this package speaks.
-const version = "2023-06-01"
+// The revisions of the API that this package speaks: at Anthropic, and at Vertex AI.
+const (
+	version       = "2023-06-01"
+	vertexVersion = "vertex-2023-10-16"
+)
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
@@ -50,7 +53,7 @@ type Options struct {
 	// Default: none.
 	Header http.Header
 
-	// Effort says how much the model thinks if a request sets no effort: "none", "minimal", "low",
+	// Effort specifies how much the model thinks if a request sets no effort: "none", "minimal", "low",
 	// "medium", "high", "xhigh" or "max". A model that does not have it gets the nearest one. Default:
 	// the model's own.
 	Effort string
@@ -63,7 +66,7 @@ type Options struct {
 	// models while they think. Default nil: the model's own.
 	Temperature *float64
 
-	// Cache says how long the host caches prompts: "5m", "1h", which costs more to write, or "none".
+	// Cache specifies how long the host caches prompts: "5m", "1h", which costs more to write, or "none".
 	// Default "5m".
 	Cache string
 
@@ -238,7 +241,7 @@ var thoughts = hostfail.Thoughts{
 	Refuses: func(e *chat.Error) bool { return strings.Contains(e.Message, "signature") },
 }
 
-// post asks once.
+// post asks once, and decodes the reply.
 func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	w, warning, err := m.encode(r)
 	if err != nil {
@@ -248,7 +251,8 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 		w.Messages = w.Messages[:len(w.Messages)-1] // the host continues its own message
 	}
 	if m.vertex {
-		w.Version, w.Model = "vertex-2023-10-16", ""
+		w.Version = vertexVersion
+		w.Model = "" // the URL has it
 	}
 	body, err := jsonrpc.Marshal(w)
 	if err != nil {

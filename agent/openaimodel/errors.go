@@ -47,6 +47,7 @@ var kindsByCode = map[string]model.ErrorKind{
 	"server_error": model.ErrorUnavailable, "rate_limit_exceeded": model.ErrorRateLimit,
 }
 
+// kind returns the kind of the failure.
 func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kindsByCode) }
 
 // modelError converts a failure of the host to a [*model.Error] that wraps an [*Error]. It returns

@@ -19,15 +19,15 @@ import (
 func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: m.chat.Schemas(m.model),
-		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.enforcesFormat, Media: m.takes,
+		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.enforcesFormat, Media: m.isAccepted,
 	}
 }
 
-// takes reports whether the host accepts media of a MIME type in a message of the user.
-func (m *Model) takes(mimeType string) bool {
-	_, image := chat.ImageType(mimeType)
-	_, audio := chat.AudioFormat(mimeType)
-	return image && m.chat.TakesImages() || audio && m.chat.TakesAudio()
+// isAccepted reports whether the host accepts media of a MIME type in a message of the user.
+func (m *Model) isAccepted(mimeType string) bool {
+	_, isImage := chat.ImageType(mimeType)
+	_, isAudio := chat.AudioFormat(mimeType)
+	return isImage && m.chat.TakesImages() || isAudio && m.chat.TakesAudio()
 }
 
 // providerName returns the host's name by OpenTelemetry's conventions for generative AI, or the host's own name if they
@@ -66,6 +66,7 @@ func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptio
 	return hostfail.Replies(func(show func(model.Delta) error) (*model.Response, error) { return m.generate(ctx, r, o, show) }, modelError)
 }
 
+// generate asks for a reply, again without thoughts that the host refuses.
 func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error) (*model.Response, error) {
 	thoughts := hostfail.Thoughts{
 		ID: func(p *run.Part) string {
@@ -89,6 +90,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOpti
 	})
 }
 
+// send sends a request once, and shows the text and the thoughts of a stream.
 func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error) (*chat.Reply, error) {
 	if !stream {
 		return m.chat.Complete(ctx, q)
@@ -122,7 +124,7 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	if o != nil {
 		setOptions(q, o)
 	}
-	responses := q.Recorded && m.chat.EndpointOf(q) == chat.Responses
+	isResponses := q.Recorded && m.chat.EndpointOf(q) == chat.Responses
 	q.Messages = make([]chat.Message, 0, len(r.Messages)+8)
 	if r.System != "" {
 		q.Messages = append(q.Messages, chat.Text(chat.System, r.System))
@@ -130,7 +132,7 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	for rest := r.Messages; len(rest) > 0; {
 		n := groupLen(rest)
 		var err error
-		if q.Messages, err = m.appendMessages(q.Messages, rest[:n], responses); err != nil {
+		if q.Messages, err = m.appendMessages(q.Messages, rest[:n], isResponses); err != nil {
 			return nil, fmt.Errorf("message %d: %w", len(r.Messages)-len(rest), err)
 		}
 		rest = rest[n:]
@@ -147,6 +149,7 @@ func groupLen(messages []run.Message) int {
 	return max(n, 1)
 }
 
+// choices translates which tools the model may or must call.
 var choices = map[model.Choice]chat.Choice{
 	model.ChoiceAuto: chat.Auto, model.ChoiceNone: chat.None, model.ChoiceRequired: chat.Required, model.ChoiceTool: chat.Named,
 }

@@ -72,7 +72,7 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, countCalls(in.Parts))} // allocated once: items point into it
 	for i := range in.Parts {
 		p := &in.Parts[i]
-		data, mine := m.hostDataOf(p)
+		data, isOurs := m.hostDataOf(p)
 		switch p.Type {
 		case run.PartText, run.PartSummary:
 			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
@@ -83,7 +83,7 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 			if responses && data.Item != nil {
 				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
 			}
-			if mine && msg.Reasoning == "" {
+			if isOurs && msg.Reasoning == "" {
 				msg.Reasoning = p.Text
 			}
 			if msg.Details == nil {
@@ -110,6 +110,7 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 	return append(out, msg), nil
 }
 
+// countCalls returns the number of calls among parts.
 func countCalls(parts []run.Part) (n int) {
 	for i := range parts {
 		if parts[i].Type == run.PartCall {
@@ -133,7 +134,7 @@ func (m *Model) appendResults(out []chat.Message, group []run.Message, responses
 			hasTitle := false
 			for k := range p.Media {
 				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)
-				if err != nil || p.Media[k].Data == nil || !m.takes(p.Media[k].MIMEType) {
+				if err != nil || p.Media[k].Data == nil || !m.isAccepted(p.Media[k].MIMEType) {
 					continue
 				}
 				if responses {
@@ -157,12 +158,12 @@ func (m *Model) appendResults(out []chat.Message, group []run.Message, responses
 
 // binary translates media. It returns an error for a type that the API does not accept.
 func binary(mimeType string, data []byte) (chat.Part, error) {
-	clean, image := chat.ImageType(mimeType)
-	format, audio := chat.AudioFormat(mimeType)
+	imageType, isImage := chat.ImageType(mimeType)
+	format, isAudio := chat.AudioFormat(mimeType)
 	switch {
-	case image:
-		return chat.Part{Image: &chat.Image{MIMEType: clean, Data: data}}, nil
-	case audio:
+	case isImage:
+		return chat.Part{Image: &chat.Image{MIMEType: imageType, Data: data}}, nil
+	case isAudio:
 		return chat.Part{Audio: &chat.Audio{Format: format, Data: data}}, nil
 	case strings.HasPrefix(chat.BareType(mimeType), "text/"):
 		return chat.Part{Text: string(data)}, nil

@@ -57,7 +57,7 @@ type Options struct {
 	// the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
 
-	// Format says when a structured answer is text for which the host enforces a schema (response_format):
+	// Format specifies when a structured answer is text for which the host enforces a schema (response_format):
 	// "auto", "always" or "never". Otherwise the model answers by calling a tool. Default "auto": for gpt-4o
 	// and later models at OpenAI and Azure, and for agents without tools at Ollama, vLLM, llama.cpp,
 	// LM Studio, OpenRouter, Groq, Together, Gemini and Mistral.
@@ -170,6 +170,7 @@ func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.JSON = o.JSONMode || o.ResponseMIMEType == "application/json"
 }
 
+// unlessZero returns a pointer to v, nil for zero, which langchaingo uses for an option that is not set.
 func unlessZero[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

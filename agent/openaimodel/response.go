@@ -73,7 +73,8 @@ func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 			if item.Text.Phase != "" {
 				m.setHostData(&p, hostData{Phase: item.Text.Phase})
 			}
-			parts, hasText = append(parts, p), true
+			parts = append(parts, p)
+			hasText = true
 		case item.Call != nil:
 			parts = append(parts, run.Part{Type: run.PartCall, ID: item.Call.ID, Name: item.Call.Name, Arguments: item.Call.Arguments})
 		}

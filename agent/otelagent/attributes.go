@@ -62,15 +62,18 @@ func finish(reason string) []attribute.KeyValue {
 // The attributes of the three kinds of spans: those that are known when a span starts, and those that
 // are known when it ends.
 
+// invocationStart returns the attributes of a new span invoke_agent.
 func invocationStart(v *agent.Invocation) []attribute.KeyValue {
 	return slices.Concat([]attribute.KeyValue{keyConversation.String(v.Run)},
 		text(keyAgentID, v.Agent), text(keyAgentName, v.Agent), text(keyAgentVersion, v.Version), text(keyRequestModel, v.Model))
 }
 
+// invocationEnd returns the attributes of a span invoke_agent that ends.
 func invocationEnd(v *agent.Invocation, i *invocation) []attribute.KeyValue {
 	return append(finish(v.Finish), tokens(keyInput.Int64(i.input.Load()), keyOutput.Int64(i.output.Load()))...)
 }
 
+// inferenceStart returns the attributes of a new span chat.
 func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyProvider.String(v.Provider)}
 	if v.Request.Stream {
@@ -79,6 +82,7 @@ func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
 	return slices.Concat(out, text(keyConversation, i.run), text(keyRequestModel, v.Model))
 }
 
+// inferenceEnd returns the attributes of a span chat that ends, none without a reply.
 func inferenceEnd(v *agent.Inference) []attribute.KeyValue {
 	if v.Response == nil {
 		return nil
@@ -92,13 +96,14 @@ func inferenceEnd(v *agent.Inference) []attribute.KeyValue {
 		keyCacheRead.Int64(u.Cached), keyCacheWrite.Int64(u.CacheWrite))...)
 }
 
-func execution(v *agent.Execution, i *invocation) []attribute.KeyValue {
+// executionStart returns the attributes of a new span execute_tool.
+func executionStart(v *agent.Execution, i *invocation) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyTool.String(v.Name), keyToolType.String("function"), keyToolCall.String(v.ID)}
 	return slices.Concat(out, text(keyConversation, i.run), text(keyAgentName, i.agent))
 }
 
-// other is the error type of errors without a name in the conventions.
-const other = "_OTHER"
+// otherError is the error type of errors without a name in the conventions.
+const otherError = "_OTHER"
 
 // modelErrors are the error types of model failures.
 var modelErrors = map[model.ErrorKind]string{
@@ -119,7 +124,7 @@ func errorType(err error) string {
 		return "timeout"
 	}
 	if failed, ok := errors.AsType[*model.Error](err); ok {
-		return cmp.Or(modelErrors[failed.Kind], other)
+		return cmp.Or(modelErrors[failed.Kind], otherError)
 	}
-	return other
+	return otherError
 }

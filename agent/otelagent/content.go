@@ -62,8 +62,8 @@ func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 
 // inference returns the content of a span chat: the request, and the reply if there is one.
 func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
-	asked := v.Request
-	out := slices.Concat(w.instructions(asked.System), w.messages(keyInputMessages, asked.Messages), w.tools(asked.Tools))
+	q := v.Request
+	out := slices.Concat(w.instructions(q.System), w.messages(keyInputMessages, q.Messages), w.tools(q.Tools))
 	if v.Response != nil {
 		out = append(out, w.output(*v.Response, v.Finish)...)
 	}
@@ -192,7 +192,7 @@ func (w *writer) text(kind, content string) part {
 
 // arguments returns the arguments of a call, as a JSON string if they are invalid or too long.
 func (w *writer) arguments(arguments string) json.RawMessage {
-	if len(arguments) <= w.longest() && json.Valid([]byte(arguments)) {
+	if len(arguments) <= w.maxText() && json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments)
 	}
 	return encode(w.cut(arguments))
@@ -200,7 +200,7 @@ func (w *writer) arguments(arguments string) json.RawMessage {
 
 // response returns the structured content of a result, or its text.
 func (w *writer) response(p *run.Part) json.RawMessage {
-	if n := len(p.Structured); n > 0 && n <= w.longest() && json.Valid(p.Structured) {
+	if n := len(p.Structured); n > 0 && n <= w.maxText() && json.Valid(p.Structured) {
 		return p.Structured
 	}
 	return encode(w.cut(p.Text))
@@ -211,13 +211,14 @@ func (w *writer) response(p *run.Part) json.RawMessage {
 func (w *writer) media(p *run.Part) part {
 	out := part{Type: "uri", Modality: modality(p), MIMEType: p.MIMEType}
 	switch {
-	case len(p.URL) > w.longest(), len(p.Data) > w.longest(), strings.HasPrefix(p.URL, "data:"):
-		out.Type, out.Size = "omitted", max(len(p.Data), len(p.URL))
+	case len(p.URL) > w.maxText(), len(p.Data) > w.maxText(), strings.HasPrefix(p.URL, "data:"):
+		out.Type = "omitted"
+		out.Size = max(len(p.Data), len(p.URL))
 	case p.URL != "":
 		out.URI = p.URL
 	default:
-		data := base64.StdEncoding.EncodeToString(p.Data)
-		out.Type, out.Content = "blob", &data
+		out.Type = "blob"
+		out.Content = new(base64.StdEncoding.EncodeToString(p.Data))
 	}
 	return out
 }
@@ -235,12 +236,12 @@ func modality(p *run.Part) string {
 	return "document"
 }
 
-// longest returns the bound of one text within an attribute, in bytes.
-func (w *writer) longest() int { return w.limit / 8 }
+// maxText returns the bound of one text within an attribute, in bytes.
+func (w *writer) maxText() int { return w.limit / 8 }
 
 // cut cuts a text to the bound, and replaces what is not UTF-8.
 func (w *writer) cut(s string) string {
-	return excerpt.Limit(strings.ToValidUTF8(s, "\uFFFD"), w.longest())
+	return excerpt.Limit(strings.ToValidUTF8(s, "\uFFFD"), w.maxText())
 }
 
 // isObject reports whether a text is a JSON object.

@@ -60,6 +60,7 @@ func (m *maker) addError(name string, err error) {
 	}
 }
 
+// seconds makes a histogram of durations.
 func (m *maker) seconds(name, description string, boundaries []float64) metric.Float64Histogram {
 	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(boundaries...))
@@ -67,6 +68,7 @@ func (m *maker) seconds(name, description string, boundaries []float64) metric.F
 	return h
 }
 
+// numbers makes a histogram of counts.
 func (m *maker) numbers(name, unit, description string, boundaries []float64) metric.Int64Histogram {
 	h, err := m.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(boundaries...))
@@ -74,6 +76,7 @@ func (m *maker) numbers(name, unit, description string, boundaries []float64) me
 	return h
 }
 
+// newMetrics makes the instruments. The error joins those of all instruments that could not be made.
 func newMetrics(meter metric.Meter) (*metrics, error) {
 	in := &maker{meter: meter}
 	m := &metrics{

@@ -164,10 +164,10 @@ func (t *Telemetry) Infer(ctx context.Context, v *agent.Inference) (context.Cont
 func (t *Telemetry) Execute(ctx context.Context, v *agent.Execution) (context.Context, func(error)) {
 	i := currentInvocation(ctx)
 	i.tools.Add(1)
-	span, ctx := t.start(ctx, "execute_tool", v.Name, trace.SpanKindInternal, execution(v, i))
+	span, ctx := t.start(ctx, "execute_tool", v.Name, trace.SpanKindInternal, executionStart(v, i))
 	return ctx, func(err error) {
 		failure := errorType(err)
-		if v.Result != nil && v.Result.IsError && (failure == "" || failure == other) {
+		if v.Result != nil && v.Result.IsError && (failure == "" || failure == otherError) {
 			failure = "tool_error"
 		}
 		var attributes []attribute.KeyValue
@@ -224,11 +224,11 @@ func traceContext(ctx context.Context) map[string]string {
 
 // links returns a link to the span whose context is stored with a run, none if there was no span
 // or the context is not valid.
-func links(kept map[string]string) []trace.Link {
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier(kept))
-	before := trace.SpanContextFromContext(ctx)
-	if !before.IsValid() {
+func links(stored map[string]string) []trace.Link {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier(stored))
+	previous := trace.SpanContextFromContext(ctx)
+	if !previous.IsValid() {
 		return nil
 	}
-	return []trace.Link{{SpanContext: before}}
+	return []trace.Link{{SpanContext: previous}}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// counts are the measurements of a store at one time.
+// counts are the measurements of a store at one time, in runs unless they say otherwise.
 type counts struct {
 	status    map[run.Status]int64
 	due       int64
@@ -57,12 +57,12 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	if in.err != nil {
 		return nil, fmt.Errorf("observe a store: %w", in.err)
 	}
-	registered, err := in.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+	registration, err := in.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		c, err := count(ctx, store, q)
 		if err != nil {
 			return fmt.Errorf("observe a store: %w", err)
 		}
-		for _, status := range observed {
+		for _, status := range observedStatuses {
 			o.ObserveInt64(runs, c.status[status], metric.WithAttributes(attribute.String("mcpchain.run.status", string(status))))
 		}
 		o.ObserveInt64(due, c.due)
@@ -76,18 +76,18 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	if err != nil {
 		return nil, fmt.Errorf("observe a store: %w", err)
 	}
-	return registered.Unregister, nil
+	return registration.Unregister, nil
 }
 
-// observed are the statuses of runs that may need attention.
-var observed = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
+// observedStatuses are the statuses of runs that may need attention.
+var observedStatuses = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
 
 // count lists the runs that a query selects. A damaged run is counted once, and not by status.
 func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
 	seen := map[run.Key]bool{} // damaged runs are listed with each status
-	for _, status := range observed {
+	for _, status := range observedStatuses {
 		q.Status = status
 		for head, err := range store.List(ctx, q) {
 			if d, ok := errors.AsType[*record.DamagedError](err); ok {

@@ -41,14 +41,14 @@ func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	if err != nil {
 		return progress{}, err
 	}
-	work, end := a.alive(ctx)
+	work, end := a.keepAlive(ctx)
 	defer end()
 	if a.context != nil {
 		work = a.context(work, t.key())
 	}
 	next, err := a.advance(work, helper, t.key())
 	if err != nil && !next.Status.Ended() {
-		return progress{}, a.undone(ctx, work, err)
+		return progress{}, a.stepError(ctx, work, err)
 	}
 	if err != nil {
 		a.logger.Warn("a run has failed", "run", t.ID, "tenant", t.Tenant, "error", err)
@@ -70,16 +70,16 @@ func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.K
 			return next, err
 		}
 		select {
-		case <-time.After(patience(err, lease)):
+		case <-time.After(heldWait(err, lease)):
 		case <-ctx.Done():
 			return next, err
 		}
 	}
 }
 
-// patience returns how long to wait for a held run: until its lease ends, but not long, because
-// the holder may release it. Each attempt costs the store a write.
-func patience(err error, lease time.Duration) time.Duration {
+// heldWait returns how long to wait for a held run: until its lease ends, but at most a sixth of it,
+// because the holder may release it. Each attempt costs the store a write.
+func heldWait(err error, lease time.Duration) time.Duration {
 	if held, ok := errors.AsType[*record.HeldError](err); ok {
 		if left := time.Until(held.Until); left > 0 { // otherwise the store has another clock
 			return min(left+time.Millisecond, lease/6)
@@ -104,14 +104,15 @@ func (a *activities) events(key run.Key) func(agent.Event) {
 	return func(e agent.Event) { a.onEvent(key, e) }
 }
 
-// alive returns the context of a step, and sends heartbeats until it ends: if the run is cancelled,
-// when the grace of a worker that stops is over, or when end is called, which waits for the last heartbeat.
-func (a *activities) alive(ctx context.Context) (work context.Context, end func()) {
+// keepAlive returns the context of a step, and sends heartbeats until it ends: if the run is cancelled,
+// when the grace of a worker that stops is over, or when end is called, which waits for the last
+// heartbeat.
+func (a *activities) keepAlive(ctx context.Context) (work context.Context, end func()) {
 	work, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if a.beat(ctx, work) {
+		if a.sendHeartbeats(ctx, work) {
 			cancel(errStopping)
 		}
 	}()
@@ -121,9 +122,9 @@ func (a *activities) alive(ctx context.Context) (work context.Context, end func(
 	}
 }
 
-// beat sends heartbeats until the work is over. It reports whether the worker has been stopping for
-// longer than the work may continue.
-func (a *activities) beat(ctx, work context.Context) (stop bool) {
+// sendHeartbeats sends heartbeats until the work is over. It reports whether the worker has been
+// stopping for longer than the work may continue.
+func (a *activities) sendHeartbeats(ctx, work context.Context) (mustStop bool) {
 	tick := time.NewTicker(a.pulse)
 	defer tick.Stop()
 	stopping := activity.GetWorkerStopChannel(ctx)
@@ -143,9 +144,9 @@ func (a *activities) beat(ctx, work context.Context) (stop bool) {
 	}
 }
 
-// undone returns the error of a step that was not completed: when Temporal repeats it, or that the
-// run was cancelled, or a refusal.
-func (a *activities) undone(ctx, work context.Context, err error) error {
+// stepError returns the error of a step that was not completed: it tells Temporal when to repeat the
+// step, that the run was cancelled, or that the step is refused.
+func (a *activities) stepError(ctx, work context.Context, err error) error {
 	switch {
 	case errors.Is(context.Cause(work), errStopping):
 		return later(errStopping, "Stopping", handOver)
@@ -168,7 +169,8 @@ func later(err error, kind string, delay time.Duration) error {
 	return temporalsdk.NewApplicationErrorWithOptions(err.Error(), kind, temporalsdk.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
-// backoff returns a wait that doubles with each attempt, from 200 ms to 12.8 s.
+// backoff returns a wait that doubles with each attempt, which Temporal counts from 1: from 200 ms to
+// 12.8 s.
 func backoff(ctx context.Context) time.Duration {
 	return 100 * time.Millisecond << min(activity.GetInfo(ctx).Attempt, 7)
 }

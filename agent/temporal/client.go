@@ -68,6 +68,7 @@ func WorkflowID(key run.Key) string {
 // maxWorkflowID is the longest id that Temporal accepts by default.
 const maxWorkflowID = 1000
 
+// checkWorkflowID returns an error for an id that Temporal does not accept.
 func checkWorkflowID(id string) error {
 	if n := len(id); n > maxWorkflowID {
 		return fmt.Errorf("workflow id has %d bytes; Temporal takes %d", n, maxWorkflowID)
@@ -141,9 +142,12 @@ func priority(t target) temporalsdk.Priority {
 	return temporalsdk.Priority{FairnessKey: fairnessKey(t.Tenant)}
 }
 
-// fairnessKey returns the key of a tenant, in the 64 bytes that Temporal accepts.
+// maxFairnessKey is the longest key that Temporal accepts, in bytes.
+const maxFairnessKey = 64
+
+// fairnessKey returns the key of a tenant: its name, or a hash of a longer one.
 func fairnessKey(tenant string) string {
-	if len(tenant) <= 64 {
+	if len(tenant) <= maxFairnessKey {
 		return tenant
 	}
 	sum := sha256.Sum256([]byte(tenant))
@@ -170,7 +174,7 @@ func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) e
 	return nil
 }
 
-// isGone reports whether an error says that no workflow of the run is running.
+// isGone reports whether an error means that no workflow of the run is running.
 func isGone(err error) bool {
 	_, gone := errors.AsType[*serviceerror.NotFound](err)
 	return gone
@@ -204,12 +208,12 @@ func (c *Client) update(ctx context.Context, key run.Key, replies []run.Reply) e
 // updateID returns the same id for equal replies, whatever their times, so that Temporal recognizes
 // an update that is sent again.
 func updateID(replies []run.Reply) (string, error) {
-	same := make([]run.Reply, len(replies))
-	for i, a := range replies {
-		a.At = time.Time{}
-		same[i] = a
+	undated := make([]run.Reply, len(replies))
+	for i, r := range replies {
+		r.At = time.Time{}
+		undated[i] = r
 	}
-	data, err := json.Marshal(same)
+	data, err := json.Marshal(undated)
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), err
 }

@@ -1,7 +1,7 @@
 package temporal
 
 // Patience is how long a worker waits before it asks for a held run again.
-var Patience = patience
+var Patience = heldWait
 
 // State is the result of the query of a workflow, and Outcome its result.
 type (

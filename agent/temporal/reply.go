@@ -34,7 +34,7 @@ func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 		return app // without the text that Temporal puts around it
 	}
 	if err == nil {
-		d.took(replies)
+		d.recordReplies(replies)
 	}
 	return err
 }
@@ -43,25 +43,27 @@ func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 // workflow cannot know.
 func (d *driver) checkReplies(replies []run.Reply) error {
 	size := 0
-	for _, a := range replies {
-		size += len(a.Reason) + len(a.Arguments) + len(a.Content) + len(a.Scope) + len(a.By) + len(a.Unknown)
-		if a.Question == "" || len(a.Question) > maxQuestionID {
-			return refusal(fmt.Errorf("question id has %d bytes, want 1 to %d: %w", len(a.Question), maxQuestionID, run.ErrNotAsked))
+	for _, r := range replies {
+		size += len(r.Reason) + len(r.Arguments) + len(r.Content) + len(r.Scope) + len(r.By) + len(r.Unknown)
+		if n := len(r.Question); n == 0 || n > maxQuestionID {
+			return refusal(fmt.Errorf("question id has %d bytes, want 1 to %d: %w", n, maxQuestionID, run.ErrNotAsked))
 		}
-		if !d.mayAsk(a.Question) {
-			return refusal(fmt.Errorf("answer question %q: %w", a.Question, run.ErrNotAsked))
+		if !d.mayHaveAsked(r.Question) {
+			return refusal(fmt.Errorf("answer question %q: %w", r.Question, run.ErrNotAsked))
 		}
 	}
 	if n := len(replies); n == 0 || n > maxReplies || size > maxReplyBytes {
-		return refusal(fmt.Errorf("%d answers with %d bytes; send 1 to %d together, with at most %d bytes: %w", n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
+		return refusal(fmt.Errorf("%d answers with %d bytes; send 1 to %d together, with at most %d bytes: %w",
+			n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
 	}
 	return nil
 }
 
-// mayAsk reports whether the run may have asked a question. During a step it may ask more than
+// mayHaveAsked reports whether the run may have asked a question. During a step it may ask more than
 // the workflow knows.
-func (d *driver) mayAsk(id string) bool {
-	return d.stepping || d.state.Status != run.StatusWaiting || slices.Contains(d.state.Questions, id) || slices.Contains(d.job.Taken, id)
+func (d *driver) mayHaveAsked(id string) bool {
+	return d.isStepping || d.state.Status != run.StatusWaiting ||
+		slices.Contains(d.state.Questions, id) || slices.Contains(d.job.Taken, id)
 }
 
 // refusals are the final errors of a reply or a run, by their type at Temporal. Histories contain the
@@ -95,11 +97,11 @@ func decodeRefusal(err error) error {
 	return &refusedError{app.Message(), refusals[app.Type()]}
 }
 
-// refusedError tells why a reply was refused.
+// refusedError is an error in refusals, with the text that came from Temporal.
 type refusedError struct {
-	text string
-	is   error
+	text     string
+	sentinel error
 }
 
 func (e *refusedError) Error() string { return e.text }
-func (e *refusedError) Unwrap() error { return e.is }
+func (e *refusedError) Unwrap() error { return e.sentinel }

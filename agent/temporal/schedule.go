@@ -32,7 +32,8 @@ import (
 // tenant is its fairness key. It is an error if the id of the workflow would exceed the 1,000 bytes
 // that Temporal accepts.
 func (c *Client) Scheduled(a *agent.Agent, key run.Key, in agent.Input) (*client.ScheduleWorkflowAction, error) {
-	t, id := target{Tenant: key.Tenant, Agent: a.Name()}, WorkflowID(key)
+	t := target{Tenant: key.Tenant, Agent: a.Name()}
+	id := WorkflowID(key)
 	if err := checkWorkflowID(id + timeOfSchedule); err != nil {
 		return nil, fmt.Errorf("schedule runs %q: %w", key.ID, err)
 	}
@@ -61,7 +62,7 @@ func runOf(workflow, tenant string) (string, error) {
 }
 
 // begin lets a worker begin the run of a schedule, which has the id of the workflow. A workflow
-// that is cancelled meanwhile begins it all the same; run then cancels it, so that it is not
+// that is cancelled meanwhile begins it nevertheless; run then cancels it, so that it is not
 // left due.
 func (d *driver) begin(ctx workflow.Context) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)

@@ -54,6 +54,14 @@ type WorkerOptions struct {
 	Logger *slog.Logger
 }
 
+// The defaults of WorkerOptions.
+const (
+	defaultSteps       = 100
+	defaultGrace       = 20 * time.Second
+	defaultStepTimeout = 25 * time.Hour
+)
+
+// withDefaults returns a copy of the options with their defaults. It refuses negative numbers.
 func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 	var out WorkerOptions
 	if o != nil {
@@ -63,9 +71,9 @@ func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 		return out, errors.New("options: a number is negative; give 0 for the default")
 	}
 	out.Queue = cmp.Or(out.Queue, DefaultQueue)
-	out.Steps = cmp.Or(out.Steps, 100)
-	out.Grace = cmp.Or(out.Grace, 20*time.Second)
-	out.StepTimeout = cmp.Or(out.StepTimeout, 25*time.Hour)
+	out.Steps = cmp.Or(out.Steps, defaultSteps)
+	out.Grace = cmp.Or(out.Grace, defaultGrace)
+	out.StepTimeout = cmp.Or(out.StepTimeout, defaultStepTimeout)
 	out.Logger = cmp.Or(out.Logger, slog.Default())
 	return out, nil
 }
@@ -76,9 +84,9 @@ type Worker struct {
 	failed chan error
 }
 
-// longestPulse is the time between heartbeats of a step, by which it learns that its run is
+// maxPulse is the longest time between heartbeats of a step, by which it learns that its run is
 // cancelled.
-const longestPulse = 5 * time.Second
+const maxPulse = 5 * time.Second
 
 // NewWorker returns a worker for the runs of the agents, which must have different names and a
 // store that all workers share. The step of a dead worker is repeated after their LeaseTTL.
@@ -88,7 +96,7 @@ func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (
 		return nil, fmt.Errorf("new worker: %w", err)
 	}
 	w := &Worker{failed: make(chan error, 1)}
-	flows, acts, err := parts(agents, &opts)
+	flows, acts, err := newImplementation(agents, &opts)
 	if err != nil {
 		return nil, fmt.Errorf("new worker: %w", err)
 	}
@@ -96,7 +104,7 @@ func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (
 		MaxConcurrentActivityExecutionSize: opts.Steps,
 		WorkerStopTimeout:                  opts.Grace + stopReserve,
 		MaxHeartbeatThrottleInterval:       acts.pulse,
-		StickyScheduleToStartTimeout:       longestSticky,
+		StickyScheduleToStartTimeout:       stickyTimeout,
 		OnFatalError: func(err error) {
 			select {
 			case w.failed <- err:
@@ -108,27 +116,28 @@ func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (
 	return w, nil
 }
 
-// longestSticky is how long a workflow waits for the worker that has it in memory, which may be
+// stickyTimeout is how long a workflow waits for the worker that has it in memory, which may be
 // dead.
-const longestSticky = time.Second
+const stickyTimeout = time.Second
 
 // stopReserve is the time in which a step returns after it is told to stop.
 const stopReserve = 10 * time.Second
 
-// parts returns what a worker registers. It is an error if there are no agents, or two have one name.
-func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
+// newImplementation returns the workflows and activities that a worker registers. It is an error if
+// there are no agents, or two have one name.
+func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
 	a := &activities{
-		agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: longestPulse, grace: o.Grace,
+		agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: maxPulse, grace: o.Grace,
 		onEvent: o.OnEvent, context: o.Context, logger: o.Logger,
 	}
 	var lease time.Duration
-	for _, one := range agents {
-		if a.agents[one.Name()] != nil {
-			return nil, nil, fmt.Errorf("two agents have the name %q", one.Name())
+	for _, helper := range agents {
+		if a.agents[helper.Name()] != nil {
+			return nil, nil, fmt.Errorf("two agents have the name %q", helper.Name())
 		}
-		a.agents[one.Name()] = one
-		lease = max(lease, one.LeaseTTL())
-		a.pulse = min(a.pulse, one.LeaseTTL()/6)
+		a.agents[helper.Name()] = helper
+		lease = max(lease, helper.LeaseTTL())
+		a.pulse = min(a.pulse, helper.LeaseTTL()/6)
 	}
 	if len(agents) == 0 {
 		return nil, nil, errors.New("there are no agents")
@@ -152,7 +161,7 @@ func Register(r worker.WorkflowRegistry, agents []*agent.Agent, o *WorkerOptions
 	if err != nil {
 		return fmt.Errorf("register agents: %w", err)
 	}
-	flows, acts, err := parts(agents, &opts)
+	flows, acts, err := newImplementation(agents, &opts)
 	if err != nil {
 		return fmt.Errorf("register agents: %w", err)
 	}
@@ -160,6 +169,7 @@ func Register(r worker.WorkflowRegistry, agents []*agent.Agent, o *WorkerOptions
 	return nil
 }
 
+// register registers the workflow and, with a registry of activities, the activities.
 func register(r worker.WorkflowRegistry, w *workflows, a *activities) {
 	r.RegisterWorkflowWithOptions(w.run, workflow.RegisterOptions{Name: runWorkflow})
 	if r, ok := r.(worker.ActivityRegistry); ok {

@@ -77,11 +77,11 @@ type workflows struct {
 // driver is one execution of a workflow.
 type driver struct {
 	*workflows
-	job      job
-	state    state
-	stepping bool // a step is under way
-	news     int  // how often the store has accepted replies
-	wake     workflow.ReceiveChannel
+	job        job
+	state      state
+	isStepping bool                    // a step is in progress
+	accepted   int                     // how often the store has accepted replies
+	wake       workflow.ReceiveChannel // the signals by which a client makes the run look for replies
 }
 
 // run drives a run until it has ended. It continues as new after j.After steps, and sooner if Temporal
@@ -108,7 +108,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 			return d.cancel(ctx)
 		}
 		d.drain()
-		news := d.news
+		accepted := d.accepted
 		err := d.advance(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -116,8 +116,8 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 		case err != nil:
 			return outcome{}, err
 		case d.state.Status == run.StatusWaiting:
-			_ = d.wait(ctx, news) // its error is the context's
-		case d.state.Status.Ended() && d.missedNothing(ctx, news):
+			_ = d.wait(ctx, accepted) // its error is the context's
+		case d.state.Status.Ended() && !d.hasMissed(ctx, accepted):
 			return d.outcome()
 		}
 	}
@@ -133,8 +133,8 @@ func (d *driver) serve(ctx workflow.Context) error {
 
 // advance lets a worker take a step, and adopts the status of the run.
 func (d *driver) advance(ctx workflow.Context) error {
-	d.stepping = true
-	defer func() { d.stepping = false }()
+	d.isStepping = true
+	defer func() { d.isStepping = false }()
 	var p progress
 	ctx = workflow.WithActivityOptions(ctx, d.step)
 	if err := workflow.ExecuteActivity(ctx, stepActivity, d.job.Target).Get(ctx, &p); err != nil {
@@ -142,11 +142,11 @@ func (d *driver) advance(ctx workflow.Context) error {
 	}
 	d.state.Steps++
 	d.state.Questions, d.state.Wake = p.Asks, p.Wake
-	return d.become(ctx, p.Status)
+	return d.setStatus(ctx, p.Status)
 }
 
-// become sets the status of the run, and the search attribute if there are any.
-func (d *driver) become(ctx workflow.Context, s run.Status) error {
+// setStatus sets the status of the run, and the search attribute if there are any.
+func (d *driver) setStatus(ctx workflow.Context, s run.Status) error {
 	if d.state.Status == s {
 		return nil
 	}
@@ -157,25 +157,27 @@ func (d *driver) become(ctx workflow.Context, s run.Status) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, temporalsdk.NewSearchAttributeKeyKeyword(statusAttribute).ValueSet(string(s)))
 }
 
-// leastWait is the wait before another step of a run that is due but did not continue, because
+// minWait is the wait before another step of a run that is due but did not continue, because
 // clocks differ.
-const leastWait = time.Second
+const minWait = time.Second
 
-// wait waits for more news, the run's wake-up time, or the end of the context.
-func (d *driver) wait(ctx workflow.Context, news int) error {
-	ready := func() bool { return d.news > news || d.wake.Len() > 0 }
+// wait waits until more replies than accepted are, for a signal, the run's wake-up time, or the end of
+// the context.
+func (d *driver) wait(ctx workflow.Context, accepted int) error {
+	isReady := func() bool { return d.accepted > accepted || d.wake.Len() > 0 }
 	if d.state.Wake.IsZero() {
-		return workflow.Await(ctx, ready)
+		return workflow.Await(ctx, isReady)
 	}
-	_, err := workflow.AwaitWithTimeout(ctx, max(d.state.Wake.Sub(workflow.Now(ctx)), leastWait), ready)
+	_, err := workflow.AwaitWithTimeout(ctx, max(d.state.Wake.Sub(workflow.Now(ctx)), minWait), isReady)
 	return err
 }
 
-// missedNothing reports whether no reply or signal has arrived since the last step began.
-func (d *driver) missedNothing(ctx workflow.Context, news int) bool {
+// hasMissed reports whether a reply or a signal may have arrived since the last step began, when
+// accepted replies were.
+func (d *driver) hasMissed(ctx workflow.Context, accepted int) bool {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	return d.awaitHandlers(ctx) == nil && d.news == news && d.wake.Len() == 0
+	return d.awaitHandlers(ctx) != nil || d.accepted != accepted || d.wake.Len() > 0
 }
 
 // awaitHandlers waits until no update is being handled.
@@ -206,7 +208,7 @@ func (d *driver) cancel(ctx workflow.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	d.state.Questions, d.state.Wake = nil, time.Time{}
-	if err := errors.Join(d.become(ctx, status), d.awaitHandlers(ctx)); err != nil {
+	if err := errors.Join(d.setStatus(ctx, status), d.awaitHandlers(ctx)); err != nil {
 		return outcome{}, err
 	}
 	return d.outcome()
@@ -223,12 +225,12 @@ func (d *driver) outcome() (outcome, error) {
 	return outcome{d.state.Status}, nil
 }
 
-// took records that questions have replies. Of the questions it keeps the last maxTaken.
-func (d *driver) took(replies []run.Reply) {
-	d.news++
-	for _, a := range replies {
-		if !slices.Contains(d.job.Taken, a.Question) {
-			d.job.Taken = append(d.job.Taken, a.Question)
+// recordReplies records that the store has accepted replies. It keeps the last maxTaken questions.
+func (d *driver) recordReplies(replies []run.Reply) {
+	d.accepted++
+	for _, r := range replies {
+		if !slices.Contains(d.job.Taken, r.Question) {
+			d.job.Taken = append(d.job.Taken, r.Question)
 		}
 	}
 	if n := len(d.job.Taken) - maxTaken; n > 0 {
