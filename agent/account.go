@@ -239,7 +239,8 @@ func (a account) checkShare(amount ledger.Amount, share int64) error {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		left := max(limits.Tokens-taken.Tokens, 0) / share
 		if limits.Tokens > 0 && amount.Tokens > left {
-			return fmt.Errorf("model call may take %d tokens, and the run has %d left for it (Limits.Tokens)", amount.Tokens, left)
+			return fmt.Errorf("model call may take %d tokens, and the run has %d left for it (Limits.Tokens)",
+				amount.Tokens, left)
 		}
 		if err := checkCostShare(amount.Cost, taken.Cost, limits.Cost, share); err != nil {
 			return err

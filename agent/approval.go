@@ -161,8 +161,10 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
 	if kept := s.rec.roundBytes(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
-		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it " + doubttext.MayHaveRun + "."
-		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all",
+		text := "Error: the tool asked for input with more data than a run keeps. " +
+			"The call was given up; it " + doubttext.MayHaveRun + "."
+		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, "+
+			"and keeps %d at once and %d in all",
 			c.Server, len(data), kept, maxRound, maxRounds)
 		return s.recordOutcome(j, j.errorResult(text, err), 0)
 	}

@@ -115,7 +115,8 @@ const maxResult = 32 << 20
 const maxEscape = 6
 
 // notKeptResult replaces a result that is too large.
-const notKeptResult = "Error: the call of %s ended, and its result is left out: it has %d MiB, and at most %d are kept with a run."
+const notKeptResult = "Error: the call of %s ended, and its result is left out: " +
+	"it has %d MiB, and at most %d are kept with a run."
 
 // oversize returns the size in bytes of a result that is too large to be stored, 0 for others.
 func (s *sender) oversize(p *run.Part) int {

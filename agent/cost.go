@@ -29,7 +29,8 @@ func (r *recipe) checkPrices(limits map[string]int64) error {
 		switch {
 		case err == nil:
 		case name == "" && r.opts.Model.Prices == nil:
-			return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil", err)
+			return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), "+
+				"and needs a price in Options.Model.Prices, which is nil", err)
 		case name == "":
 			return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info)", err)
 		case r.opts.Model.Prices == nil:

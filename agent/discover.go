@@ -61,7 +61,8 @@ const (
 func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // also refuses NaN
-		return fmt.Errorf("Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
+		return fmt.Errorf("Discover.Above is %v; give a share of the window up to 1, 0 for %v, or a negative number for never",
+			o.Above, defaultShare)
 	case !slices.Contains([]Discovery{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.By):
 		return fmt.Errorf("Discover.By is %q; want %q, %q or %q", o.By, DiscoveryNative, DiscoveryCall, DiscoveryHost)
 	}
@@ -108,7 +109,8 @@ func (r *recipe) defaultDiscovery() ledger.Discovery {
 // mustSearch reports whether the definitions of all tools take too much of the window, see
 // [Discover.Above].
 func (d *dialog) mustSearch() bool {
-	share, window := d.engine.agent.opts.Discover.Above, float64(cmp.Or(d.engine.agent.learnt.window.Load(), defaultWindow))
+	share := d.engine.agent.opts.Discover.Above
+	window := float64(cmp.Or(d.engine.agent.learnt.window.Load(), defaultWindow))
 	limit := share * window
 	switch {
 	case share < 0:
@@ -118,7 +120,8 @@ func (d *dialog) mustSearch() bool {
 	}
 	w := d.engine.agent.learnt.tools.Load()
 	if w == nil || w.catalog != d.engine.catalog {
-		w = &catalogSize{d.engine.catalog, model.Tokens(&model.Request{Tools: d.tools.all(d.engine.catalog)}, &d.engine.agent.info)}
+		all := &model.Request{Tools: d.tools.all(d.engine.catalog)}
+		w = &catalogSize{d.engine.catalog, model.Tokens(all, &d.engine.agent.info)}
 		d.engine.agent.learnt.tools.Store(w)
 	}
 	return float64(w.tokens) > limit

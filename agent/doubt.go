@@ -15,7 +15,8 @@ const (
 )
 
 // unknownOutcome tells a model about a call in doubt.
-const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended before its result came. Check before you repeat it."
+const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended before its result came. " +
+	"Check before you repeat it."
 
 // resolveDoubt resolves a call that was sent and has no outcome, because its process or its
 // connection died. It is sent again only if that is safe.

@@ -80,7 +80,8 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 		return err
 	}
 	if depth, limit := enclosingRuns(ctx), r.rec.state.Limits.Depth; depth > limit {
-		return r.engine.fail(fmt.Errorf("run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit))
+		err := fmt.Errorf("run is within tool calls of %d others, and at most %d are allowed (Limits.Depth)", depth, limit)
+		return r.engine.fail(err)
 	}
 	if err := l.wake(r); err != nil {
 		return err

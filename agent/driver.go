@@ -17,7 +17,8 @@ type driver struct {
 }
 
 func newDriver(e *engine) *driver {
-	return &driver{engine: e, rec: e.rec, account: e.account(), dialog: dialog{engine: e, rec: e.rec, account: e.account()}}
+	a := e.account()
+	return &driver{engine: e, rec: e.rec, account: a, dialog: dialog{engine: e, rec: e.rec, account: a}}
 }
 
 // step advances the run by one turn, or as far as possible. Its changes are recorded but not

@@ -256,7 +256,9 @@ const (
 
 // rank orders tools by how well they match the words, by the index of the catalog and by
 // Discover.Rank. If that fails, the run is warned, and the index alone decides.
-func (f *searcher) rank(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
+func (f *searcher) rank(
+	ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool,
+) []*adapter.Tool {
 	all := c.Tools()
 	misfits := func(t *adapter.Tool) bool { return !fits(t) }
 	found := slices.DeleteFunc(c.Search(words, len(all)), misfits)

@@ -46,7 +46,9 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 }
 
 // receive asks the model once, and shows its reply as it arrives.
-func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamedReply) (reply *model.Response, err error) {
+func receive(
+	ctx context.Context, m model.Model, q *model.Request, stream *streamedReply,
+) (reply *model.Response, err error) {
 	err = guard("model", func() error {
 		for delta, err := range m.Generate(ctx, q) {
 			if err == nil {
@@ -81,7 +83,9 @@ func isRetryable(e *model.Error) bool {
 }
 
 // infer makes a model call within the observer, which gets the reply as the hooks leave it.
-func (d *dialog) infer(c *ModelCall, stream *streamedReply, work func(context.Context) (*reply, error)) (r *reply, err error) {
+func (d *dialog) infer(
+	c *ModelCall, stream *streamedReply, work func(context.Context) (*reply, error),
+) (r *reply, err error) {
 	o := d.engine.agent.opts.Observe
 	if o == nil {
 		return work(d.engine.ctx)

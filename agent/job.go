@@ -60,6 +60,11 @@ type tools struct {
 	jobs map[string]*job
 }
 
+func newTools(e *engine, r *results) *tools {
+	jobs := make(map[string]*job, len(e.rec.state.Calls))
+	return &tools{rec: e.rec, agent: e.agent, results: r, offered: e.offered, jobs: jobs}
+}
+
 // job returns the call as this process runs it: the tool that the model was offered, with the
 // arguments that were decided on.
 func (t *tools) job(c *ledger.Call) *job {

@@ -88,7 +88,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 	if err != nil {
 		return nil, err
 	}
-	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it in the meantime
+	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it
 		if unsaved, err = l.loadWith(ctx, a, key, replies); err != nil {
 			h.release()
 			return nil, err

@@ -208,7 +208,8 @@ func (o *Options) withDefaults() (*Options, error) {
 		}
 	}
 	if out.Durable.LeaseTTL < 0 {
-		return nil, fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", out.Durable.LeaseTTL, defaultLease)
+		return nil, fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v",
+			out.Durable.LeaseTTL, defaultLease)
 	}
 	if err := out.Discover.check(); err != nil {
 		return nil, err

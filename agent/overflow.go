@@ -60,7 +60,9 @@ func (d *dialog) refit(o *overflowError) error {
 	if change == nil {
 		return o.finalError()
 	}
-	d.rec.show(&Warning{Text: fmt.Sprintf("the call was too long for the model, and is made again with a shorter history: %v", o)})
+	d.rec.show(&Warning{
+		Text: fmt.Sprintf("the call was too long for the model, and is made again with a shorter history: %v", o),
+	})
 	return nil
 }
 

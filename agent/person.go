@@ -28,6 +28,16 @@ type person struct {
 	asked int        // number of questions of open calls
 }
 
+func newPerson(e *engine, s *scope) *person {
+	return &person{
+		questions: e.questions,
+		rec:       e.rec,
+		agent:     e.agent,
+		scope:     s,
+		prompts:   map[string]context.CancelFunc{},
+	}
+}
+
 // errands returns errands that ask open questions through Options.Person.Reply: each question
 // once, and of several for one sign-in only the first. It ends the wait for replies to settled
 // questions. Questions that do not survive are asked by the servers' handlers.

@@ -267,7 +267,8 @@ func (o *openQuestions) signInReplies(reply run.Reply) (others []run.Reply) {
 		return nil
 	}
 	questions := ledger.Open(o.rec.state)
-	i := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == reply.Question && q.Kind == run.QuestionSignIn })
+	isSignIn := func(q *run.Question) bool { return q.ID == reply.Question && q.Kind == run.QuestionSignIn }
+	i := slices.IndexFunc(questions, isSignIn)
 	if i < 0 {
 		return nil
 	}

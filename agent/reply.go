@@ -132,7 +132,8 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 // noAnswerError returns an [ErrNoAnswer] that says what the model did instead.
 func (r *reply) noAnswerError(stop StopReason) error {
 	if len(r.dropped) == 0 {
-		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)", ErrNoAnswer, r.finish, stop)
+		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)",
+			ErrNoAnswer, r.finish, stop)
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(r.dropped)))
 	return fmt.Errorf("%w: at the limit %s (%s) it asked for tools (%.200q), which it may not call any more",

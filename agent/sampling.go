@@ -24,7 +24,9 @@ type reviewKey struct{}
 // createMessage handles a server's request for the host's model during a run. If a person has
 // to review the request of a modern server, the call ends and the request comes back as a
 // question of the run; a legacy server waits for the reply.
-func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+func (s *servers) createMessage(
+	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
+) (*mcp.CreateMessageResult, error) {
 	ctx, leave, ok := s.visits.enter(ctx)
 	if !ok {
 		return next.CreateMessage(ctx, params)
@@ -49,7 +51,9 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 }
 
 // complete lets the handler answer a request, once a person has allowed it if the handler wants that.
-func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+func (s *servers) complete(
+	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
+) (*mcp.CreateMessageResult, error) {
 	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok {
 		ctx = context.WithValue(ctx, reviewKey{}, nil) // it does not apply to what the handler calls
 		return createApproved(ctx, review, next)
@@ -129,7 +133,9 @@ func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (
 
 // completion lets the model answer a request. If there is no completion the call has ended, and
 // it returns nil.
-func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *ledger.Review) (json.RawMessage, error) {
+func (s *sender) completion(
+	j *job, round *mcp.InputRequired, key string, review *ledger.Review,
+) (json.RawMessage, error) {
 	ctx, end := s.callContext(j)
 	defer end()
 	value, err := j.call.AnswerInput(context.WithValue(ctx, reviewKey{}, review), round, key)

@@ -54,7 +54,9 @@ func (s *servers) onUnanswered(server string, _ error) {
 // modern server ends the call and comes back as a question of the run. A legacy server, and a
 // server that a handler has called, wait for the reply, see [LegacyQuestions]. If a legacy
 // server's error asks the person to visit a page, the client waits.
-func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+func (s *servers) elicit(
+	ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler,
+) (*mcp.ElicitResult, error) {
 	q := &Elicitation{Params: params}
 	q.Server, q.Call = asker(ctx)
 	isOurs := next == nil

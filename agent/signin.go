@@ -76,7 +76,9 @@ type askedSignIn struct {
 // being asked for the same sign-in, it waits and returns the reply instead: an acceptance, or nil
 // without a reply. After a refusal or a failure the next caller asks. The error is the cause of a
 // context that ends before.
-func (s *signIns) begin(ctx context.Context, q *run.Question) (reply *run.Reply, end func(*run.Reply, error), err error) {
+func (s *signIns) begin(
+	ctx context.Context, q *run.Question,
+) (reply *run.Reply, end func(*run.Reply, error), err error) {
 	for {
 		other, end := s.join(q)
 		if end != nil {

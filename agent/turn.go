@@ -53,13 +53,7 @@ func newTurn(e *engine) *turn {
 		sched:     newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
-	t.person = &person{
-		questions: e.questions,
-		rec:       e.rec,
-		agent:     e.agent,
-		scope:     t.scope,
-		prompts:   map[string]context.CancelFunc{},
-	}
+	t.person = newPerson(e, t.scope)
 	t.servers = &servers{
 		rec:     e.rec,
 		agent:   e.agent,
@@ -70,13 +64,7 @@ func newTurn(e *engine) *turn {
 		reviews: map[requestID]*inquiry.ReviewLaterError{},
 	}
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
-	t.tools = &tools{
-		rec:     e.rec,
-		agent:   e.agent,
-		results: kept,
-		offered: e.offered,
-		jobs:    make(map[string]*job, n),
-	}
+	t.tools = newTools(e, kept)
 	t.sender = &sender{
 		engine:    e,
 		rec:       e.rec,

@@ -212,7 +212,8 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 		return fmt.Errorf("block %d: %w", index, err)
 	}
 	if len(begun.ID) > maxID || len(begun.Name) > maxName {
-		return fmt.Errorf("block %d: the id has %d bytes and the name %d; at most %d and %d are allowed", index, len(begun.ID), len(begun.Name), maxID, maxName)
+		return fmt.Errorf("block %d: the id has %d bytes and the name %d; at most %d and %d are allowed",
+			index, len(begun.ID), len(begun.Name), maxID, maxName)
 	}
 	b := &replyBlock{kind: begun.Type, id: begun.ID, name: begun.Name}
 	a.blocks = append(a.blocks, b)

@@ -25,7 +25,12 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if !isKnownEffort(effort) {
 		return nil, "", fmt.Errorf("effort %q is unknown: use none, minimal, low, medium, high, xhigh or max", effort)
 	}
-	w = &wireRequest{Model: m.name, Stop: nonBlank(r.Stop), Stream: true, MaxTokens: rule.maxTokens(r.MaxTokens, m.options.MaxTokens, effort)}
+	w = &wireRequest{
+		Model:     m.name,
+		Stop:      nonBlank(r.Stop),
+		Stream:    true,
+		MaxTokens: rule.maxTokens(r.MaxTokens, m.options.MaxTokens, effort),
+	}
 	offered := r.Tools
 	if len(offered) == 0 {
 		offered = calledTools(r.Messages)
@@ -109,7 +114,8 @@ func (w *wireRequest) setBudget(rule *rule, mayRaise bool, budget int) error {
 		budget = w.MaxTokens / 2
 	}
 	if budget < leastBudget {
-		return fmt.Errorf("MaxTokens is %d, and thoughts take at least %d tokens of it: raise MaxTokens, or set the effort to none", w.MaxTokens, leastBudget)
+		return fmt.Errorf("MaxTokens is %d, and thoughts take at least %d tokens of it: "+
+			"raise MaxTokens, or set the effort to none", w.MaxTokens, leastBudget)
 	}
 	w.Thinking = &wireThinking{Type: "enabled", Budget: budget}
 	return nil
@@ -437,9 +443,11 @@ func media(p *run.Part) (*block, error) {
 	case p.Data == nil:
 		return nil, fmt.Errorf("content of type %q has no data", p.MIMEType)
 	case strings.HasPrefix(mimeType, "text/"):
-		return &block{Type: kind, Source: &source{Type: "text", MediaType: "text/plain", Data: string(bytes.ToValidUTF8(p.Data, []byte("\uFFFD")))}}, nil
+		text := string(bytes.ToValidUTF8(p.Data, []byte("\uFFFD")))
+		return &block{Type: kind, Source: &source{Type: "text", MediaType: "text/plain", Data: text}}, nil
 	case !isAccepted(mimeType):
 		return nil, fmt.Errorf("content of type %q: the API accepts png, jpeg, gif, webp, pdf and text", p.MIMEType)
 	}
-	return &block{Type: kind, Source: &source{Type: "base64", MediaType: mimeType, Data: base64.StdEncoding.EncodeToString(p.Data)}}, nil
+	data := base64.StdEncoding.EncodeToString(p.Data)
+	return &block{Type: kind, Source: &source{Type: "base64", MediaType: mimeType, Data: data}}, nil
 }

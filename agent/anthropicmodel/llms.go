@@ -18,7 +18,9 @@ var _ llms.Model = (*Model)(nil)
 // thoughts of earlier replies are not sent back. The response has one choice. Options without a
 // counterpart in the API are ignored; more than one candidate is an error. A failure of the host
 // matches [*model.Error] and [*llms.Error] by errors.As.
-func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+func (m *Model) GenerateContent(
+	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
+) (*llms.ContentResponse, error) {
 	response, err := convert.Generate(ctx, messages, options, func(r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
 		asked := *m
 		if o.Model != "" {

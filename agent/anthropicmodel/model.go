@@ -247,7 +247,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, &invalidError{err}
 	}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == run.RoleAssistant && len(w.Messages) > 1 && isPaused(&r.Messages[n-1]) {
+	if n := len(r.Messages); n > 0 && len(w.Messages) > 1 && isPaused(&r.Messages[n-1]) {
 		w.Messages = w.Messages[:len(w.Messages)-1] // the host continues its own message
 	}
 	if m.vertex {
@@ -280,8 +280,8 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	}, nil
 }
 
-// isPaused reports whether a message ends with a tool of the host.
+// isPaused reports whether a message of the model ends with a tool of the host.
 func isPaused(message *run.Message) bool {
 	n := len(message.Parts)
-	return n > 0 && message.Parts[n-1].Provider[blockKey] != nil
+	return message.Role == run.RoleAssistant && n > 0 && message.Parts[n-1].Provider[blockKey] != nil
 }

@@ -18,7 +18,9 @@ import (
 )
 
 // Create implements [record.Store].
-func (s *directory) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
+func (s *directory) Create(
+	ctx context.Context, h record.Holder, head run.Head, records []run.Record,
+) (record.Lease, error) {
 	if err := record.CheckCreate(head, records); err != nil {
 		return record.Lease{}, err
 	}
@@ -89,7 +91,9 @@ func (s *directory) syncDir(dir string) error {
 
 // Append implements [record.Store]. It reads the last line of the file, and with replies as much as
 // Reply does.
-func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply) error {
+func (s *directory) Append(
+	ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply,
+) error {
 	err := s.changeAs(ctx, lease, func(f file, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
@@ -311,7 +315,8 @@ func (s *directory) checkSize(l *line, end, size int64) error {
 	}
 	switch {
 	case size > s.opts.MaxLine:
-		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", record.ErrTooLarge, size, s.opts.MaxLine)
+		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once",
+			record.ErrTooLarge, size, s.opts.MaxLine)
 	case end+size > s.opts.MaxFile-reserve:
 		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", record.ErrTooLarge, end+size, s.opts.MaxFile)
 	}

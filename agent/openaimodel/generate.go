@@ -63,11 +63,14 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 
 // replies is Generate for an agent, or, with options, for langchaingo.
 func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
-	return hostfail.Replies(func(show func(model.Delta) error) (*model.Response, error) { return m.generate(ctx, r, o, show) }, modelError)
+	generate := func(show func(model.Delta) error) (*model.Response, error) { return m.generate(ctx, r, o, show) }
+	return hostfail.Replies(generate, modelError)
 }
 
 // generate asks for a reply, again without thoughts that the host refuses.
-func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error) (*model.Response, error) {
+func (m *Model) generate(
+	ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error,
+) (*model.Response, error) {
 	thoughts := hostfail.Thoughts{
 		ID: func(p *run.Part) string {
 			data, _ := m.hostDataOf(p)
@@ -91,7 +94,9 @@ func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOpti
 }
 
 // send sends a request once, and shows the text and the thoughts of a stream.
-func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error) (*chat.Reply, error) {
+func (m *Model) send(
+	ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error,
+) (*chat.Reply, error) {
 	if !stream {
 		return m.chat.Complete(ctx, q)
 	}

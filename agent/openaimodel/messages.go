@@ -69,7 +69,8 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 // appendAssistant adds a message of the model, with the data that this host wants back. It omits a
 // message without text, calls and media.
 func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
-	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, countCalls(in.Parts))} // allocated once: items point into it
+	calls := make([]chat.ToolCall, 0, countCalls(in.Parts)) // allocated once: items point into it
+	msg := chat.Message{Role: chat.Assistant, ToolCalls: calls}
 	for i := range in.Parts {
 		p := &in.Parts[i]
 		data, isOurs := m.hostDataOf(p)

@@ -146,7 +146,9 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 // A failure of the host is an [*Error]. It wraps an [*llms.Error], so that
 // functions like [llms.IsRateLimitError] work. If the host is known to refuse
 // media of the request, the request is not sent, and the error is an [*Error], too.
-func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+func (m *Model) GenerateContent(
+	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
+) (*llms.ContentResponse, error) {
 	return convert.Generate(ctx, messages, options, func(r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
 		asked := *m
 		asked.model = cmp.Or(o.Model, m.model)
@@ -165,7 +167,9 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 // langchaingo have none for what the host wants back, so the client remembers it.
 func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.Recorded = false
-	q.TopP, q.PresencePenalty, q.FrequencyPenalty = unlessZero(o.TopP), unlessZero(o.PresencePenalty), unlessZero(o.FrequencyPenalty)
+	q.TopP = unlessZero(o.TopP)
+	q.PresencePenalty = unlessZero(o.PresencePenalty)
+	q.FrequencyPenalty = unlessZero(o.FrequencyPenalty)
 	q.Seed = unlessZero(o.Seed)
 	q.JSON = o.JSONMode || o.ResponseMIMEType == "application/json"
 }

@@ -186,7 +186,10 @@ type span struct {
 
 // start begins a span. Its name is the operation and, if it is known, the target: the agent, the
 // model or the tool.
-func (t *Telemetry) start(ctx context.Context, operation, target string, kind trace.SpanKind, attributes []attribute.KeyValue, links ...trace.Link) (*span, context.Context) {
+func (t *Telemetry) start(
+	ctx context.Context, operation, target string, kind trace.SpanKind, attributes []attribute.KeyValue,
+	links ...trace.Link,
+) (*span, context.Context) {
 	name := operation
 	if target != "" {
 		name += " " + target

@@ -12,7 +12,9 @@ import (
 )
 
 // Create implements [record.Store].
-func (s *database) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
+func (s *database) Create(
+	ctx context.Context, h record.Holder, head run.Head, records []run.Record,
+) (record.Lease, error) {
 	if err := record.CheckCreate(head, records); err != nil {
 		return record.Lease{}, err
 	}
@@ -38,7 +40,9 @@ func (s *database) Create(ctx context.Context, h record.Holder, head run.Head, r
 }
 
 // Append implements [record.Store].
-func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+func (s *database) Append(
+	ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply,
+) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -90,7 +94,9 @@ func (s *database) appendInOne(ctx context.Context, update []any, items []item) 
 }
 
 // appendInSteps appends in a transaction, and stores replies and their number with the records.
-func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply) error {
+func (s *database) appendInSteps(
+	ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply,
+) error {
 	return s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		if len(replies) > 0 {
 			if err := t.replyAs(ctx, lease, head.Seq-uint64(len(items)), replies); err != nil {

@@ -163,10 +163,12 @@ func configureSQLite(ctx context.Context, q querier) (settings, error) {
 	}
 	s := settings{
 		records: settingsOf{before: settingsSQLite("FULL")},
-		leases:  settingsOf{settingsSQLite("NORMAL"), "PRAGMA synchronous = FULL"}, // all holders run on this machine, and end with it
+		// All holders run on this machine, and end with it.
+		leases: settingsOf{settingsSQLite("NORMAL"), "PRAGMA synchronous = FULL"},
 	}
 	if pages > 0 {
-		s.records.before += fmt.Sprint("; PRAGMA wal_autocheckpoint = ", min(pages, math.MaxInt32/laterCheckpoint)*laterCheckpoint)
+		later := min(pages, math.MaxInt32/laterCheckpoint) * laterCheckpoint
+		s.records.before += fmt.Sprint("; PRAGMA wal_autocheckpoint = ", later)
 		s.records.after = fmt.Sprint("PRAGMA wal_autocheckpoint = ", pages)
 	}
 	return s, nil
@@ -197,7 +199,8 @@ func setWAL(ctx context.Context, q querier) error {
 		return fmt.Errorf("set the journal mode: %w", err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("journal mode is %q and not WAL: the database is in memory, or its file system cannot share memory, and what it keeps can be lost", mode)
+		return fmt.Errorf("journal mode is %q and not WAL: the database is in memory, "+
+			"or its file system cannot share memory, and what it keeps can be lost", mode)
 	}
 	return nil
 }

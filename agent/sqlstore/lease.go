@@ -22,8 +22,10 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 		first := int64(record.FirstEpoch(now))
 		var epoch, seq int64
 		var data []byte
-		err = one(ctx, t, acquireRun,
-			[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name, tenant, id, until(now), until(now.Add(run.MaxLead))}, &epoch, &seq, &data)
+		err = one(ctx, t, acquireRun, []any{
+			first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
+			tenant, id, until(now), until(now.Add(run.MaxLead)),
+		}, &epoch, &seq, &data)
 		if isNone(err) {
 			return t.heldError(ctx, key)
 		}

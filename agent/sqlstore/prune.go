@@ -20,7 +20,8 @@ func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 			return err
 		}
 		var num, snapshot int64
-		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num, &snapshot); err != nil {
+		args := []any{tenant, id, int64(lease.Epoch)}
+		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lock, args, &num, &snapshot); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, pruneRecords, num, snapshot)

@@ -17,7 +17,9 @@ import (
 // RenewAll implements [record.BatchRenewer] with statements for many leases. On a server it
 // uses a connection of its own, which returns to the pool when no lease was renewed for twice
 // its duration.
-func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
+func (s *database) RenewAll(
+	ctx context.Context, leases []record.Lease, ttl time.Duration,
+) (lost []record.Lease, err error) {
 	for chunk := range slices.Chunk(leases, maxRenewed) {
 		renew := func(ctx context.Context, t *tx) error {
 			gone, err := t.renewAll(ctx, chunk, ttl)
@@ -109,7 +111,8 @@ func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Durat
 		args = append(args, tenant, id, int64(lease.Epoch))
 	}
 	kept := map[run.Key]bool{}
-	err = each(ctx, t, updateManyHeld+strings.Repeat(", "+heldRow, len(leases)-1)+") RETURNING tenant, id", args, func(rows *sql.Rows) error {
+	query := updateManyHeld + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id"
+	err = each(ctx, t, query, args, func(rows *sql.Rows) error {
 		var key run.Key
 		err := rows.Scan(&key.Tenant, &key.ID)
 		kept[key] = true

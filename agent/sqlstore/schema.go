@@ -141,9 +141,11 @@ func (t *tx) migrate(ctx context.Context) error {
 	case err != nil:
 		return err
 	case have > len(migrations):
-		return fmt.Errorf("tables have version %d, and this program knows versions up to %d; use a newer program", have, len(migrations))
+		return fmt.Errorf("tables have version %d, and this program knows versions up to %d; use a newer program",
+			have, len(migrations))
 	}
-	types := strings.NewReplacer("{text}", t.d.text, "{blob}", t.d.blob, "{serial}", t.d.serial, "{computed}", t.d.computed, "{room}", t.d.room)
+	types := strings.NewReplacer("{text}", t.d.text, "{blob}", t.d.blob, "{serial}", t.d.serial,
+		"{computed}", t.d.computed, "{room}", t.d.room)
 	for _, migration := range migrations[have:] {
 		for _, statement := range migration {
 			text := types.Replace(statement)

@@ -93,7 +93,8 @@ func (a *activities) agent(t target) (*agent.Agent, error) {
 	if helper := a.agents[t.Agent]; helper != nil {
 		return helper, nil
 	}
-	return nil, fmt.Errorf("this worker has no agent %q", t.Agent) // another worker, which has it, may take the next attempt
+	// Another worker, which has the agent, may take the next attempt.
+	return nil, fmt.Errorf("this worker has no agent %q", t.Agent)
 }
 
 // events returns the function that receives the events of a run.
@@ -166,7 +167,8 @@ const (
 
 // later returns an error after which Temporal tries again with that delay.
 func later(err error, kind string, delay time.Duration) error {
-	return temporalsdk.NewApplicationErrorWithOptions(err.Error(), kind, temporalsdk.ApplicationErrorOptions{NextRetryDelay: delay})
+	options := temporalsdk.ApplicationErrorOptions{NextRetryDelay: delay}
+	return temporalsdk.NewApplicationErrorWithOptions(err.Error(), kind, options)
 }
 
 // backoff returns a wait that doubles with each attempt, which Temporal counts from 1: from 200 ms to

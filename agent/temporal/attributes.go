@@ -35,7 +35,10 @@ func AddSearchAttributes(ctx context.Context, service client.Client, namespace s
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
+	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace:        namespace,
+		SearchAttributes: missing,
+	})
 	if _, raced := errors.AsType[*serviceerror.AlreadyExists](err); raced {
 		return nil // another process has registered it
 	}

@@ -56,7 +56,8 @@ func runOf(workflow, tenant string) (string, error) {
 	rest, ok := strings.CutPrefix(workflow, prefix)
 	id, err := url.PathUnescape(rest)
 	if !ok || err != nil || WorkflowID(run.Key{Tenant: tenant, ID: id}) != workflow {
-		return "", temporalsdk.NewNonRetryableApplicationError(fmt.Sprintf("the workflow %q is not a run of tenant %q", workflow, tenant), "NoRun", err)
+		text := fmt.Sprintf("the workflow %q is not a run of tenant %q", workflow, tenant)
+		return "", temporalsdk.NewNonRetryableApplicationError(text, "NoRun", err)
 	}
 	return id, nil
 }

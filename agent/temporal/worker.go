@@ -142,7 +142,11 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 	if len(agents) == 0 {
 		return nil, nil, errors.New("there are no agents")
 	}
-	retry := &temporalsdk.RetryPolicy{BackoffCoefficient: 2, InitialInterval: 20 * time.Millisecond, MaximumInterval: 30 * time.Second}
+	retry := &temporalsdk.RetryPolicy{
+		BackoffCoefficient: 2,
+		InitialInterval:    20 * time.Millisecond,
+		MaximumInterval:    30 * time.Second,
+	}
 	// Temporal's timers are up to a second late, and two of them precede the repetition of a
 	// step. The lease of the dead worker should expire by then, but not later.
 	return &workflows{

@@ -128,7 +128,8 @@ func (d *driver) serve(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (state, error) { return d.state, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, replyUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkReplies})
+	options := workflow.UpdateHandlerOptions{Validator: d.checkReplies}
+	return workflow.SetUpdateHandlerWithOptions(ctx, replyUpdate, d.reply, options)
 }
 
 // advance lets a worker take a step, and adopts the status of the run.
@@ -154,7 +155,8 @@ func (d *driver) setStatus(ctx workflow.Context, s run.Status) error {
 	if !d.job.Attributes {
 		return nil
 	}
-	return workflow.UpsertTypedSearchAttributes(ctx, temporalsdk.NewSearchAttributeKeyKeyword(statusAttribute).ValueSet(string(s)))
+	key := temporalsdk.NewSearchAttributeKeyKeyword(statusAttribute)
+	return workflow.UpsertTypedSearchAttributes(ctx, key.ValueSet(string(s)))
 }
 
 // minWait is the wait before another step of a run that is due but did not continue, because

@@ -158,7 +158,7 @@ func (c *Noted) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// withVars returns a copy of vars with changes, of which null removes a variable.
+// withVars returns a copy of vars with changes. null removes a variable.
 func withVars(vars, changes map[string]json.RawMessage) map[string]json.RawMessage {
 	vars = maps.Clone(vars)
 	if vars == nil {
