@@ -97,7 +97,7 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("%s: got %d, %s%s\nwant %s", tt.flags, status, out, stderr, tt.want)
 		}
 	}
-	status, out, stderr := inspectFile(t, servers(plain), "-prompt", "fine", "-idle-timeout", "50ms") // of the list, too
+	status, out, stderr := inspectFile(t, servers(plain), "-prompt", "fine", "-idle-timeout", "3s") // of the list, too, which the server never sends
 	if status != statusFine || out != "user:\n  fine\n" || stderr != "" {
 		t.Errorf("got %d, %s%s, want the prompt", status, out, stderr)
 	}
