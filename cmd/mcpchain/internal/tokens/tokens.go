@@ -36,8 +36,7 @@ func New(users map[string]string) *Table {
 	return t
 }
 
-// Read reads a file with a user and a token on each line. Empty lines and lines that begin with #
-// are skipped.
+// Read reads a file with a user and a token on each line. It skips empty lines and comments (#).
 func Read(path string) (*Table, error) {
 	t := &Table{path: path}
 	_, err := t.Reload()

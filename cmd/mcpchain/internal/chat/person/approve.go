@@ -50,8 +50,7 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 	}
 }
 
-// approvalChoice returns the question about a call: who wants it, its arguments, and what an edit
-// changes.
+// approvalChoice returns the question about a call, with its arguments or what an edit changes.
 func (p *Person) approvalChoice(a *approval.Request) *screen.Choice {
 	tool := hosttext.Line(a.Definition.Name, 200)
 	heading := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server)
@@ -98,8 +97,7 @@ var approvalAnswers = []screen.Answer{
 // explainedAnswers are all answers but the question mark, which is the last one.
 var explainedAnswers = approvalAnswers[:len(approvalAnswers)-1]
 
-// decide turns the key of an answer into a decision. If it returns false, the person is asked
-// again.
+// decide turns the key of an answer into a decision. On false, the person is asked again.
 func (p *Person) decide(
 	ctx context.Context, a *approval.Request, draft *screen.Draft, key byte,
 ) (d approval.Decision, decided bool, err error) {
@@ -201,8 +199,7 @@ func Claims(t *mcp.Tool) (claims []string) {
 	return claims
 }
 
-// rememberAllowed remembers a definition that is always allowed, so that the person is told when it
-// changes.
+// rememberAllowed remembers a definition that is always allowed, to tell the person if it changes.
 func (p *Person) rememberAllowed(a *approval.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

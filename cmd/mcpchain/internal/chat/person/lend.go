@@ -66,8 +66,7 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	return nil
 }
 
-// lendingObstacle returns why the person cannot be asked about the use of the model, "" if it is
-// possible.
+// lendingObstacle returns why the person cannot be asked about a request, "" if that is possible.
 func (p *Person) lendingObstacle(ctx context.Context) string {
 	switch {
 	case !p.screen.Attended():

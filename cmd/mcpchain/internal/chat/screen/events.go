@@ -64,8 +64,7 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 	return Plain, ""
 }
 
-// formatArguments returns the arguments of a call on one line. An edit is summed up by its numbers
-// of lines.
+// formatArguments returns the arguments of a call on one line, an edit by its numbers of lines.
 func formatArguments(text string) string {
 	edits, others := diff.Edits([]byte(text))
 	if edits == nil {

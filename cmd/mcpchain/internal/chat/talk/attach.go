@@ -89,8 +89,7 @@ func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, erro
 	return s.attachFile(name, path)
 }
 
-// mayAttach asks about a file that is hidden or outside of the working folder: a pasted text may
-// name it.
+// mayAttach asks about a file that is hidden or outside of the folder: a pasted text may name it.
 func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error) {
 	if isInside(path) {
 		return true, nil

@@ -132,8 +132,7 @@ func (s *Session) quit(context.Context, string) error { return errQuit }
 // maxListItem bounds the name of a listed item, and the text about it, in characters.
 const maxListItem = 200
 
-// listItem lists a prompt, resource or tool of a server. The text about it is cut at the end of the
-// row.
+// listItem lists a prompt, resource or tool of a server, with the text about it on the same row.
 func (s *Session) listItem(name, server, about string) {
 	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, maxListItem), server)
 	room := maxListItem

@@ -113,8 +113,7 @@ func (s *Session) completeResource(ctx context.Context, _ string) screen.Complet
 	return resources.complete(ctx, s.offering(hasResources))
 }
 
-// completePrompt completes the argument of /prompt: a name, the names of arguments, and their
-// values.
+// completePrompt completes the argument of /prompt: a name, and arguments with their values.
 func (s *Session) completePrompt(ctx context.Context, argument string) screen.Completion {
 	servers := s.offering(hasPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)

@@ -25,8 +25,7 @@ type health struct {
 	connecting sync.Map // names of servers that are being connected at the person's request
 }
 
-// beginConnect notes that a server is being connected at the person's request, until done is
-// called.
+// beginConnect notes that the person wants a server to be connected, until done is called.
 func (h *health) beginConnect(server string) (done func()) {
 	h.connecting.Store(server, true)
 	return func() { h.connecting.Delete(server) }

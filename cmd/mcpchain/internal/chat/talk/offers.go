@@ -124,8 +124,7 @@ type entry struct {
 	about string
 }
 
-// matches reports whether a name is the name of e, or a URI that begins like the URIs of a
-// template.
+// matches reports whether a name belongs to e, or is a URI that begins like those of a template.
 func (e *entry) matches(name string) bool {
 	return e.name == name || e.name == "" && strings.HasPrefix(name, e.begin)
 }

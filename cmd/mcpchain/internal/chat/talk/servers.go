@@ -269,8 +269,7 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 	return fmt.Errorf("server %q: %w", s.Name, err)
 }
 
-// warningLogger returns a logger that shows the warnings about a server, at most maxWarnings of
-// them.
+// warningLogger returns a logger that shows at most maxWarnings warnings about a server.
 func warningLogger(ui screen.Screen, server string) *slog.Logger {
 	w := &noteWriter{screen: ui}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{

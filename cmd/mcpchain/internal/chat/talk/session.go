@@ -148,8 +148,7 @@ func (s *Session) Ask(ctx context.Context, question string) error {
 	return s.reportFailures()
 }
 
-// Talk holds a conversation until the input ends. In a script it then reports failures for the exit
-// status.
+// Talk holds a conversation until the input ends. For a script it then reports failures like Ask.
 func (s *Session) Talk(ctx context.Context) error {
 	s.Interrupts.begin(s.Screen)
 	if err := s.converse(ctx); err != nil || s.Screen.Attended() {
@@ -158,8 +157,7 @@ func (s *Session) Talk(ctx context.Context) error {
 	return s.reportFailures()
 }
 
-// reportFailures shows unused answers and what failed. The error is ErrReported if something
-// failed.
+// reportFailures shows unused answers and what failed, in that case with ErrReported.
 func (s *Session) reportFailures() error {
 	s.Person.ReportUnused()
 	if s.Failures.Report(s.Screen) {
@@ -168,8 +166,7 @@ func (s *Session) reportFailures() error {
 	return nil
 }
 
-// converse reads and handles lines until the input or the program ends. A failed turn does not end
-// it.
+// converse handles lines until the input or the program ends. It continues after a failed turn.
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
 		failed := func(server adapter.ServerStatus) bool { return server.Err != nil }

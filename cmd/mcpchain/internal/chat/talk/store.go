@@ -58,8 +58,7 @@ func startFolder(state *ledger.State) (folder string) {
 	return folder
 }
 
-// branch starts a new conversation with a history, which is sent to the agent with the first
-// question.
+// branch starts a new conversation with a history, which its first question takes to the agent.
 func (s *Session) branch(history []run.Message) {
 	s.name = newName()
 	s.history, s.pendingMessages = history, history
@@ -94,8 +93,7 @@ func (s *Session) undo(context.Context, string) error {
 	return errors.New("there is no question to forget")
 }
 
-// newestHeads returns the heads of the newest conversations, without those that this version cannot
-// read.
+// newestHeads returns the heads of the newest conversations that this version can read.
 func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head, err error) {
 	list := s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit})
 	for head, err := range record.Readable(list, nil) {

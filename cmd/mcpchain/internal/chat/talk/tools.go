@@ -85,8 +85,7 @@ func (s *Session) showTool(_ context.Context, argument string) error {
 	return nil
 }
 
-// findTool finds a tool by its name for the model, or by its name on a server, as in "@SERVER
-// NAME".
+// findTool finds a tool by its name for the model, or on a server, as in "@SERVER NAME".
 func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 	server, name, err := cutServer(s.tools.Servers(), "tools", argument)
 	if err != nil {

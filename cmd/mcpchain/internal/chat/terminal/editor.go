@@ -84,6 +84,15 @@ func (e *editor) setText(text string) {
 	e.area.SetValue(text)
 }
 
+// suggest sets the text if there is none. It reports whether it did.
+func (e *editor) suggest(text string) bool {
+	isEmpty := e.text() == ""
+	if isEmpty {
+		e.setText(text)
+	}
+	return isEmpty
+}
+
 // takeText empties the editor, adds its text to the history and returns it.
 func (e *editor) takeText() string {
 	e.menu.close()
@@ -161,8 +170,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// handleKey handles a key of the search or of the list of completions. It returns false for other
-// keys.
+// handleKey handles a key of the search or of the list. It returns false for other keys.
 func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	if e.search.on {
 		text, handled := e.search.handleKey(e.history, k)

@@ -114,8 +114,7 @@ func (h *history) older(shown string) (string, bool) {
 	return h.entries[h.at], true
 }
 
-// newer returns the entry after the one shown, or the draft. It returns false if the draft is
-// shown.
+// newer returns the entry after the one shown, or the draft; false if the draft is shown.
 func (h *history) newer() (string, bool) {
 	if h.at >= len(h.entries) {
 		return "", false

@@ -37,8 +37,7 @@ func hyperlink(shown, address string) string {
 // maxAddress bounds a shown address, in characters.
 const maxAddress = 2000
 
-// hasLinks reports whether a terminal of this name accepts links (OSC 8): some print what they do
-// not know.
+// hasLinks reports whether a terminal of this name accepts links (OSC 8): some would print them.
 func hasLinks(term string) bool {
 	return term != "linux" && !strings.HasPrefix(term, "vt") && !strings.HasPrefix(term, "screen")
 }

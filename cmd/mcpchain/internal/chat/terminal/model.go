@@ -86,11 +86,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case restMsg:
 		m.rest = msg
 	case suggestMsg:
-		empty := m.editor.text() == ""
-		if empty {
-			m.editor.setText(msg.text)
-		}
-		msg.accepted <- empty
+		msg.accepted <- m.editor.suggest(msg.text)
 	case askMsg:
 		m.dialog = msg.dialog
 		return tea.Batch(m.dialog.init(m.width, m.height), m.quiet.begin())
@@ -156,8 +152,7 @@ func (m *model) resize(size tea.WindowSizeMsg) tea.Cmd {
 // tick returns a command that moves the clock of the status line after a second.
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
 
-// handleKey handles the keys that mean the same in the editor and in dialogs, and forwards other
-// keys.
+// handleKey handles the keys that mean the same in the editor and in dialogs. It forwards others.
 func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	if isEscAndCtrl(k) {
 		leave := m.handleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
@@ -281,8 +276,7 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	return lines, cursor
 }
 
-// input returns the rows of the dialog or the editor. While a dialog does not take keys yet, both
-// are shown.
+// input returns the rows of the dialog or the editor, or both while a dialog takes no keys yet.
 func (m *model) input() (lines []string, cursor *tea.Cursor) {
 	if m.dialog != nil {
 		var text string

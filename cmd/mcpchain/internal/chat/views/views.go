@@ -191,8 +191,7 @@ func (s *Service) find(token string) *view {
 	return s.views[token]
 }
 
-// currentTool returns a tool as its server has it now, because the server may have been connected
-// again.
+// currentTool returns a tool as its server has it now: it may have been connected again.
 func (s *Service) currentTool(tool *adapter.Tool) *adapter.Tool {
 	for _, server := range s.opts.Tools.Servers() {
 		for _, now := range server.Tools {
