@@ -76,7 +76,12 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 		}
 		over = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, over...)
 	}
-	return e.rec.record(over, &ledger.Ended{Status: run.StatusFinished, Stop: string(why), Output: answer, Structured: output})
+	return e.rec.record(over, &ledger.Ended{
+		Status:     run.StatusFinished,
+		Stop:       string(why),
+		Output:     answer,
+		Structured: output,
+	})
 }
 
 // setStop replaces a reply by the answer of a hook.

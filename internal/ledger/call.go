@@ -50,7 +50,7 @@ type Call struct {
 	Approved *Decision  `json:"approved,omitempty"`
 
 	Round   json.RawMessage            `json:"round,omitzero"`    // an mcp.InputRequired
-	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies to the round, by its keys; for a parked call by the keys of its questions
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies by the keys of the round, or of a parked call's questions
 	Reviews map[string]Review          `json:"reviews,omitempty"` // reviews of sampling requests of the round, by its keys
 	Task    *Task                      `json:"task,omitempty"`
 	Child   *State                     `json:"child,omitempty"` // the run of another agent
@@ -66,7 +66,7 @@ type Decision struct {
 	Allow     bool            `json:"allow"`
 	Reason    string          `json:"reason,omitzero"`    // reason for a denial; the model is told
 	Arguments json.RawMessage `json:"arguments,omitzero"` // replace the model's
-	Scope     string          `json:"scope,omitzero"`     // later calls for which it holds: "", run.ScopeArguments, ScopeTool or ScopeServer
+	Scope     string          `json:"scope,omitzero"`     // later calls for which it holds, such as run.ScopeTool
 	By        string          `json:"by,omitzero"`        // who decided
 	When      time.Time       `json:"when,omitzero"`
 

@@ -47,7 +47,9 @@ var format = join(
 			return jsonv2.UnmarshalDecode(d, (*plainState)(s))
 		}),
 	},
-	coder{marshal: jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) })}, // entries of sub-agents
+	coder{ // entries of sub-agents
+		marshal: jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) }),
+	},
 )
 
 // coder encodes and decodes the values of a type inside other values.

@@ -54,7 +54,7 @@ type State struct {
 	Archived  int               `json:"archived,omitzero"`  // messages that compaction has removed
 	Model     *Request          `json:"model,omitempty"`    // the current model call
 	Last      LastCall          `json:"last,omitempty"`     // the previous model call
-	Sampling  map[string]Amount `json:"sampling,omitempty"` // reserved for current completions for servers, by key of the reservation
+	Sampling  map[string]Amount `json:"sampling,omitempty"` // reservations for current completions, by their keys
 	Calls     []*Call           `json:"calls,omitempty"`    // calls of the current turn
 	Questions []*run.Question   `json:"asks,omitempty"`     // open questions
 
@@ -241,7 +241,8 @@ func (s *State) check(ids map[string]bool) error {
 	switch {
 	case s.Status != run.StatusRunning && s.Status != run.StatusWaiting && !s.Status.Ended():
 		return fmt.Errorf("run %q has the status %q", s.ID, s.Status)
-	case hasNegative(s.Spent), hasNegative(s.Before), s.Last.isNegative(), min(s.Turn, s.Archived, s.Failures, s.Repairs) < 0:
+	case hasNegative(s.Spent), hasNegative(s.Before), s.Last.isNegative(),
+		min(s.Turn, s.Archived, s.Failures, s.Repairs) < 0:
 		return fmt.Errorf("run %q has a count below 0", s.ID)
 	case s.Model != nil && s.Model.Reserved.isNegative():
 		return fmt.Errorf("run %q reserves less than nothing", s.ID)
