@@ -64,8 +64,8 @@ func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments
 	check.Must(c.t, err)
 	c.t.Cleanup(func() { _ = tools.Close() })
 	service := views.New(views.Options{
-		Tools: tools, Person: c, Began: func(*views.Call) {}, Ended: func(*views.Call) {},
-		Aside: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+		Tools: tools, Person: c, OnCallStart: func(*views.Call) {}, OnCallEnd: func(*views.Call) {},
+		Interruptible: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 	})
 	c.t.Cleanup(service.Close)
 	called, err := tools.Catalog(profile.Plain).Find(name, tool, "")
