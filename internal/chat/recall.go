@@ -90,33 +90,56 @@ func newConversationHash() conversationHash { return conversationHash{sha256.New
 
 // field adds bytes with their length, so that fields stay apart.
 func (h conversationHash) field(data []byte) {
-	var length [8]byte
-	binary.BigEndian.PutUint64(length[:], uint64(len(data)))
-	h.sum.Write(length[:])
+	h.length(len(data))
 	h.sum.Write(data)
+}
+
+// length adds the length of a field or a list.
+func (h conversationHash) length(n int) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(n))
+	h.sum.Write(length[:])
 }
 
 func (h conversationHash) text(s string) { h.field([]byte(s)) }
 
-// message adds a message.
+// message adds a message. Texts beside each other count as one, as callers split and join them.
 func (h conversationHash) message(m *Message) {
 	h.text(string(m.Role))
 	h.text(m.ToolCallID)
-	h.text(joinText(m.Parts))
-	for _, p := range m.Parts {
-		switch {
-		case p.Image != nil:
-			h.text("image " + p.Image.MIMEType)
-			h.text(p.Image.URL)
-			h.field(p.Image.Data)
-		case p.Audio != nil:
-			h.text("audio " + p.Audio.Format)
-			h.field(p.Audio.Data)
-		}
+	rest := m.Parts
+	for i := slices.IndexFunc(rest, Part.isMedia); i >= 0; i = slices.IndexFunc(rest, Part.isMedia) {
+		h.text(joinText(rest[:i]))
+		h.media(&rest[i])
+		rest = rest[i+1:]
 	}
+	h.text(joinText(rest))
 	h.text("calls")
+	h.length(len(m.ToolCalls))
 	for i := range m.ToolCalls {
 		h.call(&m.ToolCalls[i])
+	}
+}
+
+// media adds a part that is not a text.
+func (h conversationHash) media(p *Part) {
+	switch {
+	case p.Image != nil:
+		h.text("image")
+		h.text(p.Image.MIMEType)
+		h.text(p.Image.URL)
+		h.text(p.Image.Detail)
+		h.field(p.Image.Data)
+	case p.Audio != nil:
+		h.text("audio")
+		h.text(p.Audio.Format)
+		h.field(p.Audio.Data)
+	case p.File != nil:
+		h.text("file")
+		h.text(p.File.Name)
+		h.text(p.File.MIMEType)
+		h.text(p.File.URL)
+		h.field(p.File.Data)
 	}
 }
 

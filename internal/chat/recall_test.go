@@ -154,7 +154,10 @@ func TestConversationsDiffer(t *testing.T) {
 		{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "bc", Arguments: `{"x":1}`}}}},
 		user(Part{Image: &Image{MIMEType: "image/png", Data: []byte("a")}}), user(Part{Image: &Image{MIMEType: "image/png", Data: []byte("b")}}),
 		user(Part{Image: &Image{MIMEType: "image/gif", Data: []byte("a")}}), user(Part{Image: &Image{URL: "a"}}), user(Part{Image: &Image{URL: "b"}}),
+		user(Part{Image: &Image{URL: "a", Detail: "low"}}), user(Part{Image: &Image{URL: "a"}}, Part{Text: "ab"}), user(Part{Text: "ab"}, Part{Image: &Image{URL: "a"}}),
 		user(Part{Audio: &Audio{"wav", []byte("a")}}), user(Part{Audio: &Audio{"wav", []byte("b")}}), user(Part{Audio: &Audio{"mp3", []byte("a")}}),
+		user(Part{File: &File{Data: []byte("a")}}), user(Part{File: &File{Data: []byte("b")}}), user(Part{File: &File{URL: "a"}}),
+		user(Part{File: &File{Name: "a", URL: "a"}}), user(Part{File: &File{MIMEType: "a", URL: "a"}}),
 	}
 	seen := map[callDigest]int{}
 	for i, messages := range conversations {
