@@ -27,7 +27,8 @@ type Server struct {
 	server http.Server
 	served sync.WaitGroup
 
-	mu      sync.Mutex               // guards the fields below
+	// The fields below have no bound, as only this machine can reach the server.
+	mu      sync.Mutex               // guards them
 	clients map[string][]string      // redirect URIs by client
 	codes   map[string]authorization // not redeemed yet
 	tokens  map[string]bool          // valid until the end of the program
@@ -53,11 +54,13 @@ func Start() (*Server, error) {
 		func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Buy milk."}}}, nil, nil
 		})
-	const about = "/.well-known/oauth-protected-resource/mcp"
-	guard := auth.RequireBearerToken(s.verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: s.issuer + about, Scopes: []string{"notes"}})
+	const metadataPath = "/.well-known/oauth-protected-resource/mcp"
+	guard := auth.RequireBearerToken(s.verify, &auth.RequireBearerTokenOptions{
+		ResourceMetadataURL: s.issuer + metadataPath, Scopes: []string{"notes"},
+	})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", guard(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcp }, nil)))
-	mux.Handle(about, auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
+	mux.Handle(metadataPath, auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource: s.URL(), AuthorizationServers: []string{s.issuer}, ScopesSupported: []string{"notes"},
 	}))
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
@@ -85,12 +88,13 @@ func (s *Server) verify(_ context.Context, token string, _ *http.Request) (*auth
 	if !s.tokens[token] {
 		return nil, auth.ErrInvalidToken
 	}
+	// The tokens of this example never end. A real server stores when a token ends.
 	return &auth.TokenInfo{Scopes: []string{"notes"}, Expiration: time.Now().Add(time.Hour), UserID: "ada"}, nil
 }
 
 // metadata serves the metadata of the authorization server.
 func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{
+	writeJSON(w, http.StatusOK, map[string]any{
 		"issuer": s.issuer, "authorization_endpoint": s.issuer + "/authorize", "token_endpoint": s.issuer + "/token",
 		"registration_endpoint": s.issuer + "/register", "response_types_supported": []string{"code"},
 		"grant_types_supported": []string{"authorization_code"}, "code_challenge_methods_supported": []string{"S256"},
@@ -107,15 +111,19 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil || json.Unmarshal(body, &client) != nil || json.Unmarshal(body, &uris) != nil || len(uris.URIs) == 0 {
-		answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_client_metadata"})
+		writeJSON(w, http.StatusBadRequest, map[string]any{"error": "invalid_client_metadata"})
 		return
 	}
 	id := rand.Text()
+	s.addClient(id, uris.URIs)
+	client["client_id"], client["token_endpoint_auth_method"] = id, "none"
+	writeJSON(w, http.StatusCreated, client)
+}
+
+func (s *Server) addClient(id string, redirects []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.clients[id] = uris.URIs
-	client["client_id"], client["token_endpoint_auth_method"] = id, "none"
-	answer(w, http.StatusCreated, client)
+	s.clients[id] = redirects
 }
 
 var signInPage = template.Must(template.New("").Parse(`<!doctype html><title>Notes</title><h1>Notes</h1>
@@ -128,42 +136,73 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	a := authorization{query.Get("client_id"), query.Get("redirect_uri"), query.Get("code_challenge")}
 	back, err := url.Parse(a.redirect)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil || !slices.Contains(s.clients[a.client], a.redirect) || a.challenge == "" || query.Get("code_challenge_method") != "S256" {
+	if err != nil || !s.isRegistered(a.client, a.redirect) {
 		http.Error(w, "This is not the address that the program has registered.", http.StatusBadRequest)
+		return
+	}
+	if a.challenge == "" || query.Get("code_challenge_method") != "S256" {
+		http.Error(w, "The program does not use PKCE with S256.", http.StatusBadRequest)
 		return
 	}
 	if r.Method != http.MethodPost {
 		_ = signInPage.Execute(w, template.URL(r.URL.RawQuery))
 		return
 	}
-	code := rand.Text()
-	s.codes[code] = a
-	back.RawQuery = url.Values{"code": {code}, "state": {query.Get("state")}, "iss": {s.issuer}}.Encode()
+	answer := back.Query() // "MUST be retained" (RFC 6749, section 3.1.2)
+	answer.Set("code", s.newCode(a))
+	answer.Set("state", query.Get("state"))
+	answer.Set("iss", s.issuer)
+	back.RawQuery = answer.Encode()
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
+}
+
+// isRegistered reports whether a client has registered a redirect URI.
+func (s *Server) isRegistered(client, redirect string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.clients[client], redirect)
+}
+
+// newCode returns a new code for an authorization.
+func (s *Server) newCode(a authorization) string {
+	code := rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.codes[code] = a
+	return code
 }
 
 // token exchanges a code for a token, once, for the client that has the verifier.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-	shown := authorization{r.PostFormValue("client_id"), r.PostFormValue("redirect_uri"), base64.RawURLEncoding.EncodeToString(sum[:])}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	code := r.PostFormValue("code")
-	allowed, known := s.codes[code]
-	delete(s.codes, code)
-	if !known || shown != allowed {
-		answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant"})
+	challenge := base64.RawURLEncoding.EncodeToString(sum[:])
+	presented := authorization{r.PostFormValue("client_id"), r.PostFormValue("redirect_uri"), challenge}
+	token, ok := s.redeem(r.PostFormValue("code"), presented)
+	if !ok {
+		writeJSON(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant"})
 		return
 	}
-	token := rand.Text()
-	s.tokens[token] = true
-	answer(w, http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": "notes"})
+	writeJSON(w, http.StatusOK, map[string]any{
+		"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": "notes",
+	})
 }
 
-// answer writes a response with a JSON body.
-func answer(w http.ResponseWriter, status int, body any) {
+// redeem returns a new token for a code. The code is then used up, even if it was presented by the wrong client.
+func (s *Server) redeem(code string, presented authorization) (token string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	allowed, known := s.codes[code]
+	delete(s.codes, code)
+	if !known || presented != allowed {
+		return "", false
+	}
+	token = rand.Text()
+	s.tokens[token] = true
+	return token, true
+}
+
+// writeJSON writes a response with a JSON body.
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
