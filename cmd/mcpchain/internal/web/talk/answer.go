@@ -99,7 +99,11 @@ func (a Answer) reply(q *run.Question) (run.Reply, error) {
 		if err != nil {
 			return answer, err
 		}
-		return q.Accept(fields)
+		answer, err = q.Accept(fields)
+		if err != nil {
+			return answer, fmt.Errorf("%w: %w", ErrUnfit, err)
+		}
+		return answer, nil
 	case q.Kind == run.QuestionSignIn:
 	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
 		// What could not be shown cannot be allowed.
@@ -211,6 +215,7 @@ func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply
 		case <-ctx.Done():
 			return run.Reply{}, context.Cause(ctx)
 		case <-late:
+			late = nil
 			if t.giveUp(q.ID) {
 				return run.Reply{}, nil
 			}

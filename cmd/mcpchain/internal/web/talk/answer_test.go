@@ -2,8 +2,11 @@ package talk
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // keep stores a conversation of Ada.
@@ -47,6 +51,19 @@ func TestSignedInOfAnOldConversation(t *testing.T) {
 	})
 }
 
+// TestLargeForm answers a form with more text than a reply may have. The user can mend that.
+func TestLargeForm(t *testing.T) {
+	store := record.NewMemory()
+	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
+	form := run.Question{ID: "q", Kind: run.QuestionForm, Elicit: &mcp.ElicitParams{Message: "Which text?", RequestedSchema: schema}, Survives: true}
+	keep(t, store, "a", time.Now(), &ledger.Opened{Question: form}, &ledger.Suspended{})
+	s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
+	check.Must(t, err)
+	defer s.Close()
+	fields := map[string]any{"text": strings.Repeat("<p>", 1<<19)}
+	check.Is(t, s.Answer(t.Context(), "Ada", "a", Answer{Ask: "q", Action: run.ActionAccept, Fields: fields}), ErrUnfit)
+}
+
 // TestGrace waits for an answer while a window is open, and for the time of a reload without one.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -75,5 +92,31 @@ func TestGrace(t *testing.T) {
 		if shown.asked["q"] {
 			t.Error("the question is awaited after the end of the wait")
 		}
+	})
+}
+
+// TestWindowForAMoment opens a window as the grace ends, and closes it before the wait has seen it. The wait ends
+// after another grace.
+func TestWindowForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shown := &topic{given: map[string]run.Reply{}, asked: map[string]bool{}}
+		setWindows := func(n int) {
+			shown.mu.Lock()
+			defer shown.mu.Unlock()
+			shown.windows = n
+		}
+		ctx := context.WithValue(t.Context(), topicKey{}, shown)
+		ended := make(chan error, 1)
+		go func() { ended <- check.Err(new(Service).replyAtWindow(ctx, &run.Question{ID: "q"})) }()
+		synctest.Wait()
+		setWindows(1)
+		shown.changed.mu.Lock() // the wait comes here after it has seen the window at the end of the grace
+		time.Sleep(grace)
+		for range 100 {
+			runtime.Gosched()
+		}
+		setWindows(0)
+		shown.changed.mu.Unlock()
+		check.NoError(t, <-ended)
 	})
 }
