@@ -21,6 +21,7 @@ type document struct {
 	hasOlder bool               // a part has an older dialect than the default
 	depth    int                // depth of the current subschema
 	hops     int                // hops of all references so far
+	dynamic  map[string]string  // pointers of dynamic anchors, by name
 }
 
 // walk checks a subschema and everything below it, and removes keywords that
@@ -70,6 +71,9 @@ func (d *document) keywords(s map[string]any, at string) error {
 		return err
 	}
 	if err := d.reference(s, at); err != nil {
+		return err
+	}
+	if err := d.dynamicAnchors(s, at); err != nil {
 		return err
 	}
 	if err := d.ignorePattern(s, at); err != nil {

@@ -40,3 +40,28 @@ func (d *document) reference(s map[string]any, at string) error {
 	}
 	return nil
 }
+
+// recursiveAnchor is the validator's name for the anchors that $recursiveAnchor declares.
+const recursiveAnchor = "__jsonschema_recursive_anchor__"
+
+// dynamicAnchors refuses a dynamic anchor whose name another part of the document has. The target of
+// a reference would depend on the value, and so would the validator's work.
+func (d *document) dynamicAnchors(s map[string]any, at string) error {
+	var names []string
+	if name, ok := s["$dynamicAnchor"].(string); ok {
+		names = append(names, name)
+	}
+	if s["$recursiveAnchor"] == true {
+		names = append(names, recursiveAnchor)
+	}
+	for _, name := range names {
+		if other, ok := d.dynamic[name]; ok {
+			return fmt.Errorf("at %q: a dynamic anchor of the same name is declared already at %q", at, other)
+		}
+		if d.dynamic == nil {
+			d.dynamic = map[string]string{}
+		}
+		d.dynamic[name] = at
+	}
+	return nil
+}

@@ -181,6 +181,23 @@ func TestWorkIsBounded(t *testing.T) {
 	check.NoError(t, mustCompile(t, fmt.Sprintf(alternatives, many(5000, `{"type":"null"}`))).Validate([]byte(`"ab"`)), "a short text, many alternatives")
 }
 
+// The work of a dynamic reference can be foreseen only if it has one target.
+func TestDynamicAnchorDeclaredTwice(t *testing.T) {
+	const refs = `"allOf":[{"$dynamicRef":"leaf#n"},{"$dynamicRef":"leaf#n"}]`
+	for name, schema := range map[string]string{
+		"2020-12": `{"$id":"https://a.example/s","$dynamicAnchor":"n","properties":{"c":{` + refs + `}},
+			"$defs":{"leaf":{"$id":"leaf","$dynamicAnchor":"n"}}}`,
+		"2019-09": `{"$schema":"https://json-schema.org/draft/2019-09/schema","$id":"https://a.example/s","$recursiveAnchor":true,
+			"properties":{"c":{"$ref":"leaf"}},"$defs":{"leaf":{"$id":"leaf","$recursiveAnchor":true,"allOf":[{"$recursiveRef":"#"}]}}}`,
+		"both": `{"$dynamicAnchor":"__jsonschema_recursive_anchor__","$defs":{"leaf":{"$id":"https://a.example/leaf","$recursiveAnchor":true}}}`,
+	} {
+		check.Text(t, check.Err(Compile([]byte(schema))), "declared already", name)
+	}
+	tree := mustCompile(t, `{"$dynamicAnchor":"n","properties":{"c":{"allOf":[{"$dynamicRef":"#n"},{"$dynamicRef":"#n"}]}}}`)
+	check.NoError(t, tree.Validate([]byte(`{"c":{"c":{"c":1}}}`)))
+	check.Text(t, tree.Validate([]byte(strings.Repeat(`{"c":`, 60)+`1`+strings.Repeat(`}`, 60))), "too large to be checked")
+}
+
 func TestDecodeBounds(t *testing.T) {
 	tests := []struct{ name, value, want string }{
 		{"deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "deeper than 64"},

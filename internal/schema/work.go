@@ -10,10 +10,11 @@ import (
 // part of the value: references between subschemas can multiply it.
 const maxSteps = 1 << 17
 
-// work counts the validator's steps in advance.
+// work counts the validator's steps in advance. The validator itself has neither a bound nor a
+// context, and a peer writes both the schema and the value.
 type work struct {
-	left  int
-	depth int                        // depth of nested applications
+	left  int                        // steps that may still be spent; -1 once there are too few
+	depth int                        // enclosing applications; the validator searches them all each time
 	fixed map[*jsonschema.Schema]int // steps of a subschema for any value
 	sizes map[string]int             // sizes of patterns, in instructions
 }
@@ -25,7 +26,8 @@ func (w *work) spend(n int) bool {
 }
 
 // apply counts the application of s to v. same lists the schemas that are being
-// applied to v; the validator does not apply them again.
+// applied to v; the validator does not apply them again. A dynamic reference has one target only:
+// see document.dynamicAnchors.
 func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) bool {
 	if s == nil {
 		return true
@@ -60,6 +62,7 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 	return true
 }
 
+// dependents counts the applications of the subschemas that depend on a member of v.
 func (w *work) dependents(s *jsonschema.Schema, v map[string]any, same []*jsonschema.Schema) bool {
 	for name, sub := range s.DependentSchemas {
 		if _, there := v[name]; there && !w.apply(sub, v, same) {
@@ -69,7 +72,7 @@ func (w *work) dependents(s *jsonschema.Schema, v map[string]any, same []*jsonsc
 	return true
 }
 
-// object applies the rules for members to the members of v.
+// object counts the applications of the rules for members to the members of v.
 func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 	if !hasMemberRules(s) {
 		return true
@@ -116,7 +119,7 @@ func hasItemRules(s *jsonschema.Schema) bool {
 	return s.Items != nil || s.Contains != nil || s.UnevaluatedItems != nil
 }
 
-// array applies the rules for items to the items of v.
+// array counts the applications of the rules for items to the items of v.
 func (w *work) array(s *jsonschema.Schema, v []any) bool {
 	if !hasItemRules(s) {
 		v = v[:min(len(v), len(s.PrefixItems))]
