@@ -136,6 +136,8 @@ func TestContradictions(t *testing.T) {
 
 		{"a sub-agent for no call", two, &ledger.Nested{Call: "3", Record: ledger.Entry{Seq: 1, Change: begun[0]}}, `no call "3"`},
 		{"a sub-agent for a call that is done", done, nested(1, begun[0]), `call "1" is "done"`},
+		{"a sub-agent for a call that is denied", with(two, &ledger.Decided{Call: "1"}), nested(1, begun[0]), "denied"},
+		{"a sub-agent in a run that waits", with(ready, &ledger.Suspended{}), nested(1, begun[0]), "waiting"},
 		{"a sub-agent that has not begun", ready, nested(1, &ledger.Woken{}), "0 records"},
 		{"a sub-agent that begins again", child, nested(2, begun[0]), "1 records"},
 		{"a gap in the records of a sub-agent", child, nested(3, &ledger.Woken{}), "at record 1"},

@@ -50,11 +50,8 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if s.Status != run.StatusRunning {
-		return fmt.Errorf("run is %s", s.Status)
-	}
-	if call.Approved != nil && !call.Approved.Allow {
-		return fmt.Errorf("call %q is denied", c.Call)
+	if err := s.mayStart(call); err != nil {
+		return err
 	}
 	if (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil {
 		return fmt.Errorf("a person is asked about call %q", c.Call)
@@ -62,6 +59,17 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
 	if c.Args != nil {
 		call.Args = c.Args
+	}
+	return nil
+}
+
+// mayStart returns an error if the state does not allow to send a call, or to begin its sub-agent.
+func (s *State) mayStart(call *Call) error {
+	if s.Status != run.StatusRunning {
+		return fmt.Errorf("run is %s", s.Status)
+	}
+	if call.Approved != nil && !call.Approved.Allow {
+		return fmt.Errorf("call %q is denied", call.ID)
 	}
 	return nil
 }
@@ -154,6 +162,9 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 		return err
 	}
 	if call.Child == nil {
+		if err := s.mayStart(call); err != nil {
+			return err
+		}
 		call.Child, call.At = new(State), CallOfChild
 	}
 	return Apply(call.Child, c.Record)

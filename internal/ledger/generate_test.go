@@ -159,7 +159,7 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 		to = append(to, &ledger.Decided{Call: id, Decision: ledger.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
 			&ledger.Opened{Question: g.question(run.QuestionApproval, id, "")})
 	case ledger.CallReady, ledger.CallOfChild:
-		if depth < 3 {
+		if depth < 3 && (c.Child != nil || s.Status == run.StatusRunning) {
 			child := c.Child
 			if child == nil {
 				child = new(ledger.State)
