@@ -71,7 +71,25 @@ func (g *registrar) stored(ctx context.Context, issuer string) (*registration, e
 
 // isUsable reports whether the registration is complete and has not expired.
 func (r *registration) isUsable() bool {
-	return r.ID != "" && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
+	return r.ID != "" && r.checkMethod() == nil && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
+}
+
+// checkMethod returns an error if the client cannot authenticate itself as registered: a server may choose
+// another method than the requested one (RFC 7591 §3.2.1), and a registered client has no key.
+func (r *registration) checkMethod() error {
+	var problem string
+	switch {
+	case r.Method == "" || r.Method == methodNone:
+		return nil
+	case r.Method != methodBasic && r.Method != methodPost:
+		problem = "which needs more than a secret"
+	case r.Secret == "":
+		problem = "but got no secret"
+	default:
+		return nil
+	}
+	return fmt.Errorf("the client was registered with the authentication method %q, %s: "+
+		"register one by hand and set AuthorizationCode.Clients", cut(r.Method), problem)
 }
 
 // registerOnce returns the registration for a redirect URI, and registers if none is stored.
@@ -117,17 +135,20 @@ func (g *registrar) register(ctx context.Context, s *site, name, redirectURI str
 		Method  string  `json:"token_endpoint_auth_method"`
 	}
 	err = a.decode(&got)
+	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
 	switch {
 	case err != nil:
 	case got.ID == "":
 		err = errors.New("answer has no client_id")
 	case max(len(got.ID), len(got.Secret)) > maxToken:
-		err = fmt.Errorf("client_id has %d bytes and the client_secret %d, want at most %d", len(got.ID), len(got.Secret), maxToken)
+		err = fmt.Errorf("client_id has %d bytes and the client_secret %d, want at most %d",
+			len(got.ID), len(got.Secret), maxToken)
+	default:
+		err = r.checkMethod()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: POST %s: %w", doing, safeURL(s.meta.RegistrationEndpoint), err)
 	}
-	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
 	const maxExpiry = 1e11 // Unix seconds, in the year 5138; more counts as never
 	if got.Expires > 0 && got.Expires < maxExpiry {
 		r.Expiry = time.Unix(int64(got.Expires), 0)

@@ -97,15 +97,41 @@ func TestRegistrationUnusable(t *testing.T) {
 		"answer has no client_id":                                               map[string]any{"client_secret": "secret"},
 		"client_id has 65537 bytes and the client_secret 6, want at most 65536": map[string]any{"client_id": long, "client_secret": "secret"},
 		"client_id has 1 bytes and the client_secret 65537, want at most 65536": map[string]any{"client_id": "x", "client_secret": long},
+
+		`the client was registered with the authentication method "private_key_jwt", which needs more than a secret: `:   registered("private_key_jwt", "secret"),
+		`the client was registered with the authentication method "client_secret_jwt", which needs more than a secret: `: registered("client_secret_jwt", "secret"),
+		`the client was registered with the authentication method "xxx`:                                                  registered(long, "secret"),
+		`the client was registered with the authentication method "client_secret_basic", but got no secret`:              registered("client_secret_basic", ""),
+		`the client was registered with the authentication method "client_secret_post", but got no secret`:               registered("client_secret_post", ""),
 	} {
 		w := newWorld(t)
 		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusCreated, answer) }
 		err := call(t.Context(), w.transport(w.options()))
 		check.Text(t, err, "register the client: POST https://as.test/register: "+want)
-		if err != nil && (len(err.Error()) > 500 || strings.Contains(err.Error(), `"secret"`)) {
+		if len(w.asked) > 0 {
+			t.Errorf("%s: the person was asked to sign in", want)
+		}
+		if err != nil && (len(err.Error()) > 600 || strings.Contains(err.Error(), `"secret"`)) {
 			t.Errorf("got %.500q, want a short error without the secret", err)
 		}
 	}
+}
+
+// registered returns an answer to a registration, with the client's method of authentication.
+func registered(method, secret string) map[string]any {
+	return map[string]any{"client_id": "x", "client_secret": secret, "token_endpoint_auth_method": method}
+}
+
+// TestStoredMethodUnusable: a stored registration with a method that the client cannot use counts as none.
+func TestStoredMethodUnusable(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = MemoryStore()
+	auth := w.transport(opts)
+	redirectURI := (&person{w: w}).RedirectURI()
+	check.Must(t, save(t.Context(), opts.Store, auth.registrar.key(issuerOne), &registration{ID: "x", Method: methodPrivateKeyJWT, RedirectURI: redirectURI}))
+	w.mustCall(auth)
+	check.Equal(t, "registrations", len(w.clients), 1)
 }
 
 // TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not
