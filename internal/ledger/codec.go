@@ -10,7 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// These types have the fields of other types, and no methods.
+// These types have the fields of other types without their methods, because a method would encode
+// each value by itself, to bytes that are then checked and copied again.
 type (
 	plainState    State
 	plainDecision Decision
@@ -27,8 +28,9 @@ type (
 
 // format is the JSON of states and records. Equal values have equal bytes, and raw JSON of peers is
 // kept even if it has invalid UTF-8 or duplicate members. Types with methods for encoding/json are
-// encoded as their plain types, in one pass with the value that contains them.
-var format = join(
+// encoded as their plain types, in one pass with the value that contains them. A type that is missing
+// here has the same bytes, and takes longer.
+var format = newFormat(
 	plain(func(m *run.Message) *plainMessage { return (*plainMessage)(m) }),
 	plain(func(p *run.Part) *plainPart { return (*plainPart)(p) }),
 	plain(func(q *run.Question) *plainQuestion { return (*plainQuestion)(q) }),
@@ -39,7 +41,9 @@ var format = join(
 	plain(func(k *run.Kept) *plainKept { return (*plainKept)(k) }),
 	plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),
 	coder{ // states of sub-agents
-		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error { return jsonv2.MarshalEncode(e, (*plainState)(s)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error {
+			return jsonv2.MarshalEncode(e, (*plainState)(s))
+		}),
 		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *State) error {
 			if err := checkDepth(d); err != nil {
 				return err
@@ -47,7 +51,7 @@ var format = join(
 			return jsonv2.UnmarshalDecode(d, (*plainState)(s))
 		}),
 	},
-	coder{ // entries of sub-agents
+	coder{ // entries of sub-agents; readChange decodes them, because it counts their depth
 		marshal: jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) }),
 	},
 )
@@ -55,7 +59,7 @@ var format = join(
 // coder encodes and decodes the values of a type inside other values.
 type coder struct {
 	marshal   *jsonv2.Marshalers
-	unmarshal *jsonv2.Unmarshalers // nil: as usual
+	unmarshal *jsonv2.Unmarshalers // nil: by UnmarshalJSON
 }
 
 // plain returns the coder of a T that is encoded as P, the same struct without methods.
@@ -66,8 +70,8 @@ func plain[T, P any](convert func(*T) *P) coder {
 	}
 }
 
-// join returns the options of format with coders.
-func join(coders ...coder) jsonv2.Options {
+// newFormat returns the options that format consists of, with these coders.
+func newFormat(coders ...coder) jsonv2.Options {
 	var marshal []*jsonv2.Marshalers
 	var unmarshal []*jsonv2.Unmarshalers
 	for _, c := range coders {
@@ -84,8 +88,8 @@ func join(coders ...coder) jsonv2.Options {
 
 // checkDepth refuses a state of a sub-agent that is nested too deeply.
 func checkDepth(d *jsontext.Decoder) error {
-	const level = 3 // the state, its calls, a call
-	if d.StackDepth() > level*MaxDepth {
+	const levelsPerRun = 3 // the state, its calls, a call
+	if d.StackDepth() > levelsPerRun*MaxDepth {
 		return errTooDeep
 	}
 	return nil
@@ -120,7 +124,10 @@ func readState(data []byte) (*State, error) {
 	if err := jsonv2.Unmarshal(data, s, format); err != nil {
 		return nil, err
 	}
-	return s, s.check(map[string]bool{})
+	if err := s.check(map[string]bool{}); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // MarshalJSON implements [encoding/json.Marshaler].
