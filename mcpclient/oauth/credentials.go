@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -119,12 +120,13 @@ func chooseRegistered(clients []Credentials, issuers []string, current string) (
 		"if the server has moved, register with the new one", safeURLs(issuers), safeURLs(have))
 }
 
-func safeURLs(urls []string) []string {
-	var out []string
+// safeURLs returns a list of URLs for errors, see [safeURL].
+func safeURLs(urls []string) string {
+	var safe []string
 	for _, u := range urls {
-		out = append(out, safeURL(u))
+		safe = append(safe, safeURL(u))
 	}
-	return out
+	return cut(strings.Join(safe, " "))
 }
 
 // method returns how to authenticate, by its name in metadata.
@@ -150,8 +152,9 @@ func (c *Credentials) method(m *issuerMetadata) (string, error) {
 			return method, nil
 		}
 	}
-	return "", fmt.Errorf("authorization server %s supports the authentication methods %q, client %q has credentials for %q",
-		safeURL(m.Issuer), supported, c.ID, ours)
+	return "", fmt.Errorf("authorization server %s supports the authentication methods %q, "+
+		"client %q has credentials for %q",
+		safeURL(m.Issuer), cut(strings.Join(supported, " ")), c.ID, ours)
 }
 
 // authenticate adds the client's identity to a token request.
@@ -244,5 +247,6 @@ func algorithmFor(key crypto.Signer, supported []string) (jwt.SigningMethod, err
 			return alg, nil
 		}
 	}
-	return nil, fmt.Errorf("server supports the algorithms %q, a key of type %T has %s", supported, key, ours[0].Alg())
+	return nil, fmt.Errorf("server supports the algorithms %q, a key of type %T has %s",
+		cut(strings.Join(supported, " ")), key, ours[0].Alg())
 }

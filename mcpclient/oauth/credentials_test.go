@@ -11,6 +11,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,21 @@ func TestTokensThatCannotBeUsed(t *testing.T) {
 		err := call(t.Context(), w.transport(w.options()))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || len(w.seen) != 1 {
 			t.Errorf("%.60v: got %v, want %q", tt.answer, err, tt.want)
+		}
+	}
+}
+
+// TestQuotedListsAreCut shows only the beginning of a server's lists in errors.
+func TestQuotedListsAreCut(t *testing.T) {
+	long := slices.Repeat([]string{"https://as.test/long"}, 1000)
+	m := &issuerMetadata{Issuer: issuerOne, TokenEndpointAuthMethodsSupported: long, TokenEndpointAuthSigningAlgs: long}
+	_, noMethod := (&Credentials{ID: "c", Secret: "s"}).method(m)
+	_, noAlgorithm := (&Credentials{ID: "c", Key: newKey(t)}).assertion(m)
+	_, noIssuer := chooseRegistered([]Credentials{{Issuer: issuerOne, ID: "c"}}, long, "")
+	for _, err := range []error{noMethod, noAlgorithm, noIssuer} {
+		check.Text(t, err, "https://as.test/long")
+		if err != nil && len(err.Error()) > 1<<10 {
+			t.Errorf("got an error of %d bytes, want at most 1 KiB", len(err.Error()))
 		}
 	}
 }

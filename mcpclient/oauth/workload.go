@@ -45,7 +45,8 @@ func (f *workloadFlow) choose(issuers []string, current string) (string, error) 
 	if issuer, ok := chooseIssuer(issuers, current, func(issuer string) bool { return slices.Contains(f.Issuers, issuer) }); ok {
 		return issuer, nil
 	}
-	return "", untrustedError("the server names the authorization servers %q, Workload.Issuers are %q", safeURLs(issuers), safeURLs(f.Issuers))
+	return "", untrustedError("the server names the authorization servers %q, Workload.Issuers are %q",
+		safeURLs(issuers), safeURLs(f.Issuers))
 }
 
 func (f *workloadFlow) configuredClient(s *site) *Credentials {
