@@ -98,7 +98,8 @@ func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		if decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI && (!r.Unanswered || g.isKnown(ctx, s, r)) {
+		usable := decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI
+		if usable && (!r.Unanswered || g.isKnown(ctx, s, r)) {
 			r.Unanswered = false
 			result = r
 			return json.Marshal(r)
@@ -110,7 +111,10 @@ func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI
 		result = made
 		return json.Marshal(made)
 	})
-	return result, err
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // register registers the client (RFC 7591).
@@ -206,7 +210,10 @@ func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool 
 // know it any more, so that the next attempt registers again. It returns true if it did so.
 func (g *registrar) forget(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
-	if !ok || refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
+	if !ok {
+		return false
+	}
+	if refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
 		return false
 	}
 	return g.replace(ctx, client, func(*registration) *registration { return nil })
@@ -228,9 +235,9 @@ func (g *registrar) doubt(ctx context.Context, client *Credentials, err error) {
 // doubtTimeout bounds doubt, which is not cancelled with the sign-in.
 const doubtTimeout = 5 * time.Second
 
-// replace replaces the stored registration of a client; nil deletes it. It returns false if there is none, or
-// meanwhile one of another client.
-func (g *registrar) replace(ctx context.Context, client *Credentials, by func(*registration) *registration) bool {
+// replace replaces the stored registration of a client by what change returns; nil deletes it. It returns
+// false if there is none, or meanwhile one of another client.
+func (g *registrar) replace(ctx context.Context, client *Credentials, change func(*registration) *registration) bool {
 	known, err := g.stored(ctx, client.Issuer)
 	if err != nil || known == nil || known.ID != client.ID {
 		return false
@@ -238,10 +245,11 @@ func (g *registrar) replace(ctx context.Context, client *Credentials, by func(*r
 	replaced := false
 	err = g.opts.Store.Update(ctx, g.key(client.Issuer), func(_ context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		if replaced = decodeEntry(old, r) && r.ID == client.ID; !replaced {
+		replaced = decodeEntry(old, r) && r.ID == client.ID
+		if !replaced {
 			return old, nil
 		}
-		next := by(r)
+		next := change(r)
 		if next == nil {
 			return nil, nil
 		}
