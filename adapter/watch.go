@@ -3,12 +3,14 @@ package adapter
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // watchedLists are the lists to whose changes a toolset subscribes.
@@ -105,7 +107,7 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-changes:
 			f.handleChanges()
 		case <-f.retry:
-			f.subscribe(ctx)
+			f.subscribe(backoff.Unattended(ctx))
 			f.recordChange(mcp.Stale)
 		case <-f.pause:
 			f.pause = nil
@@ -123,8 +125,9 @@ type following struct {
 
 	sub              *mcpclient.Subscription // nil if there is none
 	nothingAnnounced bool                    // the server announces nothing
+	wasSubscribed    bool                    // the server has agreed once
 	subscribedAt     time.Time               // when the last subscription began
-	failures         int                     // consecutive subscriptions that the server ended early
+	failures         int                     // consecutive subscriptions that failed or ended early
 	retry            <-chan time.Time        // when to subscribe again, nil for never
 	giveUpErr        error                   // why it gave up; nil after the host got the event
 
@@ -147,7 +150,8 @@ func (f *following) handleAttendant(ctx context.Context, a attendant) {
 	}
 }
 
-// subscribe asks the server to announce changes.
+// subscribe asks the server to announce changes. If it is only not there, although it has agreed
+// before, it is asked again later.
 func (f *following) subscribe(ctx context.Context) {
 	again := !f.subscribedAt.IsZero()
 	f.subscribedAt = time.Now()
@@ -161,9 +165,13 @@ func (f *following) subscribe(ctx context.Context) {
 		}
 	case err == nil:
 		f.sub = sub
+		f.wasSubscribed = true
 		f.ended.Store(false)
 	case nothing && !again:
 		f.nothingAnnounced = true
+	case f.wasSubscribed && !isFinal(err):
+		f.opts.Logger.Debug("could not subscribe again", "server", f.server, "error", err)
+		f.retryLater()
 	default:
 		f.giveUp(err)
 	}
@@ -189,11 +197,28 @@ func (f *following) handleChanges() {
 		if time.Since(f.subscribedAt) > maxResubscribe {
 			f.failures = 0
 		}
-		pause := backoff.Policy{First: f.opts.RefreshInterval, Max: max(maxResubscribe, f.opts.RefreshInterval)}
-		f.retry = time.After(pause.Delay(f.failures))
-		f.failures++
+		f.retryLater()
 		return
 	}
+}
+
+// isFinal reports whether err, of an attempt to subscribe, will be the same the next time: the
+// server answered, a person has to sign in, or the client is closed.
+func isFinal(err error) bool {
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
+		return status.Status < 500 && status.Status != http.StatusRequestTimeout && status.Status != http.StatusTooManyRequests
+	}
+	_, refused := errors.AsType[*mcp.RPCError](err)
+	_, lacking := errors.AsType[*mcpclient.CapabilityError](err)
+	_, signIn := errors.AsType[*mcp.SignInError](err)
+	return refused || lacking || signIn || errors.Is(err, mcpclient.ErrClosed)
+}
+
+// retryLater subscribes again after a wait that grows with the failures in a row.
+func (f *following) retryLater() {
+	policy := backoff.Policy{First: f.opts.RefreshInterval, Max: max(maxResubscribe, f.opts.RefreshInterval)}
+	f.retry = time.After(policy.Delay(f.failures))
+	f.failures++
 }
 
 func (f *following) unsubscribe() {

@@ -1,8 +1,10 @@
 package adapter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -232,4 +235,63 @@ func TestListeningOverHTTP(t *testing.T) {
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"c"}})
 		wantTools(t, ts, "b", "c")
 	})
+}
+
+// A server over HTTP ends its subscriptions in order and is then away for some time, as when it is
+// updated. It is watched again once it is back, and nobody is asked or told.
+func TestListeningToAServerThatWasAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		s := &politeServer{t: t, l: &listener{tools: []string{"a"}}, shutdown: make(chan struct{})}
+		web := memhttp.New(s)
+		defer web.Close()
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}})
+		s.shutdown <- struct{}{}
+		synctest.Wait()
+		web.Drop()
+		web.Refuse(true)
+		time.Sleep(10 * time.Second)
+		wantEvents(t, &e)
+
+		s.l.offer("b")
+		web.Refuse(false)
+		time.Sleep(maxResubscribe)
+		wantEvents(t, &e, Event{Server: "p", Kind: PromptsChanged}, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}, Removed: []string{"a"}})
+		wantTools(t, ts, "b")
+
+		s.l.refuse = true
+		s.shutdown <- struct{}{}
+		time.Sleep(maxResubscribe)
+		if got := e.take(); len(got) != 1 || got[0].Kind != WatchEnded {
+			t.Errorf("got %v, want the end of listening after a refusal", got)
+		}
+	})
+}
+
+// politeServer serves a listener over HTTP. For each token in shutdown it completes a subscription.
+type politeServer struct {
+	t        *testing.T
+	l        *listener
+	shutdown chan struct{}
+}
+
+func (s *politeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m testenv.Message
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if m.Method != "subscriptions/listen" || s.l.refuse {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, s.l.answer(s.t, &m))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}`+"\n\n")
+	_ = http.NewResponseController(w).Flush()
+	select {
+	case <-s.shutdown:
+		_, _ = fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`+"\n\n", m.ID)
+	case <-r.Context().Done():
+	}
 }
