@@ -49,24 +49,40 @@ func (g *AuthorizationCode) flow() (flow, error) {
 	}
 	f := &codeFlow{AuthorizationCode: *g}
 	f.Clients = slices.Clone(g.Clients)
-	if c := g.Client; c != nil {
-		if c.Issuer != "" {
-			return nil, fmt.Errorf("AuthorizationCode.Client %q: it has an Issuer: put it into Clients", c.ID)
-		}
-		own := *c
-		own.Issuer = "any"
-		if err := own.check(); err != nil {
-			return nil, fmt.Errorf("AuthorizationCode.Client: %w", err)
-		}
-		f.Client = &own
+	var err error
+	if f.Client, err = copyUnbound("AuthorizationCode.Client", g.Client); err != nil {
+		return nil, err
 	}
-	if d := g.Document; d != nil {
-		u, err := url.Parse(d.ID)
-		if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" || u.User != nil {
-			return nil, fmt.Errorf("AuthorizationCode.Document.ID %q: want the https URL of the document, with a path", safeURL(d.ID))
-		}
+	if f.Document, err = copyUnbound("AuthorizationCode.Document", g.Document); err != nil {
+		return nil, err
+	}
+	if d := f.Document; d != nil && !isDocumentURL(d.ID) {
+		return nil, fmt.Errorf("AuthorizationCode.Document.ID %q: want the https URL of the document, with a path", safeURL(d.ID))
 	}
 	return f, nil
+}
+
+// copyUnbound checks and copies credentials that are of no certain issuer. It returns nil for nil.
+func copyUnbound(field string, c *Credentials) (*Credentials, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if c.Issuer != "" {
+		return nil, fmt.Errorf("%s %q: it has an Issuer: put it into Clients", field, safeURL(c.ID))
+	}
+	own := *c
+	own.Issuer = "any" // check wants one; configuredClient sets the right one
+	if err := own.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	return &own, nil
+}
+
+// isDocumentURL reports whether an id can be that of a client id metadata document: an https URL
+// with a path.
+func isDocumentURL(id string) bool {
+	u, err := url.Parse(id)
+	return err == nil && u.Scheme == "https" && u.Host != "" && strings.Trim(u.Path, "/") != "" && u.Fragment == "" && u.User == nil
 }
 
 type codeFlow struct {
@@ -231,9 +247,9 @@ func codeForm(code, redirectURI, verifier string) url.Values {
 // code checks an answer and returns its code. It uses and quotes an answer only after state and
 // issuer have shown that it comes from the right server.
 func (s *signIn) code(answer url.Values) (string, error) {
-	for name, values := range answer {
+	for _, values := range answer {
 		if len(values) > 1 {
-			return "", untrustedError("the answer of the sign-in has the parameter %q twice", cut(name))
+			return "", untrustedError("the answer of the sign-in has a parameter twice")
 		}
 	}
 	if answer.Get("state") != s.state {

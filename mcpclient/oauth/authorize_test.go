@@ -43,6 +43,7 @@ func TestAnswerIsChecked(t *testing.T) {
 		{"state wrong", true, func(a url.Values) { a.Set("state", "guess") }, "another state"},
 		{"state twice", true, func(a url.Values) { a.Add("state", "guess") }, "twice"},
 		{"code twice", true, func(a url.Values) { a.Add("code", "stolen") }, "twice"},
+		{"another parameter twice", true, func(a url.Values) { a["call-this-number"] = []string{"1", "2"} }, "twice"},
 		{"no code", true, func(a url.Values) { a.Del("code") }, "no code"},
 		{"error of another issuer", true, func(a url.Values) {
 			a.Set("iss", "https://evil.test")
@@ -149,6 +150,28 @@ func TestClientIdentityOrder(t *testing.T) {
 			opts.Grant = &tt.grant
 			w.mustCall(w.transport(opts))
 			check.Equal(t, "client_id", query(t, w.asked[0], "client_id"), tt.want)
+		})
+	}
+}
+
+// The host may reuse its values after New.
+func TestConfiguredClientsAreCopied(t *testing.T) {
+	for name, grant := range map[string]func(c *Credentials) AuthorizationCode{
+		"Client":   func(c *Credentials) AuthorizationCode { return AuthorizationCode{Client: c} },
+		"Document": func(c *Credentials) AuthorizationCode { return AuthorizationCode{Document: c} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.meta["client_id_metadata_document_supported"] = true
+			c := &Credentials{ID: "https://host.test/client.json"}
+			g := grant(c)
+			g.Receiver = &person{w: w}
+			opts := w.options()
+			opts.Grant = &g
+			auth := w.transport(opts)
+			c.ID = "changed"
+			w.mustCall(auth)
+			check.Equal(t, "client_id", query(t, w.asked[0], "client_id"), "https://host.test/client.json")
 		})
 	}
 }

@@ -2,6 +2,9 @@ package oauth
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net/http"
@@ -288,6 +291,9 @@ func TestSignInWhereNoneIsNeeded(t *testing.T) {
 
 func TestNewReportsMistakes(t *testing.T) {
 	code := &AuthorizationCode{Receiver: &Paste{}}
+	const document = "https://host.test/client.json"
+	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
+	check.Must(t, err)
 	tests := []struct {
 		url  string
 		opts *Options
@@ -299,6 +305,9 @@ func TestNewReportsMistakes(t *testing.T) {
 		{serverURL, &Options{Grant: &AuthorizationCode{}}, "Receiver"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{{ID: "x"}}}}, "Issuer"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: "https://host"}}}, "with a path"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Issuer: issuerOne}}}, "AuthorizationCode.Document \"https://host.test/client.json\": it has an Issuer"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Secret: "x", Key: weak}}}, "AuthorizationCode.Document: client"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Key: weak}}}, "AuthorizationCode.Document: key of type"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Secret: "x"}}}, "AuthorizationCode.Client: Credentials.ID"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Issuer: issuerOne, ID: "x"}}}, "put it into Clients"},
 		{serverURL, &Options{Grant: &ClientCredentials{}}, "Clients"},
