@@ -15,11 +15,15 @@ import (
 // Errors of calls that the client could not make or gave up. Test for them with errors.Is. The
 // package documentation lists the other errors of a call.
 var (
-	// ErrSessionLost is the error of a request that failed because the server had forgotten the
-	// session (HTTP status 404, legacy era), and that was not sent again. A new session has
-	// begun, unless the error says that this failed. A tool call did not reach the tool, unless
-	// the stream of its answer had begun. It is also the error of a list of a legacy server
-	// whose next page belongs to an earlier session or connection.
+	// ErrSessionLost is the error of a request that a legacy server refused because it had
+	// forgotten the session (usually HTTP status 404), and that was not sent again. A new session
+	// has begun, unless the error says why not.
+	//
+	// The effects of a tool are unknown, and [Unsent] is false: the tool may have run before the
+	// stream of its answer was lost, and the status may come from something else on the way.
+	//
+	// It is also the error of a list of a legacy server whose next page belongs to an earlier
+	// session or connection.
 	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
 
 	// ErrConnectionLost is the error of a call that was in progress when its connection ended, if

@@ -238,6 +238,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 			err := call()
 			wantBoth(t, err, mcpclient.ErrSessionLost, "a new one has begun")
 			wantStatus(t, err, http.StatusNotFound)
+			wrong(t, mcpclient.Unsent(err), "got proof that the call had no effect from %v", err)
 			check.NoError(t, call(), "in the new session")
 		}
 	})
