@@ -158,6 +158,7 @@ func withRelatedTask(answer, question json.RawMessage) json.RawMessage {
 	if task == nil || json.Unmarshal(answer, &a) != nil {
 		return answer
 	}
+	delete(a.Meta, relatedTask) // of the host
 	var meta, out []byte
 	for key, value := range a.Meta {
 		meta = jsonrpc.AppendMember(meta, key, value)
