@@ -70,7 +70,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
 		if err != nil {
-			return err
+			return errors.Join(append(errs, err)...)
 		}
 		if len(head.Questions) == 0 {
 			continue

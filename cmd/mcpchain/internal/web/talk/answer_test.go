@@ -3,7 +3,9 @@ package talk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"runtime"
 	"strings"
@@ -49,6 +51,38 @@ func TestSignedInOfAnOldConversation(t *testing.T) {
 			t.Errorf("got %+v, %v, want an answer after the sign-in", state, err)
 		}
 	})
+}
+
+// brokenStore reads no conversation, and its list ends with an error.
+type brokenStore struct{ record.Store }
+
+var errRead, errListed = errors.New("cannot read"), errors.New("cannot list")
+
+func (s brokenStore) Load(context.Context, run.Key) (*record.Log, error) { return nil, errRead }
+
+func (s brokenStore) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		for head, err := range s.Store.List(ctx, q) {
+			if !yield(head, err) {
+				return
+			}
+		}
+		yield(run.Head{}, errListed)
+	}
+}
+
+// TestErrorsOfSignedIn returns the error of a conversation and that of the list.
+func TestErrorsOfSignedIn(t *testing.T) {
+	store := record.NewMemory()
+	question := run.Question{ID: "q", Kind: run.QuestionSignIn, Server: "notes", URL: "https://page.test/", Survives: true}
+	keep(t, store, "a", time.Now(), &ledger.Opened{Question: question}, &ledger.Suspended{})
+	s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: brokenStore{store}})
+	check.Must(t, err)
+	defer s.Close()
+	err = s.SignedIn(t.Context(), "Ada", "notes")
+	if !errors.Is(err, errRead) || !errors.Is(err, errListed) {
+		t.Errorf("got %v, want both errors", err)
+	}
 }
 
 // TestLargeForm answers a form with more text than a reply may have. The user can mend that.
