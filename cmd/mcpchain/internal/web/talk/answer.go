@@ -29,6 +29,9 @@ type Answer struct {
 type FormError struct{ Fields map[string]string }
 
 func (e *FormError) Error() string {
+	if len(e.Fields) == 1 {
+		return "1 field does not fit the form"
+	}
 	return fmt.Sprintf("%d fields do not fit the form", len(e.Fields))
 }
 
@@ -36,20 +39,20 @@ func (e *FormError) Error() string {
 // if the answer is invalid, and matches ErrGone if the question is not open.
 func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	key := run.Key{Tenant: user, ID: id}
-	asks, err := s.agentOf(key).Questions(ctx, key)
+	questions, err := s.agentOf(key).Questions(ctx, key)
 	if err != nil {
 		return goneError(err)
 	}
-	at := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == a.Ask })
+	at := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == a.Ask })
 	if at < 0 {
 		return ErrGone
 	}
-	answer, err := a.reply(asks[at])
+	reply, err := a.toReply(questions[at])
 	if err != nil {
 		return err
 	}
-	answer.By = user
-	err = s.agentOf(key).Reply(ctx, key, answer)
+	reply.By = user
+	err = s.agentOf(key).Reply(ctx, key, reply)
 	switch {
 	case errors.Is(err, run.ErrUnfit):
 		return fmt.Errorf("%w: %w", ErrUnfit, err)
@@ -58,7 +61,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	case err != nil:
 		return goneError(err)
 	}
-	if !s.deliver(key, answer) {
+	if !s.deliver(key, reply) {
 		s.startDriving(key)
 	}
 	return nil
@@ -68,6 +71,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 // conversation does not keep the others from continuing.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
+	// Calls of views use the servers that all users share, so they never wait for a sign-in.
 	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
 		if err != nil {
 			return errors.Join(append(errs, err)...)
@@ -75,14 +79,14 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 		if len(head.Questions) == 0 {
 			continue
 		}
-		asks, err := s.agent.Questions(ctx, head.Key)
+		questions, err := s.agent.Questions(ctx, head.Key)
 		errs = append(errs, err)
-		for _, q := range asks {
+		for _, q := range questions {
 			if q.Kind != run.QuestionSignIn || q.Server != server {
 				continue
 			}
 			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.ActionAccept})
-			if !errors.Is(err, ErrGone) { // one answer settles all calls
+			if !errors.Is(err, ErrGone) { // the answer to one question settles the others of the sign-in
 				errs = append(errs, err)
 			}
 		}
@@ -90,43 +94,48 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	return errors.Join(errs...)
 }
 
-// reply converts the answer for the run. The error matches ErrUnfit or is a *FormError.
-func (a Answer) reply(q *run.Question) (run.Reply, error) {
-	answer := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
+// toReply converts the answer for the run. The error matches ErrUnfit or is a *FormError.
+func (a Answer) toReply(q *run.Question) (run.Reply, error) {
+	reply := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
 	switch {
 	case q.Kind == run.QuestionForm && a.Action == run.ActionAccept:
 		fields, err := a.values(q.Elicit)
 		if err != nil {
-			return answer, err
+			return reply, err
 		}
-		answer, err = q.Accept(fields)
+		reply, err = q.Accept(fields)
 		if err != nil {
-			return answer, fmt.Errorf("%w: %w", ErrUnfit, err)
+			return reply, fmt.Errorf("%w: %w", ErrUnfit, err)
 		}
-		return answer, nil
-	case q.Kind == run.QuestionSignIn:
+		return reply, nil
+	case q.Kind == run.QuestionSignIn: // there is nothing to show, and no scope
 	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
 		// What could not be shown cannot be allowed.
 		if wrong := askOf(q).Wrong; wrong != "" {
-			return answer, fmt.Errorf("%w: %s", ErrUnfit, wrong)
+			return reply, fmt.Errorf("%w: %s", ErrUnfit, wrong)
 		}
-		answer.Scope = a.Scope
+		reply.Scope = a.Scope
 	}
 	if a.Action == run.ActionAllow && a.Arguments != "" {
 		if !json.Valid([]byte(a.Arguments)) {
-			return answer, &FormError{map[string]string{"arguments": "This is not JSON."}}
+			return reply, &FormError{map[string]string{"arguments": "This is not JSON."}}
 		}
-		answer.Arguments = json.RawMessage(a.Arguments)
+		reply.Arguments = json.RawMessage(a.Arguments)
 	}
-	return answer, nil
+	return reply, nil
 }
 
-// values returns the values of a form, each converted to the kind of its field. A form with a field
-// that the server does not ask for is refused, so that nothing is sent that the user did not see.
+// values returns the values of a form, each converted to the kind of its field. An answer with
+// a field that the form does not have is refused: the user saw another form.
 func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 	fields, err := forms.Read(params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Fields)) {
+		if !slices.ContainsFunc(fields, func(f *forms.Field) bool { return f.Name == name }) {
+			return nil, fmt.Errorf("%w: the form has no field %.100q", ErrUnfit, name)
+		}
 	}
 	wrong, values := map[string]string{}, map[string]any{}
 	for _, f := range fields {
@@ -136,11 +145,6 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 			wrong[f.Name] = ShownError(err.Error())
 		case v != nil:
 			values[f.Name] = v
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.Fields)) {
-		if !slices.ContainsFunc(fields, func(f *forms.Field) bool { return f.Name == name }) {
-			return nil, fmt.Errorf("%w: the form has no field %.100q", ErrUnfit, name)
 		}
 	}
 	if len(wrong) > 0 {
@@ -155,7 +159,7 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	text, isText := v.(string)
 	switch {
 	case isText && text == "" && f.Default != nil && f.Kind != forms.KindString:
-		// The server's own value would be sent instead of none.
+		// Left out, it would be sent with the server's value, which the user has just removed.
 		return nil, errors.New("this cannot be left empty: the server has filled it in")
 	case isText && (f.Kind == forms.KindNumber || f.Kind == forms.KindInteger):
 		return f.Parse(text)
@@ -166,9 +170,9 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	return v, nil
 }
 
-// deliver passes an answer to the run that this process drives, and reports whether the run waits
-// for it. The first answer to a question counts.
-func (s *Service) deliver(key run.Key, a run.Reply) (awaited bool) {
+// deliver passes a reply to the run that this process drives, and reports whether the run waits
+// for it. The first reply to a question counts.
+func (s *Service) deliver(key run.Key, r run.Reply) (awaited bool) {
 	s.mu.Lock()
 	t := s.topics[key]
 	s.mu.Unlock()
@@ -180,42 +184,42 @@ func (s *Service) deliver(key run.Key, a run.Reply) (awaited bool) {
 	if t.given == nil {
 		return false // nothing drives it
 	}
-	if _, twice := t.given[a.Question]; !twice {
-		t.given[a.Question] = a
+	if _, twice := t.given[r.Question]; !twice {
+		t.given[r.Question] = r
 		t.changed.fire()
 	}
-	return t.asked[a.Question]
+	return t.asked[r.Question]
 }
 
-// grace is how long a question waits after the last window was closed: a reload opens another one.
-const grace = 30 * time.Second
+// reloadGrace is how long a question waits after the last window was closed: a reload opens another one.
+const reloadGrace = 30 * time.Second
 
-// replyAtWindow waits for the answer to a question while a window shows the conversation, and for
-// grace afterwards. Then it returns no answer: the question stays stored, and its answer resumes
+// replyAtWindow waits for the reply to a question while a window shows the conversation, and for
+// reloadGrace afterwards. Then it returns none: the question stays stored, and its reply resumes
 // the run.
 func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {
 		return run.Reply{}, nil
 	}
-	var late <-chan time.Time // nil while a window is open
+	var graceEnd <-chan time.Time // nil while a window is open
 	for {
 		changed := t.changed.next()
-		answer, given, watched := t.await(q.ID)
+		reply, given, watched := t.await(q.ID)
 		switch {
 		case given:
-			return answer, nil
+			return reply, nil
 		case watched:
-			late = nil
-		case late == nil:
-			late = time.After(grace)
+			graceEnd = nil
+		case graceEnd == nil:
+			graceEnd = time.After(reloadGrace)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return run.Reply{}, context.Cause(ctx)
-		case <-late:
-			late = nil
+		case <-graceEnd:
+			graceEnd = nil
 			if t.giveUp(q.ID) {
 				return run.Reply{}, nil
 			}
@@ -223,23 +227,23 @@ func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply
 	}
 }
 
-// await records that the run waits for the answer to a question, and returns the answer if it is given. watched reports
+// await records that the run waits for the reply to a question, and returns the reply if it is given. watched reports
 // whether a window is open.
-func (t *topic) await(ask string) (answer run.Reply, given, watched bool) {
+func (t *topic) await(question string) (reply run.Reply, given, watched bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked[ask] = true
-	answer, given = t.given[ask]
-	return answer, given, t.windows > 0
+	t.asked[question] = true
+	reply, given = t.given[question]
+	return reply, given, t.windows > 0
 }
 
-// giveUp ends the wait for an answer, unless there is one or a window is open.
-func (t *topic) giveUp(ask string) bool {
+// giveUp ends the wait for a reply, unless there is one or a window is open.
+func (t *topic) giveUp(question string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, given := t.given[ask]; given || t.windows > 0 {
+	if _, given := t.given[question]; given || t.windows > 0 {
 		return false
 	}
-	delete(t.asked, ask)
+	delete(t.asked, question)
 	return true
 }

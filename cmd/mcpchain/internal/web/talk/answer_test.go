@@ -113,14 +113,14 @@ func TestGrace(t *testing.T) {
 		for _, step := range []struct {
 			windows int
 			wait    time.Duration
-		}{{1, time.Hour}, {-1, grace - time.Second}, {1, time.Hour}, {-1, 0}} {
+		}{{1, time.Hour}, {-1, reloadGrace - time.Second}, {1, time.Hour}, {-1, 0}} {
 			shown.show(step.windows)
 			time.Sleep(step.wait)
 		}
 		if got, want := <-replied, (run.Reply{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want no answer", got)
 		}
-		if got, want := time.Since(begun), 2*time.Hour+grace-time.Second+grace; got != want { // by the clock of the bubble
+		if got, want := time.Since(begun), 2*time.Hour+reloadGrace-time.Second+reloadGrace; got != want { // by the clock of the bubble
 			t.Errorf("the wait took %v, want %v", got, want)
 		}
 		if shown.asked["q"] {
@@ -145,7 +145,7 @@ func TestWindowForAMoment(t *testing.T) {
 		synctest.Wait()
 		setWindows(1)
 		shown.changed.mu.Lock() // the wait comes here after it has seen the window at the end of the grace
-		time.Sleep(grace)
+		time.Sleep(reloadGrace)
 		for range 100 {
 			runtime.Gosched()
 		}

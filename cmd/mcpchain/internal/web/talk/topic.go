@@ -44,8 +44,8 @@ type topic struct {
 	cancel  context.CancelCauseFunc // ends the present attempt; nil unless the run is driven
 	idle    chan struct{}           // closed when the run is no longer driven
 
-	given map[string]run.Reply // the answers of the user that have arrived, by question; nil unless the run is driven
-	asked map[string]bool      // questions whose answers the run waits for
+	given map[string]run.Reply // the replies of the user that have arrived, by question; nil unless the run is driven
+	asked map[string]bool      // questions whose replies the run waits for
 }
 
 // acquire returns the topic of a conversation, or of a call of a view. The caller releases it. The
