@@ -175,7 +175,7 @@ func (e *messageEncoder) addAssistant(m *Message) error {
 	msg := chatMessage{Role: "assistant", Content: text}
 	thought := hostData{reasoning: m.Reasoning, details: m.Details}
 	if len(m.ToolCalls) == 0 {
-		thought = thought.or(e.draft.recall(textAsCall(text)))
+		thought = thought.or(e.draft.recall(keyOfText(text)))
 	} else {
 		kept, err := e.addCalls(&msg, m.ToolCalls)
 		if err != nil {

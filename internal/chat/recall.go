@@ -9,23 +9,23 @@ import (
 	"sync"
 )
 
-// hostData is data that a host sends with a message and wants back with it: Gemini's thought signature of a tool call,
-// or reasoning. Neither MCP nor langchaingo has a field for it.
+// hostData is data that a host sends with a message and wants back with it. Neither MCP nor
+// langchaingo has a field for it.
 type hostData struct {
-	extra     json.RawMessage
-	reasoning string
-	details   json.RawMessage
+	extra     json.RawMessage // of a call, such as Gemini's thought signature
+	reasoning string          // text, such as DeepSeek's
+	details   json.RawMessage // OpenRouter's list
 }
 
 func (v *hostData) size() int { return len(v.extra) + len(v.reasoning) + len(v.details) }
 
-// textAsCall returns a call that stands for a message without calls.
-func textAsCall(text string) *ToolCall { return &ToolCall{Name: text} }
+// keyOfText returns the call under which the data of a message without calls is kept: its text is the name.
+func keyOfText(text string) *ToolCall { return &ToolCall{Name: text} }
 
 const (
-	maxMemoryCalls = 512      // calls of a memory; the oldest are forgotten
-	maxHostData    = 64 << 10 // bytes of one call's data; larger data is not kept
-	maxMemorySize  = 4 << 20  // bytes of a memory
+	maxMemoryCalls = 512      // per Memory; the oldest are forgotten
+	maxHostData    = 64 << 10 // bytes per call; larger data is not kept
+	maxMemorySize  = 4 << 20  // bytes per Memory
 )
 
 // isExtra reports whether JSON can be the extra data of a call: an object within maxHostData.
@@ -33,8 +33,8 @@ func isExtra(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxHostData && raw[0] == '{' && json.Valid(raw)
 }
 
-// Memory keeps a host's extra data of the latest tool calls, and adds it to requests that replay
-// them. The key is the whole conversation up to the call, the id and the tool. An id alone is not
+// Memory keeps what a host wants back with its latest calls and texts, so that a Client can add it
+// to requests that replay them. The key is the whole conversation up to the call, the id and the tool. An id alone is not
 // enough: some hosts count ids from 0 in each conversation, and a peer may invent them.
 //
 // A memory holds up to 512 calls and 4 MiB. It may be used concurrently.
@@ -54,7 +54,7 @@ func (m *Memory) get(d callDigest) hostData {
 	return m.byCall[d]
 }
 
-// put replaces the data of a call, also by none: another conversation may have begun with the same text.
+// put replaces the data of a call. Without data it forgets the call: an earlier conversation with the same words had some.
 func (m *Memory) put(d callDigest, v hostData) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,12 +162,11 @@ func (h conversationHash) call(c *ToolCall) {
 
 // callDigest returns the digest of a call after the messages so far.
 func (h conversationHash) callDigest(c *ToolCall) callDigest {
-	one := sha256.New()
-	one.Write(h.sum.Sum(nil))
-	id := conversationHash{one}
-	id.text(c.ID)
-	id.text(c.Name)
-	return callDigest(one.Sum(nil))
+	extended := newConversationHash()
+	extended.sum.Write(h.sum.Sum(nil))
+	extended.text(c.ID)
+	extended.text(c.Name)
+	return callDigest(extended.sum.Sum(nil))
 }
 
 // extendConversation adds messages to the conversation so far.

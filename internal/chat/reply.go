@@ -219,7 +219,7 @@ func (d *draft) setCalls(x *exchange, a *answer, r *Reply) error {
 	if len(calls) > 0 {
 		r.ToolCalls = calls
 	} else {
-		d.remember(textAsCall(r.Text), data)
+		d.remember(keyOfText(r.Text), data)
 	}
 	return nil
 }

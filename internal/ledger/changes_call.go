@@ -53,6 +53,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if err := s.mayStart(call); err != nil {
 		return err
 	}
+	// Such a call is sent again only after a person's reply.
 	if (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil {
 		return fmt.Errorf("a person is asked about call %q", c.Call)
 	}
@@ -78,7 +79,7 @@ func (s *State) mayStart(call *Call) error {
 // as [Opened].
 type Paused struct {
 	Call    string                     `json:"call"`
-	Round   json.RawMessage            `json:"round"`
+	Round   json.RawMessage            `json:"round"`             // an mcp.InputRequired
 	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies to questions that need no person
 
 	Unknown jsontext.Value `json:",embed"`
@@ -146,7 +147,7 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Nested is a record of a sub-agent's run, which works on a call.
+// Nested records a change of the run of the sub-agent that works on a call. Its first one begins that run.
 type Nested struct {
 	Call   string `json:"call"`
 	Record Entry  `json:"record"`
