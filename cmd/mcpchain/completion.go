@@ -70,7 +70,7 @@ func complete(words []string, out io.Writer) {
 		command = &cli.Command{Words: names(), FlagSet: new(flag.FlagSet)}
 		words = words[len(words)-1:]
 	case strings.HasPrefix(words[0], "-"):
-	case words[0] == "serve" && selectService(words[1:]):
+	case words[0] == "serve" && wantsService(words[1:]):
 		command, words = service.Command(), words[1:]
 	default:
 		if command, words = find(words[0]), words[1:]; command == nil {

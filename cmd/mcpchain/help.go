@@ -44,8 +44,8 @@ func help(args []string, out, errs io.Writer) int {
 		c := find(args[0])
 		switch {
 		case c == nil:
-			return unknown(args[0], errs)
-		case c.Name == "serve" && selectService(args[1:]):
+			return refuseUnknown(args[0], errs)
+		case c.Name == "serve" && wantsService(args[1:]):
 			c = service.Command()
 		}
 		c.Help(out)

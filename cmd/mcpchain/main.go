@@ -30,7 +30,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// commands lists the commands in the order of the help, which has an empty line behind each group.
+// commands lists the commands in the order of the help, which has an empty line between groups.
 func commands() [][]*cli.Command {
 	version := cli.New("version", "print the version")
 	version.Synopsis, version.About = []string{"version"}, "Prints the version, the commit, and the version of Go that built it."
@@ -49,7 +49,7 @@ func commands() [][]*cli.Command {
 	}
 }
 
-// find is a command by its name, nil if there is none.
+// find returns the command with a name, nil if there is none.
 func find(name string) *cli.Command {
 	for _, c := range slices.Concat(commands()...) {
 		if c.Name == name {
@@ -59,7 +59,7 @@ func find(name string) *cli.Command {
 	return nil
 }
 
-// names lists the names of the commands.
+// names lists the names of the commands, and "help".
 func names() (names []string) {
 	for _, c := range slices.Concat(commands()...) {
 		names = append(names, c.Name)
@@ -67,10 +67,11 @@ func names() (names []string) {
 	return append(names, "help")
 }
 
-// run runs a command, chat without the name of one.
+// run runs the command that args begin with, or chat, and returns the exit status.
 func run(args []string, out, errs io.Writer) int {
 	name, rest := "chat", args
-	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || isAlone(args[0])) {
+	// -h, -help and -version are commands, written as flags.
+	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || isProgramFlag(args[0])) {
 		name, rest = strings.TrimLeft(args[0], "-"), args[1:]
 	}
 	switch name {
@@ -83,16 +84,16 @@ func run(args []string, out, errs io.Writer) int {
 	if c := find(name); c != nil {
 		return c.Main(rest)
 	}
-	return unknown(name, errs)
+	return refuseUnknown(name, errs)
 }
 
-// isAlone reports whether a flag is one of the whole program.
-func isAlone(flag string) bool {
+// isProgramFlag reports whether a flag stands for a command of the program.
+func isProgramFlag(flag string) bool {
 	return slices.Contains([]string{"h", "help", "version"}, strings.TrimLeft(flag, "-"))
 }
 
-// unknown reports that there is no such command.
-func unknown(name string, errs io.Writer) int {
+// refuseUnknown reports that there is no such command.
+func refuseUnknown(name string, errs io.Writer) int {
 	fmt.Fprintf(errs, "mcpchain: there is no command %q%s; mcpchain help lists them\n", hosttext.Line(name, 80), spelling.Hint(name, names()))
 	return cli.StatusUsage
 }
@@ -102,7 +103,7 @@ func serve() *cli.Command {
 	c := web.Command()
 	page := c.Main
 	c.Main = func(args []string) int {
-		if selectService(args) {
+		if wantsService(args) {
 			return service.Main(args)
 		}
 		return page(args)
@@ -110,9 +111,9 @@ func serve() *cli.Command {
 	return c
 }
 
-// selectService reports whether the flags of serve select the service: the last -api does, or
+// wantsService reports whether the flags of serve select the service: the last -api does, or
 // -temporal, a flag of the service alone.
-func selectService(args []string) (selected bool) {
+func wantsService(args []string) (selected bool) {
 	for _, arg := range args {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		switch {
