@@ -172,12 +172,12 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	t.log.Debug("a person signs in", "issuer", safeURL(s.issuer()), "scopes", signIn.scopes)
 	answer, err := signIn.receive(ctx, reception)
 	if err != nil {
-		t.registrar.doubt(ctx, client, err)
+		t.registrar.markUnanswered(ctx, client, err)
 		return nil, err
 	}
 	got, err := signIn.exchange(ctx, t, answer)
 	if err != nil {
-		t.registrar.forget(ctx, client, err)
+		t.registrar.removeUnknown(ctx, client, err)
 	}
 	return got, err
 }

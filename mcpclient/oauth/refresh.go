@@ -44,7 +44,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 		doing: "refresh the token", client: client, form: form, secretKeys: []string{"refresh_token"},
 	})
 	refused, ok := errors.AsType[*ServerError](err)
-	if ok && refused.Code == "invalid_grant" || t.registrar.forget(ctx, client, err) {
+	if ok && refused.Code == "invalid_grant" || t.registrar.removeUnknown(ctx, client, err) {
 		t.log.Debug("the refresh token is not valid any more", "issuer", safeURL(s.issuer()))
 		return nil, nil
 	}

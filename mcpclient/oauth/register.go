@@ -206,9 +206,9 @@ func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool 
 	return !ok || refused.Code == "invalid_grant" || !isFinal(refused.status)
 }
 
-// forget removes the registration of a client from the store if err says that the server does not
+// removeUnknown removes the registration of a client from the store if err says that the server does not
 // know it any more, so that the next attempt registers again. It returns true if it did so.
-func (g *registrar) forget(ctx context.Context, client *Credentials, err error) bool {
+func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	if !ok {
 		return false
@@ -219,12 +219,12 @@ func (g *registrar) forget(ctx context.Context, client *Credentials, err error) 
 	return g.replace(ctx, client, func(*registration) *registration { return nil })
 }
 
-// doubt marks the registration of a client, as a sign-in ended without an answer. err says why.
-func (g *registrar) doubt(ctx context.Context, client *Credentials, err error) {
+// markUnanswered marks the registration of a client because a sign-in ended without an answer, for the reason err.
+func (g *registrar) markUnanswered(ctx context.Context, client *Credentials, err error) {
 	if _, ok := errors.AsType[*mcp.SignInError](err); ok {
 		return // no page was shown
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	g.replace(ctx, client, func(r *registration) *registration {
 		r.Unanswered = true
@@ -232,8 +232,8 @@ func (g *registrar) doubt(ctx context.Context, client *Credentials, err error) {
 	})
 }
 
-// doubtTimeout bounds doubt, which is not cancelled with the sign-in.
-const doubtTimeout = 5 * time.Second
+// markTimeout bounds markUnanswered, which is not cancelled with the sign-in.
+const markTimeout = 5 * time.Second
 
 // replace replaces the stored registration of a client by what change returns; nil deletes it. It returns
 // false if there is none, or meanwhile one of another client.
