@@ -17,8 +17,7 @@ import (
 var watchedLists = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 
 const (
-	// acknowledgeWait bounds how long the opening of a server waits until it acknowledges the
-	// subscription.
+	// acknowledgeWait bounds the wait for a server's acknowledgement before its tools are listed.
 	acknowledgeWait = time.Second
 
 	// maxResubscribe is the longest wait before subscribing again after a server ended a
@@ -39,19 +38,20 @@ type watch struct {
 
 	offered chan struct{} // closed when the server has joined the toolset
 	wake    chan struct{} // has a token after listChanged
-	attend  chan attendant
-	ended   atomic.Bool // nothing is announced until a caller attends
+	waiting chan waiter
+	ended   atomic.Bool // the subscription was given up; Refresh tries again
 }
 
 func newWatch(server string, o *Options, relist func(context.Context) error, tell func(Event)) *watch {
 	return &watch{
 		server: server, opts: o, relist: relist, tell: tell,
-		offered: make(chan struct{}), wake: make(chan struct{}, 1), attend: make(chan attendant, 1),
+		offered: make(chan struct{}), wake: make(chan struct{}, 1), waiting: make(chan waiter, 1),
 	}
 }
 
-// attendant lists the tools once the server has acknowledged the subscription, or when ctx ends.
-type attendant struct {
+// waiter is a caller that lists the tools once the server has acknowledged the subscription, or
+// when ctx ends.
+type waiter struct {
 	ctx        context.Context
 	subscribed chan struct{}
 }
@@ -61,14 +61,14 @@ type attendant struct {
 func (w *watch) awaitSubscription(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, acknowledgeWait)
 	defer cancel()
-	a := attendant{ctx, make(chan struct{})}
+	caller := waiter{ctx, make(chan struct{})}
 	select {
-	case w.attend <- a:
-	default: // another caller attends
+	case w.waiting <- caller:
+	default: // another caller waits
 		return
 	}
 	select {
-	case <-a.subscribed:
+	case <-caller.subscribed:
 	case <-ctx.Done():
 	}
 }
@@ -85,9 +85,9 @@ func (w *watch) notify(n *mcp.Notification) {
 	}
 }
 
-// run is the goroutine of a server. It returns when ctx ends.
+// run watches the server until ctx ends.
 func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
-	f := following{watch: w, client: client}
+	f := watcher{watch: w, client: client}
 	defer f.unsubscribe()
 	offered := w.offered
 	for {
@@ -101,9 +101,10 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-offered:
 			offered = nil
 		case <-w.wake:
+			// a subscription to the list reports the change as well: then once is enough
 			f.due.tools = f.due.tools || f.sub == nil || !f.sub.Filter().ToolsListChanged
-		case a := <-w.attend:
-			f.handleAttendant(ctx, a)
+		case a := <-w.waiting:
+			f.handleWaiter(ctx, a)
 		case <-changes:
 			f.handleChanges()
 		case <-f.retry:
@@ -118,8 +119,8 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 	}
 }
 
-// following is the state of a watch. Only its goroutine uses it.
-type following struct {
+// watcher is the goroutine of a watch and its state.
+type watcher struct {
 	*watch
 	client *mcpclient.Client
 
@@ -138,8 +139,8 @@ type following struct {
 // due records which lists have changed.
 type due struct{ tools, prompts, resources bool }
 
-// handleAttendant subscribes, unless it is subscribed, for a caller who then lists the tools.
-func (f *following) handleAttendant(ctx context.Context, a attendant) {
+// handleWaiter subscribes, unless it is subscribed, for a caller who then lists the tools.
+func (f *watcher) handleWaiter(ctx context.Context, a waiter) {
 	if f.sub == nil && f.retry == nil && !f.nothingAnnounced {
 		f.subscribe(ctx)
 	}
@@ -152,12 +153,12 @@ func (f *following) handleAttendant(ctx context.Context, a attendant) {
 
 // subscribe asks the server to announce changes. If it is only not there, although it has agreed
 // before, it is asked again later.
-func (f *following) subscribe(ctx context.Context) {
-	again := !f.subscribedAt.IsZero()
+func (f *watcher) subscribe(ctx context.Context) {
+	isRetry := !f.subscribedAt.IsZero()
 	f.subscribedAt = time.Now()
 	f.retry = nil
 	sub, err := f.client.Subscribe(ctx, watchedLists)
-	_, nothing := errors.AsType[*mcpclient.CapabilityError](err)
+	_, announcesNothing := errors.AsType[*mcpclient.CapabilityError](err)
 	switch {
 	case ctx.Err() != nil:
 		if sub != nil {
@@ -167,7 +168,7 @@ func (f *following) subscribe(ctx context.Context) {
 		f.sub = sub
 		f.wasSubscribed = true
 		f.ended.Store(false)
-	case nothing && !again:
+	case announcesNothing && !isRetry:
 		f.nothingAnnounced = true
 	case f.wasSubscribed && !isFinal(err):
 		f.opts.Logger.Debug("could not subscribe again", "server", f.server, "error", err)
@@ -179,7 +180,7 @@ func (f *following) subscribe(ctx context.Context) {
 
 // handleChanges records the announced changes. If the server ended the subscription, it
 // subscribes again after growing waits; the client itself repairs broken streams.
-func (f *following) handleChanges() {
+func (f *watcher) handleChanges() {
 	for {
 		change, ok, err := f.sub.Next()
 		switch {
@@ -215,27 +216,27 @@ func isFinal(err error) bool {
 }
 
 // retryLater subscribes again after a wait that grows with the failures in a row.
-func (f *following) retryLater() {
+func (f *watcher) retryLater() {
 	policy := backoff.Policy{First: f.opts.RefreshInterval, Max: max(maxResubscribe, f.opts.RefreshInterval)}
 	f.retry = time.After(policy.Delay(f.failures))
 	f.failures++
 }
 
-func (f *following) unsubscribe() {
+func (f *watcher) unsubscribe() {
 	if f.sub != nil {
 		_ = f.sub.Close()
 		f.sub = nil
 	}
 }
 
-// giveUp ignores the server until a caller attends.
-func (f *following) giveUp(err error) {
+// giveUp ends the attempts to subscribe until Refresh asks again. The host gets err as WatchEnded.
+func (f *watcher) giveUp(err error) {
 	f.giveUpErr = err
 	f.ended.Store(true)
 }
 
 // recordChange records a change. Stale means every list whose changes the server announces.
-func (f *following) recordChange(kind mcp.ChangeKind) {
+func (f *watcher) recordChange(kind mcp.ChangeKind) {
 	if f.sub == nil {
 		return
 	}
@@ -256,7 +257,7 @@ func (f *following) recordChange(kind mcp.ChangeKind) {
 
 // reportDue reports the due changes, lists the tools again if they are due, and then pauses for
 // Options.RefreshInterval.
-func (f *following) reportDue(ctx context.Context) {
+func (f *watcher) reportDue(ctx context.Context) {
 	if err := f.giveUpErr; err != nil {
 		f.giveUpErr = nil
 		f.opts.Logger.Warn("changes are not announced", "server", f.server, "error", err)
@@ -283,7 +284,7 @@ func (f *following) reportDue(ctx context.Context) {
 }
 
 // report reports to the host, which may have removed the server during an earlier report.
-func (f *following) report(ctx context.Context, kind EventKind, err error) {
+func (f *watcher) report(ctx context.Context, kind EventKind, err error) {
 	if ctx.Err() == nil {
 		f.tell(Event{Server: f.server, Kind: kind, Err: err})
 	}

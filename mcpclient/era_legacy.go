@@ -15,11 +15,11 @@ import (
 // legacyEra is the era of revisions 2024-11-05 to 2025-11-25: initialize, then requests in both
 // directions within a session.
 type legacyEra struct {
-	revision string      // the requested revision, later the negotiated one
-	version  http.Header // the header of requests after the handshake, or nil
+	revision string      // the requested one, or in settledLegacy the negotiated one
+	version  http.Header // the header of requests after the handshake, nil before 2025-06-18
 }
 
-// settledLegacy has the era for each negotiated revision.
+// settledLegacy has the era for each negotiated revision. They are shared: an era has no state.
 var settledLegacy = func() map[string]*eraBox {
 	all := make(map[string]*eraBox, len(legacyRevisions))
 	for _, r := range legacyRevisions {
@@ -67,9 +67,9 @@ func (e *legacyEra) inputRequired(*request, json.RawMessage, func([]byte) string
 	return nil, nil
 }
 
-// hasCancelNotice returns true on every transport: "disconnection SHOULD NOT be interpreted as the
-// client cancelling its request". "For task-augmented requests, requestors MUST use tasks/cancel
-// instead of notifications/cancelled."
+// hasCancelNotice reports true on every transport, because "disconnection SHOULD NOT be interpreted
+// as the client cancelling its request", except for tool calls as tasks: "For task-augmented
+// requests, requestors MUST use tasks/cancel instead of notifications/cancelled."
 func (e *legacyEra) hasCancelNotice(r *request, _ bool) bool {
 	return !r.task || r.method != "tools/call"
 }
@@ -115,7 +115,7 @@ func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapab
 	return nil
 }
 
-// taskRequest requests a task.
+// taskRequest requests a task. It changes r, which the caller has made for it.
 func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	task := []byte("{}")
 	if ttl > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Errors of calls that the client could not make or gave up. Test for them with errors.Is. The
+// Errors of calls that the client could not make, or gave up on. Test for them with errors.Is. The
 // package documentation lists the other errors of a call.
 var (
 	// ErrSessionLost is the error of a request that a legacy server refused because it had
@@ -42,9 +42,9 @@ var (
 )
 
 // CapabilityError is the error of a call for which the server declared no capability. The call
-// was not sent; [Protocol.AllowUndeclared] allows it.
+// was not sent; for most of them [Protocol.AllowUndeclared] allows it.
 type CapabilityError struct {
-	Capability string // such as "resources"
+	Capability string // for people, such as "resources"
 }
 
 // Error does not name the method: the caller adds it.
@@ -72,6 +72,7 @@ func (e *RevisionError) Error() string {
 // lacks the feature, or refused the sender (HTTP status 401, 403 or 429, or an
 // [*mcp.SignInError]). Then the call had no effect and may be made again.
 func Unsent(err error) bool {
+	// In this order: an accepted first request outweighs whatever a later one proves.
 	if _, begun := errors.AsType[*begunError](err); begun {
 		return false
 	}

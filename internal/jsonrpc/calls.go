@@ -11,7 +11,7 @@ import (
 type Calls struct {
 	mu     sync.Mutex
 	last   int64
-	single *Call           // the first waiting call; often the only one
+	single *Call           // one of the waiting calls, so that a lone call needs no map
 	others map[int64]*Call // further waiting calls; nil until there are some
 	list   []*Call         // all waiting calls; nil if the list is out of date
 	err    error           // set once the table is closed
@@ -40,7 +40,8 @@ type Response struct {
 }
 
 // Start adds a call to the table and gives it an id, unique in this table. maxNotes bounds the
-// waiting notes of the call; beyond it the oldest is dropped. After Close it returns Close's error.
+// waiting notes of the call: beyond it the oldest is dropped, with 0 none is kept. After Close it
+// returns Close's error.
 func (t *Calls) Start(c *Call, maxNotes int) error {
 	c.maxNotes = maxNotes
 	t.mu.Lock()
@@ -72,7 +73,7 @@ func (t *Calls) Find(id int64) (*Call, bool) {
 	return c, ok
 }
 
-// Started reports whether a call got this id, also if it does not wait any more.
+// Started reports whether a call got this id, even if it no longer waits.
 func (t *Calls) Started(id int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,9 +201,10 @@ func (c *Call) waker() <-chan struct{} {
 }
 
 // Wait waits for the response and returns it, or the error of Fail, of Close or of the context. It
-// calls note with each note before that, on this goroutine.
+// calls note with each note before that, on this goroutine; note may be nil if the call keeps none.
 func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, error) {
-	for wake := c.waker(); ; {
+	wake := c.waker()
+	for {
 		c.Notes(note)
 		if r, err, ok := c.Response(); ok {
 			return r, err

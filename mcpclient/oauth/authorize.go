@@ -91,7 +91,7 @@ type codeFlow struct {
 
 func (f *codeFlow) interactive() bool { return true }
 
-// choose prefers issuers with credentials, and then the current issuer.
+// choose returns an issuer with Clients; if there may be others, the current one, or the first.
 func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	if len(f.Clients) > 0 {
 		issuer, err := chooseRegistered(f.Clients, issuers, current)
@@ -105,7 +105,8 @@ func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	return issuers[0], nil
 }
 
-// configuredClient returns the configured identity with an issuer, or nil.
+// configuredClient returns the configured client to use at the site's authorization server, nil if
+// there is none.
 func (f *codeFlow) configuredClient(s *site) *Credentials {
 	if c := credentialsFor(f.Clients, s.issuer()); c != nil {
 		return c
@@ -122,7 +123,7 @@ func (f *codeFlow) configuredClient(s *site) *Credentials {
 	return &own
 }
 
-// client returns the known identity with an issuer, or nil.
+// client returns the configured client, or the one of a stored registration, nil if there is none.
 func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credentials, error) {
 	if c := f.configuredClient(s); c != nil {
 		return c, nil
@@ -134,7 +135,7 @@ func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credenti
 	return r.credentials(s.issuer()), nil
 }
 
-// identify finds or creates the identity for a sign-in.
+// identify returns the configured client for a sign-in, or registers one.
 func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirectURI string) (*Credentials, error) {
 	if c := f.configuredClient(s); c != nil {
 		return c, nil
@@ -255,7 +256,8 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	if answer.Get("state") != s.state {
 		return "", untrustedError("the answer of the sign-in has another state than the request: it is not an answer to it")
 	}
-	// RFC 9207, in the four cases of 2026-07-28; compared byte by byte.
+	// RFC 9207: iss is compared byte by byte, also if the metadata does not announce it. It may be
+	// missing only then.
 	iss := answer.Get("iss")
 	present := answer.Has("iss")
 	switch {
