@@ -18,8 +18,8 @@ const versionHeader = "Mcp-Protocol-Version"
 type era interface {
 	name() string // the revision
 
-	// encode appends the message of a request. Without entries of _meta that the caller set it
-	// takes about room bytes.
+	// encode appends the message of a request. sizeHint returns about how many bytes it takes,
+	// without entries of _meta that the caller set.
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	sizeHint(r *request) int
 
