@@ -262,6 +262,7 @@ func TestStreams(t *testing.T) {
 	}
 	go v.agrees()
 	check.NoError(t, w.views.End(t.Context(), "Ada", v.opened.Session, "x"))
+	v.isGone("ended")
 	v.stream.end()
 	<-v.stream.over
 	again := w.show("Ada", "w", id, calls[0])
