@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -207,7 +206,7 @@ func (f *watcher) handleChanges() {
 // server answered, a person has to sign in, or the client is closed.
 func isFinal(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return status.Status < 500 && status.Status != http.StatusRequestTimeout && status.Status != http.StatusTooManyRequests
+		return !backoff.IsTransient(status.Status)
 	}
 	_, refused := errors.AsType[*mcp.RPCError](err)
 	_, lacking := errors.AsType[*mcpclient.CapabilityError](err)

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -122,7 +122,7 @@ func (r *request) hadNoEffect(err error) bool {
 		}
 	}
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	return r.refusal != 0 || ok && status.Method == http.MethodPost && !wire.Transient(status.Status)
+	return r.refusal != 0 || ok && status.Method == http.MethodPost && !backoff.IsTransient(status.Status)
 }
 
 // renegotiate finds out which era the server speaks now, and switches the client to it.

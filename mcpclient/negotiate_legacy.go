@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -35,7 +35,7 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 	var status *transport.HTTPError
 	switch {
 	case errors.As(probeErr, &status):
-		if wire.Transient(status.Status) || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		if backoff.IsTransient(status.Status) || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
 			return "", false, probeErr
 		}
 		return newest, false, nil
@@ -60,7 +60,7 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 // legacy. An unreachable server proves nothing.
 func disprovesLegacy(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return !wire.Transient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
+		return !backoff.IsTransient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	_, mismatch := errors.AsType[*RevisionError](err)

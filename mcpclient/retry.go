@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -96,7 +95,7 @@ func retryWait(ctx context.Context, err error, failures int) (wait time.Duration
 	later := wait
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	switch {
-	case ok && wire.Transient(status.Status) && status.Status != http.StatusNotImplemented:
+	case ok && backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 		later = max(wait, backoff.Spread(status.RetryAfter))
 	case ok || !isLostAnswer(err):

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/streamable"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -105,7 +104,7 @@ func (s *Subscription) isAcknowledged() bool {
 // permanent.
 func isTemporary(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return wire.Transient(status.Status)
+		return backoff.IsTransient(status.Status)
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)

@@ -226,13 +226,13 @@ func (s *Files) Drop(_ context.Context, key Key) (err error) {
 		return err
 	}
 	if err := private.CheckDir(s.dir); err != nil {
-		return unlessMissing(err)
+		return ignoreMissing(err)
 	}
-	return unlessMissing(private.Remove(path))
+	return ignoreMissing(private.Remove(path))
 }
 
-// unlessMissing returns the error, nil if it says that there is no such file.
-func unlessMissing(err error) error {
+// ignoreMissing returns nil for the error of a file that does not exist, and other errors as they are.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -254,7 +254,7 @@ func (s *Files) Forget(_ context.Context, user, server string) (err error) {
 		f, err := readDecision(path)
 		switch {
 		case everything || isGone(err) || err == nil && f.Key.Matches(user, server):
-			errs = append(errs, unlessMissing(private.Remove(path)))
+			errs = append(errs, ignoreMissing(private.Remove(path)))
 		case err != nil:
 			errs = append(errs, err)
 		}

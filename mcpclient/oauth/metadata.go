@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // issuerMetadata is an authorization server's description of itself (RFC 8414, OpenID
@@ -135,5 +137,5 @@ func isAbsent(err error) bool {
 
 // isFinal reports whether the same request would get the same answer again.
 func isFinal(status int) bool {
-	return status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+	return status/100 == 4 && !backoff.IsTransient(status)
 }

@@ -248,7 +248,7 @@ func RetryAfter(err error) time.Duration {
 // isPermanent reports whether it is useless to connect again after err.
 func isPermanent(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	return ok && !wire.Transient(status.Status) || errors.Is(err, errNoStream)
+	return ok && !backoff.IsTransient(status.Status) || errors.Is(err, errNoStream)
 }
 
 // Listen implements [wire.Exchanger]. The stream is opened again whenever it ends, after growing

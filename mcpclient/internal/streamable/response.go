@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -71,7 +70,7 @@ func (c *conn) handleFailure(resp *http.Response, m *message, deliver func([]byt
 	case ok && meansLostSession(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
-	beyond := wire.Transient(failure.Status) || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
+	beyond := backoff.IsTransient(failure.Status) || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
 		failure.session != "" || m.sent.Opens && failure.suggestsOlderServer()
 	m.sent.Refusal = failure.Status
 	if ok && (!beyond || results.OnlyModern(rpc)) && deliver(failure.raw) {
