@@ -145,7 +145,11 @@ func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error)
 		if err == nil || line == "" {
 			return value, err
 		}
-		fmt.Fprintf(t.out(), "  %s\n", hosttext.Line(err.Error(), maxShown))
+		text := err.Error()
+		if wrong, ok := errors.AsType[*forms.Error](err); ok {
+			text = wrong.Reason // the person has just read the field's title, and never its name
+		}
+		fmt.Fprintf(t.out(), "  %s\n", hosttext.Line(text, maxShown))
 	}
 }
 
@@ -158,13 +162,12 @@ func label(f *forms.Field) string {
 	for i, o := range f.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))
 	}
+	if f.Kind == forms.KindBoolean {
+		text += ", yes or no"
+	}
 	switch {
 	case f.Default != nil:
-		shown := fmt.Sprint(f.Default)
-		if s, ok := f.Default.(string); ok {
-			shown = hosttext.Quote(s)
-		}
-		text += " [" + hosttext.Line(shown, maxShown) + "]"
+		text += " [" + hosttext.Quote(f.Text(f.Default)) + "]"
 	case !f.Required:
 		text += " (optional)"
 	}

@@ -57,6 +57,30 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestFormShowsWhatIsMeant checks that the defaults of a form are shown as its options are, and that a refused
+// value is answered by what the field takes.
+func TestFormShowsWhatIsMeant(t *testing.T) {
+	form := &run.Question{ID: "q", Kind: run.QuestionForm, Server: "shop", Elicit: &mcp.ElicitParams{Message: "Order", RequestedSchema: json.RawMessage(`{
+		"type": "object", "properties": {
+			"size": {"title": "Size", "type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}], "default": "l"},
+			"with": {"title": "With", "type": "array", "items": {"anyOf": [{"const": "1", "title": "Salt"}, {"const": "2", "title": "Oil"}]}, "default": ["1", "2"]},
+			"note": {"title": "Note", "type": "string", "default": "nothing"},
+			"gift": {"title": "A gift", "type": "boolean", "default": true},
+			"n": {"title": "How many", "type": "integer", "default": 1}
+		}}`)}}
+	var shown strings.Builder
+	got, err := (&Terminal{In: strings.NewReader("\n\n\nperhaps\n\n\n"), Out: &shown}).Reply(t.Context(), form)
+	check.Must(t, err)
+	check.Equal(t, "the content", string(got.Content), `{"gift":true,"n":1,"note":"nothing","size":"l","with":["1","2"]}`)
+	want := `"shop" asks: "Order"
+  "Size" 1="Small" 2="Large" ["Large"]:   "With" 1="Salt" 2="Oil" ["Salt, Oil"]:   "Note" ["nothing"]: ` +
+		`  "A gift", yes or no ["yes"]:   want yes or no
+  "A gift", yes or no ["yes"]:   "How many" ["1"]: `
+	if diff := cmp.Diff(want, shown.String()); diff != "" {
+		t.Errorf("the person saw, -want +got\n%s", diff)
+	}
+}
+
 // TestQuestionThatEnds checks that the line typed after a cancelled question answers the next one.
 func TestQuestionThatEnds(t *testing.T) {
 	in, typed := io.Pipe()

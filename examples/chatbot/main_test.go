@@ -28,7 +28,7 @@ func TestChat(t *testing.T) {
 		"allowed for good":  {sum + "a\nWhat is 1 plus 2?\n", []string{allow, "= 42.\n> … \"add\"\n→ 1 + 2 = 3\nThe result: 1 + 2 = 3.\n"}},
 		"denied":            {sum + "too hard\n", []string{allow, "→ ", "too hard", "\n> "}},
 		"nobody":            {sum, []string{allow, "nobody is there to allow it"}},
-		"form":              {"Book a table for 4 at Luigi\ny\n2030-05-01\n19:30\n\n\n\n\n", []string{form, `"Number of people" [4]: `, "Booked: a table for 4 inside at Luigi on 2030-05-01 at 19:30"}},
+		"form":              {"Book a table for 4 at Luigi\ny\n2030-05-01\n19:30\n\n\n\n\n", []string{form, `"Number of people" ["4"]: `, "Booked: a table for 4 inside at Luigi on 2030-05-01 at 19:30"}},
 		"mistake in a form": {"Book a table for 4 at Luigi\ny\ntomorrow\n2030-05-01\n19:30\n\n\n\n\n", []string{form + "  field \"date\": want a day", "\n  \"Date\": ", "Booked: a table"}},
 		"declined form":     {"Book a table for 4 at Luigi\ny\n/no\n", []string{form, "No table was booked"}},
 		"form for nobody":   {"Book a table for 4 at Luigi\ny\n", []string{form, "No table was booked"}},

@@ -103,7 +103,7 @@ func prompt(field *forms.Field) string {
 	}
 	switch {
 	case field.Default != nil:
-		text += " [" + hosttext.Line(fmt.Sprint(field.Default), 100) + "]"
+		text += " [" + hosttext.Quote(field.Text(field.Default)) + "]"
 	case !field.Required:
 		text += " (optional)"
 	}

@@ -87,7 +87,7 @@ func label(f *forms.Field) string {
 	}
 	switch {
 	case f.Default != nil:
-		text += fmt.Sprintf(" [%s]", hosttext.Quote(fmt.Sprint(f.Default)))
+		text += fmt.Sprintf(" [%s]", hosttext.Quote(f.Text(f.Default)))
 	case !f.Required:
 		text += " (optional)"
 	}

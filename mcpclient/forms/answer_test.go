@@ -107,6 +107,10 @@ func TestParse(t *testing.T) {
 		}
 		if err == nil {
 			check.NoError(t, tt.field.Check(got), tt.field.Kind, tt.text)
+			text := tt.field.Text(got)
+			if again, err := tt.field.Parse(text); err != nil || !reflect.DeepEqual(again, got) {
+				t.Errorf("%s %q: its text %q is read as %#v, %v", tt.field.Kind, tt.text, text, again, err)
+			}
 		}
 	}
 }

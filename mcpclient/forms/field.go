@@ -3,6 +3,7 @@ package forms
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,42 @@ func (f *Field) Parse(text string) (any, error) {
 		values = append(values, value)
 	}
 	return f.value(values)
+}
+
+// Text returns a value of the field, such as its default, as a person reads and types it: an option by
+// its title, a boolean as yes or no, several choices with commas between them. v has a type that
+// [Field.Parse] returns.
+func (f *Field) Text(v any) string {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case string:
+		return f.title(v)
+	case []string:
+		titles := make([]string, len(v))
+		for i, value := range v {
+			titles[i] = f.title(value)
+		}
+		return strings.Join(titles, ", ")
+	case float64:
+		if text := strconv.FormatFloat(v, 'f', -1, 64); len(text) <= maxNumber {
+			return text
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// title returns the title of the option with a value, or the value if the title names another option, too.
+func (f *Field) title(value string) string {
+	for _, o := range f.Options {
+		if named, err := f.pick(o.Title); o.Value == value && err == nil && named == value {
+			return o.Title
+		}
+	}
+	return value
 }
 
 // Check reports why v is not an answer to the field, as a [*Error]. A number may be of any numeric

@@ -3,7 +3,6 @@ package screen
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -35,7 +34,7 @@ func (f *Form) FieldPrompt(field *forms.Field) string {
 	}
 	switch value := f.Value(field); {
 	case value != nil:
-		fmt.Fprintf(&b, " [%s]", FormatValue(field, value))
+		fmt.Fprintf(&b, " [%s]", formatValue(field, value))
 	case !field.Required:
 		b.WriteString(" [nothing]")
 	}
@@ -55,7 +54,7 @@ func (f *Form) Summary() string {
 	var lines []string
 	for _, field := range f.Fields {
 		if value, ok := f.Values[field.Name]; ok {
-			lines = append(lines, hosttext.Line(field.Title, 80)+": "+FormatValue(field, value))
+			lines = append(lines, hosttext.Line(field.Title, 80)+": "+formatValue(field, value))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -74,31 +73,5 @@ func FieldProblem(field *forms.Field, err error) string {
 	return hosttext.Line(text, 200)
 }
 
-// FormatValue formats the value of a field for a person.
-func FormatValue(field *forms.Field, value any) string {
-	switch v := value.(type) {
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case []string:
-		var titles []string
-		for _, s := range v {
-			titles = append(titles, optionTitle(field, s))
-		}
-		return strings.Join(titles, ", ")
-	case string:
-		return optionTitle(field, v)
-	}
-	return fmt.Sprint(value)
-}
-
-// optionTitle returns the title of the option with a value, or else the value.
-func optionTitle(field *forms.Field, value string) string {
-	i := slices.IndexFunc(field.Options, func(o forms.Option) bool { return o.Value == value })
-	if i < 0 {
-		return hosttext.Line(value, 500)
-	}
-	return hosttext.Line(field.Options[i].Title, 80)
-}
+// formatValue formats the value of a field on one line.
+func formatValue(field *forms.Field, value any) string { return hosttext.Line(field.Text(value), 500) }

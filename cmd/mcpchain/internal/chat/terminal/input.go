@@ -3,7 +3,6 @@ package terminal
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"charm.land/huh/v2"
@@ -41,14 +40,12 @@ func (in *fieldInput) setInitial(f *screen.Form) {
 		if len(optionsOf(in.field)) == 0 {
 			in.text = hosttext.Exact(v)
 		}
-	case float64:
-		in.text = strconv.FormatFloat(v, 'f', -1, 64)
 	case nil:
 		if len(optionsOf(in.field)) > 0 {
 			in.text = noChoice
 		}
 	default:
-		in.text = screen.FormatValue(in.field, value)
+		in.text = in.field.Text(value)
 	}
 }
 
