@@ -59,8 +59,8 @@ func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitR
 	return &result, err
 }
 
-// Sample asks the host's model, and returns the text of its answer, "" for an answer
-// without text.
+// Sample asks the model that the host lends, and returns the text of its answer, "" for an answer
+// without text. It is an error if the client of the server has no [mcpclient.Options.Sampling].
 func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (string, error) {
 	content := map[string]any{"type": "text", "text": question}
 	params := map[string]any{"maxTokens": maxTokens, "messages": []any{map[string]any{"role": "user", "content": content}}}

@@ -10,7 +10,7 @@ import (
 func TestFromEnv(t *testing.T) {
 	for _, tt := range []struct{ name, key, base, want string }{
 		{"", "k", "", "OPENAI_MODEL is not set"}, {"m", "", "", "neither OPENAI_API_KEY nor OPENAI_BASE_URL"},
-		{"m", "k", "", ""}, {"m", "", "http://localhost:11434/v1", ""}, {"m", "", "ftp://h", "is not an http URL"},
+		{"m", "k", "", ""}, {"m", "", "http://localhost:11434/v1", ""}, {"m", "", "ftp://h", "want http://host/path"},
 	} {
 		t.Setenv("OPENAI_MODEL", tt.name)
 		t.Setenv("OPENAI_API_KEY", tt.key)

@@ -221,9 +221,9 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {
 	case err != nil: // the error's text would quote the URL
-		return "", errors.New("base URL is malformed")
+		return "", errors.New("base URL is malformed: want http://host/path or https://host/path")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return "", fmt.Errorf("base URL %q is not an http URL with a host", excerpt.Cut(bareURL(base)))
+		return "", fmt.Errorf("base URL %q: want http://host/path or https://host/path", excerpt.Cut(bareURL(base)))
 	}
 	switch cfg.APIType {
 	case openai.APITypeAzure, openai.APITypeAzureAD, openai.APITypeCloudflareAzure:

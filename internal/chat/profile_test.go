@@ -115,9 +115,9 @@ func TestNewErrors(t *testing.T) {
 		opts *Options
 		want string
 	}{
-		{"no scheme", func(c *openai.ClientConfig) { c.BaseURL = "api.openai.com/v1" }, nil, "not an http URL"},
-		{"other scheme", func(c *openai.ClientConfig) { c.BaseURL = "ftp://u:" + testKey + "@x/v1?key=" + testKey }, nil, "not an http URL"},
-		{"malformed", func(c *openai.ClientConfig) { c.BaseURL = "https://u:" + testKey + "@x:port/v1" }, nil, "malformed"},
+		{"no scheme", func(c *openai.ClientConfig) { c.BaseURL = "api.openai.com/v1" }, nil, `"api.openai.com/v1": want http://host/path or https`},
+		{"other scheme", func(c *openai.ClientConfig) { c.BaseURL = "ftp://u:" + testKey + "@x/v1?key=" + testKey }, nil, "want http://host/path"},
+		{"malformed", func(c *openai.ClientConfig) { c.BaseURL = "https://u:" + testKey + "@x:port/v1" }, nil, "malformed: want http://host/path or https"},
 		{"Anthropic", func(c *openai.ClientConfig) { c.APIType = openai.APITypeAnthropic }, nil, "ANTHROPIC"},
 		{"old Azure", func(c *openai.ClientConfig) { *c = openai.DefaultAzureConfig(testKey, "https://x.openai.azure.com") }, nil, "2023-05-15"},
 		{"host", nil, &Options{Host: "acme"}, "one of compatible, openai"},
