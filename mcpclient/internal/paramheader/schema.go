@@ -33,7 +33,7 @@ func Of(schema json.RawMessage) ([]Param, error) {
 		return nil, nil // the usual case
 	}
 	w := schemaWalk{taken: map[string]bool{}}
-	if err := w.schema(bytes.TrimSpace(schema), "inputSchema", []string{}, 0); err != nil {
+	if err := w.schema(bytes.TrimSpace(schema), []string{}, 0); err != nil {
 		return nil, err
 	}
 	return w.found, nil
@@ -43,17 +43,30 @@ func Of(schema json.RawMessage) ([]Param, error) {
 type schemaWalk struct {
 	found []Param
 	taken map[string]bool // names of headers in lower case
+	steps []string        // from the root to the current schema, such as ".properties" and "[1]"
 }
 
-// schema visits one schema. where is its place, for people. path leads to the parameter that it
-// describes; it is nil for a schema that is not reached from the root "via a chain of
-// properties keys" alone.
-func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) error {
+// place names the current schema for people.
+func (w *schemaWalk) place() string {
+	return excerpt.Cut("inputSchema" + strings.Join(w.steps, ""))
+}
+
+// step calls visit one step further down.
+func (w *schemaWalk) step(part string, visit func() error) error {
+	w.steps = append(w.steps, part)
+	err := visit()
+	w.steps = w.steps[:len(w.steps)-1]
+	return err
+}
+
+// schema visits one schema. path leads to the parameter that it describes; it is nil for a schema
+// that is not reached from the root "via a chain of properties keys" alone.
+func (w *schemaWalk) schema(raw []byte, path []string, depth int) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil // true, false, or not a schema
 	}
 	if depth > maxSchemaDepth {
-		return fmt.Errorf("%s: schemas nested deeper than %d", excerpt.Cut(where), maxSchemaDepth)
+		return fmt.Errorf("%s: schemas nested deeper than %d", w.place(), maxSchemaDepth)
 	}
 	var kind, name []byte
 	var inner error
@@ -67,14 +80,14 @@ func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) 
 		case annotation:
 			name = value
 		case "properties":
-			inner = w.schemas(value, where+"."+k, path, depth)
+			inner = w.step("."+k, func() error { return w.schemas(value, path, depth) })
 		default:
 			applicator, ok := tree.Lookup(k)
 			switch {
 			case applicator.Named():
-				inner = w.schemas(value, where+"."+k, nil, depth)
+				inner = w.step("."+k, func() error { return w.schemas(value, nil, depth) })
 			case ok, k == "contentSchema":
-				inner = w.schemaOrList(value, where+"."+k, depth)
+				inner = w.step("."+k, func() error { return w.schemaOrList(value, depth) })
 			}
 		}
 	})
@@ -82,15 +95,15 @@ func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) 
 	case inner != nil:
 		return inner
 	case err != nil:
-		return fmt.Errorf("%s: %w", excerpt.Cut(where), err)
+		return fmt.Errorf("%s: %w", w.place(), err)
 	case name == nil:
 		return nil
 	}
-	return w.add(name, kind, where, path)
+	return w.add(name, kind, path)
 }
 
 // schemas visits the members of an object, which are schemas.
-func (w *schemaWalk) schemas(raw []byte, where string, path []string, depth int) (err error) {
+func (w *schemaWalk) schemas(raw []byte, path []string, depth int) (err error) {
 	if raw[0] != '{' {
 		return nil
 	}
@@ -98,29 +111,31 @@ func (w *schemaWalk) schemas(raw []byte, where string, path []string, depth int)
 		if err != nil {
 			return
 		}
+		name := string(key)
 		var deeper []string
 		if path != nil {
-			deeper = append(path[:len(path):len(path)], string(key))
+			deeper = append(path[:len(path):len(path)], name)
 		}
-		err = w.schema(value, where+"."+string(key), deeper, depth+1)
+		err = w.step("."+name, func() error { return w.schema(value, deeper, depth+1) })
 	})
 	if err == nil && bad != nil {
-		err = fmt.Errorf("%s: %w", excerpt.Cut(where), bad)
+		err = fmt.Errorf("%s: %w", w.place(), bad)
 	}
 	return err
 }
 
 // schemaOrList visits a schema, or each in a list, that is not reached by properties alone.
-func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
+func (w *schemaWalk) schemaOrList(raw []byte, depth int) error {
 	if raw[0] != '[' {
-		return w.schema(raw, where, nil, depth+1)
+		return w.schema(raw, nil, depth+1)
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return fmt.Errorf("%s: %w", excerpt.Cut(where), err)
+		return fmt.Errorf("%s: %w", w.place(), err)
 	}
 	for i, s := range list {
-		if err := w.schema(s, fmt.Sprintf("%s[%d]", where, i), nil, depth+1); err != nil {
+		err := w.step(fmt.Sprintf("[%d]", i), func() error { return w.schema(s, nil, depth+1) })
+		if err != nil {
 			return err
 		}
 	}
@@ -129,8 +144,8 @@ func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
 
 // add adds an annotation, if it is valid (2026-07-28 streamable-http, "Custom Headers from Tool
 // Parameters").
-func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
-	where = excerpt.Cut(where)
+func (w *schemaWalk) add(raw, kind []byte, path []string) error {
+	where := w.place()
 	var name string
 	if raw[0] != '"' || json.Unmarshal(raw, &name) != nil || name == "" {
 		return fmt.Errorf("%s: %s is %s, want a string that is not empty", where, annotation, excerpt.Quote(raw))

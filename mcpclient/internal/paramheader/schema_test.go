@@ -3,9 +3,11 @@ package paramheader_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
 )
 
@@ -66,6 +68,24 @@ func TestOf(t *testing.T) {
 		case test.want == ok && err != nil, test.want != ok && (err == nil || !strings.Contains(err.Error(), test.want)):
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+// The work grows with the schema, even if a place in it has a long name.
+func TestOfIsLinear(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"properties":{"mcp-header%s":{"properties":{"a":{}`, strings.Repeat("k", 1<<20))
+	for i := range 1000 {
+		fmt.Fprintf(&b, `,"p%d":{}`, i)
+	}
+	b.WriteString(`}}}}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := paramheader.Of(json.RawMessage(b.String()))
+	runtime.ReadMemStats(&after)
+	check.Must(t, err)
+	if got, want := after.TotalAlloc-before.TotalAlloc, uint64(20<<20); got > want {
+		t.Errorf("a schema of %d bytes: got %d bytes allocated, want at most %d", b.Len(), got, want)
 	}
 }
 
