@@ -129,7 +129,7 @@ func (e *legacyEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, err
 	var result struct {
 		Task *mcp.TaskState `json:"task"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
+	if err := jsonrpc.Unmarshal(raw, &result); err != nil {
 		return mcp.TaskState{}, false, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	if result.Task == nil {
@@ -140,7 +140,7 @@ func (e *legacyEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, err
 
 func (e *legacyEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
-	if err := json.Unmarshal(raw, &task.state); err != nil {
+	if err := jsonrpc.Unmarshal(raw, &task.state); err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	return task, nil

@@ -174,7 +174,7 @@ func (e modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, erro
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
+	if err := jsonrpc.Unmarshal(raw, &result); err != nil {
 		return mcp.TaskState{}, false, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	if result.ResultType != "task" {
@@ -186,9 +186,9 @@ func (e modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, erro
 
 func (e modernEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
-	err := json.Unmarshal(raw, &task)
+	err := jsonrpc.Unmarshal(raw, &task)
 	if err == nil {
-		err = json.Unmarshal(raw, &task.state)
+		err = jsonrpc.Unmarshal(raw, &task.state)
 	}
 	if err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)

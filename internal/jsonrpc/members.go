@@ -17,7 +17,7 @@ func UnmarshalMember(d *Decoder, name string, into any) {
 	if d.Spend(raw); d.Err() != nil {
 		return
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err := Unmarshal(raw, into); err != nil {
 		d.Fail(fmt.Errorf("member %q: %v", name, err))
 	}
 }

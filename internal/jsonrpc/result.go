@@ -3,6 +3,9 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // DecodeResult decodes a result, which is valid JSON, into a *json.RawMessage as a copy, into a
@@ -22,5 +25,15 @@ func DecodeResult(raw json.RawMessage, into any) error {
 	if err := LimitArrays(raw, MaxElements, "structuredContent"); err != nil {
 		return err
 	}
-	return json.Unmarshal(raw, into)
+	return Unmarshal(raw, into)
+}
+
+// Unmarshal is json.Unmarshal with an error of at most 1 KiB: the text of one quotes a number that
+// does not fit, of any length.
+func Unmarshal(raw []byte, into any) error {
+	err := json.Unmarshal(raw, into)
+	if err == nil || len(err.Error()) <= excerpt.Max {
+		return err
+	}
+	return errors.New(excerpt.Cut(err.Error()))
 }

@@ -3,25 +3,27 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
-// MapTexts applies f to the names, strings and numbers of a JSON value, however they are escaped.
-// What f does not change keeps its bytes.
+// MapTexts applies f to the names, strings, numbers and literals of a JSON value, however they are
+// escaped. What f does not change keeps its bytes.
 func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
 	var out []byte // nil while nothing has changed
 	kept := 0      // raw[:kept] is in out
 	for i := 0; i < len(raw); {
+		if strings.IndexByte(punctuation, raw[i]) >= 0 {
+			i++
+			continue
+		}
 		end := i + scalarLength(raw[i:])
-		var value any
-		if json.Unmarshal(raw[i:end], &value) == nil {
-			text, ok := value.(string)
-			if !ok {
-				text = string(raw[i:end])
-			}
-			if changed := f(text); changed != text {
-				out = AppendString(append(out, raw[kept:i]...), changed)
-				kept = end
-			}
+		text, ok := String(raw[i:end])
+		if !ok {
+			text = string(raw[i:end])
+		}
+		if changed := f(text); changed != text {
+			out = AppendString(append(out, raw[kept:i]...), changed)
+			kept = end
 		}
 		i = end
 	}
@@ -31,12 +33,14 @@ func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
 	return append(out, raw[kept:]...)
 }
 
-// scalarLength returns the length of the string, number or literal at the start of valid JSON, 1 for
-// anything else.
+// punctuation stands between the strings, numbers and literals of JSON.
+const punctuation = "{}[]:," + blanks
+
+// scalarLength returns the length of the string, number or literal at the start of valid JSON.
 func scalarLength(raw []byte) int {
 	if raw[0] != '"' {
-		if n := bytes.IndexAny(raw, "{}[]:,\" \t\r\n"); n >= 0 {
-			return max(n, 1)
+		if n := bytes.IndexAny(raw, punctuation); n >= 0 {
+			return n
 		}
 		return len(raw)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // However a server writes a secret, data is JSON without it, and what has none stays as it came.
@@ -30,6 +32,13 @@ func TestMapTexts(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.in, got, test.want)
 		}
 	}
+}
+
+// Punctuation costs nothing: a server may send megabytes of it.
+func TestMapTextsSkipsPunctuation(t *testing.T) {
+	raw := json.RawMessage("[" + strings.Repeat("{},[], ", 1000) + "{}]")
+	allocs := testing.AllocsPerRun(10, func() { MapTexts(raw, strings.ToLower) })
+	check.Equal(t, "allocations", allocs, 0)
 }
 
 func FuzzMapTexts(f *testing.F) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Members calls visit with the undecoded members of an object, in one pass.
@@ -75,10 +77,10 @@ func LimitArrays(object []byte, max int, except ...string) error {
 			walk = func() error { return s.limitedArray(max) }
 		}
 		if err := walk(); err != nil {
-			return fmt.Errorf("member %q: %w", key, err)
+			return fmt.Errorf("member %q: %w", excerpt.Cut(string(key)), err)
 		}
 		if all += CountElements(object[start:s.pos]); all > inAll*max {
-			return fmt.Errorf("member %q: more than %d elements in all", key, inAll*max)
+			return fmt.Errorf("member %q: more than %d elements in all", excerpt.Cut(string(key)), inAll*max)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,22 @@ func TestLimitArrays(t *testing.T) {
 	for _, tt := range tests {
 		if err := LimitArrays([]byte(tt.in), 3, "raw"); (err == nil) != tt.fits {
 			t.Errorf("%s: got %v, want that it fits: %t", tt.in, err, tt.fits)
+		}
+	}
+}
+
+// Errors quote at most 1 KiB of what the peer wrote.
+func TestErrorsAreBounded(t *testing.T) {
+	long := strings.Repeat("9", 1<<20)
+	var code struct{ Code int }
+	for name, err := range map[string]error{
+		"a long name":         LimitArrays([]byte(`{"`+long+`":[1,2]}`), 1),
+		"a long name, in all": LimitArrays([]byte(`{"`+long+`":{"a":[1,2,3,4,5,6,7,8,9,10,11]}}`), 1),
+		"a long number":       Unmarshal([]byte(`{"code":`+long+`}`), &code),
+		"a result":            DecodeResult([]byte(`{"code":`+long+`}`), &code),
+	} {
+		if err == nil || len(err.Error()) > 2<<10 {
+			t.Errorf("%s: got an error of %d bytes, want one of at most 2 KiB", name, len(fmt.Sprint(err)))
 		}
 	}
 }

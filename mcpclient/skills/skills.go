@@ -208,7 +208,7 @@ func Get(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient
 		return nil, fmt.Errorf("skill %q: %w", uri, err)
 	}
 	if err = jsonrpc.LimitArrays(raw, jsonrpc.MaxElements); err == nil {
-		err = json.Unmarshal(raw, &result)
+		err = jsonrpc.Unmarshal(raw, &result)
 	}
 	switch {
 	case err != nil:

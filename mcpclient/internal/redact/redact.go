@@ -56,6 +56,7 @@ type Secrets struct {
 
 	mu     sync.Mutex
 	tokens []string // the last used ones; an answer may still contain each of them
+	all    []string // tokens and fixed, the longest first; nil if it is out of date
 }
 
 // maxTokens bounds the tokens that are remembered.
@@ -78,20 +79,28 @@ func (s *Secrets) Add(token string) {
 	if s.tokens = append(s.tokens, token); len(s.tokens) > maxTokens {
 		s.tokens = slices.Delete(s.tokens, 0, 1)
 	}
+	s.all = nil
 }
 
 // Redact replaces the secrets in text.
 func (s *Secrets) Redact(text string) string {
-	s.mu.Lock()
-	secrets := s.fixed
-	if len(s.tokens) > 0 {
-		secrets = longestFirst(slices.Concat(s.tokens, s.fixed))
+	if len(text) < Min {
+		return text
 	}
-	s.mu.Unlock()
-	for _, secret := range secrets {
+	for _, secret := range s.list() {
 		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	return text
+}
+
+// list returns the secrets, the longest first.
+func (s *Secrets) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = longestFirst(slices.Concat(s.tokens, s.fixed))
+	}
+	return s.all
 }
 
 // longestFirst sorts secrets, as one may be part of another.

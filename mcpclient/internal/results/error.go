@@ -11,7 +11,7 @@ import (
 // visit stay unchanged, because some contain the session.
 func Error(raw json.RawMessage, scrub func(string) string) (*mcp.RPCError, error) {
 	e := new(mcp.RPCError)
-	if err := json.Unmarshal(raw, e); err != nil {
+	if err := jsonrpc.Unmarshal(raw, e); err != nil {
 		return nil, err
 	}
 	e.Message = scrub(e.Message)
