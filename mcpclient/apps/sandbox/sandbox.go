@@ -106,8 +106,11 @@ func New(o *Options) (*Sandbox, error) {
 // checkAncestor validates an origin of the host, which must not share the sandbox's host.
 func checkAncestor(raw, host string) (string, error) {
 	scheme, ancestor, err := origin(raw)
-	if err != nil || strings.HasPrefix(ancestor, "*.") {
-		return "", errors.Join(errors.New("sandbox: Options.HostOrigins: not an origin"), err)
+	if err == nil && strings.HasPrefix(ancestor, "*.") {
+		err = fmt.Errorf("%q begins with a star: name each origin", raw)
+	}
+	if err != nil {
+		return "", fmt.Errorf("sandbox: Options.HostOrigins: %w", err)
 	}
 	switch rest, own := strings.CutPrefix(host, "*."); {
 	case host == ancestor:
@@ -195,7 +198,7 @@ type Place struct {
 
 // pageSettings are in the URL of a frame, and decide what the page allows its view.
 type pageSettings struct {
-	Host        int              `json:"host,omitempty"` // index in Options.HostOrigins
+	Host        string           `json:"host"` // the origin of the host's page
 	CSP         apps.CSP         `json:"csp"`
 	Permissions apps.Permissions `json:"permissions"`
 }
@@ -206,7 +209,7 @@ const maxURL = 16 << 10
 // Frame returns the iframe for a view. If so many sources are declared that the URL would
 // exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the host.
 func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
-	which, err := s.which(at.Host)
+	ancestor, err := s.ancestor(at.Host)
 	if err != nil {
 		return Frame{}, err
 	}
@@ -214,26 +217,26 @@ func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
 	f.CSP, f.Refused = s.within(about.CSP)
 	host := s.hostFor(at)
 	f.Origin = s.scheme + "://" + host
-	f.URL = f.Origin + "/" + s.sign(f, which, host)
+	f.URL = f.Origin + "/" + s.sign(f, ancestor, host)
 	if len(f.URL) > maxURL {
 		f.CSP = apps.CSP{}
-		f.URL = f.Origin + "/" + s.sign(f, which, host)
+		f.URL = f.Origin + "/" + s.sign(f, ancestor, host)
 	}
 	f.Allow = allow(f.Permissions)
 	return f, nil
 }
 
-// which returns the index of an origin of the host.
-func (s *Sandbox) which(raw string) (int, error) {
+// ancestor returns an origin of the host, for "" the first.
+func (s *Sandbox) ancestor(raw string) (string, error) {
 	if raw == "" {
-		return 0, nil
+		return s.ancestors[0], nil
 	}
 	scheme, host, err := origin(raw)
-	i := slices.Index(s.ancestors, scheme+"://"+host)
-	if err != nil || i < 0 {
-		return 0, fmt.Errorf("sandbox: %q is not one of Options.HostOrigins", raw[:min(len(raw), 200)])
+	ancestor := scheme + "://" + host
+	if err != nil || !slices.Contains(s.ancestors, ancestor) {
+		return "", fmt.Errorf("sandbox: %q is not one of Options.HostOrigins", raw[:min(len(raw), 200)])
 	}
-	return i, nil
+	return ancestor, nil
 }
 
 // hostFor returns the host name that serves views for a user and server.
@@ -248,8 +251,8 @@ func (s *Sandbox) hostFor(at Place) string {
 
 // sign returns the query of a frame's URL. The signature covers the host and the settings, so
 // that no page can make the sandbox loosen its policy.
-func (s *Sandbox) sign(f Frame, which int, host string) string {
-	raw, err := jsonrpc.Marshal(pageSettings{which, f.CSP, f.Permissions})
+func (s *Sandbox) sign(f Frame, ancestor, host string) string {
+	raw, err := jsonrpc.Marshal(pageSettings{ancestor, f.CSP, f.Permissions})
 	if err != nil {
 		panic(err) // strings and booleans always marshal
 	}
@@ -292,10 +295,10 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy(settings.CSP, s.ancestors[settings.Host]))
+	h.Set("Content-Security-Policy", policy(settings.CSP, settings.Host))
 	h.Set("Permissions-Policy", permissionsPolicy(settings.Permissions))
 	fill := strings.NewReplacer(
-		"HOST_ORIGIN", quoted(s.ancestors[settings.Host]),
+		"HOST_ORIGIN", quoted(settings.Host),
 		"OWN_ORIGIN", strconv.FormatBool(s.below != ""),
 		"MAX_MESSAGE", strconv.Itoa(maxMessage),
 		"ALLOW", quoted(allow(settings.Permissions)),
@@ -328,8 +331,8 @@ func (s *Sandbox) serves(host string) bool {
 }
 
 // settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for
-// this host, and its origin of the host's page is still one of them. A permission that the options
-// have since lost is left out.
+// this host, and its origin of the host's page is still one of them. What the options no longer
+// allow is left out.
 func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) {
 	if u.Path != "/" || len(u.RawQuery) > maxURL {
 		return out, false
@@ -343,9 +346,10 @@ func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) 
 	if err != nil {
 		return out, false
 	}
-	if err := json.Unmarshal(raw, &out); err != nil || out.Host < 0 || out.Host >= len(s.ancestors) {
+	if err := json.Unmarshal(raw, &out); err != nil || !slices.Contains(s.ancestors, out.Host) {
 		return pageSettings{}, false
 	}
+	out.CSP, _ = s.within(out.CSP)
 	out.Permissions = out.Permissions.And(s.permissions)
 	return out, true
 }

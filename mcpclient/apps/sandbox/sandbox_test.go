@@ -217,6 +217,36 @@ func TestHostOrigins(t *testing.T) {
 	}
 }
 
+// The URL of a frame stays valid with the same key, and gives no more than other options allow.
+func TestFrameOfAnotherProcess(t *testing.T) {
+	const second = "http://localhost:8080"
+	at := func(local bool, hosts ...string) *sandbox.Sandbox {
+		s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: hosts, Local: local, Key: []byte("a key of this test")})
+		check.Must(t, err)
+		return s
+	}
+	declared := apps.CSP{ConnectDomains: []string{"http://127.0.0.1:3000", "https://api.example.com"}}
+	f, err := at(true, ancestor, second).Frame(apps.Resource{CSP: declared}, sandbox.Place{Host: second})
+	check.Must(t, err)
+	for _, tt := range []struct {
+		name string
+		in   *sandbox.Sandbox
+		want string // the policy, "" if there is no page
+	}{
+		{"the same options", at(true, ancestor, second), sandbox.Policy(declared, second)},
+		{"the hosts in another order", at(true, second, ancestor), sandbox.Policy(declared, second)},
+		{"without the host", at(true, ancestor), ""},
+		{"without private addresses", at(false, ancestor, second), sandbox.Policy(apps.CSP{ConnectDomains: declared.ConnectDomains[1:]}, second)},
+	} {
+		r := get(tt.in, "GET", f.URL)
+		if tt.want == "" {
+			check.Equal(t, tt.name, r.StatusCode, http.StatusNotFound)
+			continue
+		}
+		check.Equal(t, tt.name, r.Header.Get("Content-Security-Policy"), tt.want)
+	}
+}
+
 // A server cannot declare the host's own origin, nor the person's network.
 func TestOwnAndPrivateSources(t *testing.T) {
 	for _, tt := range []struct {
