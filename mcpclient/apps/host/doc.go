@@ -27,7 +27,6 @@
 //	message to the view                16 MiB   Limits.Outgoing
 //	messages that wait for the view    256, and twice Limits.Outgoing
 //	concurrent requests of the view    16       Limits.Requests
-//	requests before the view is ready 16 Limits.Requests, and Limits.Incoming
 //	requests of the view in a minute   600      Limits.Rate
 //	notifications in a minute          6,000    ten times Limits.Rate
 //	log lines about breaches, a minute 60

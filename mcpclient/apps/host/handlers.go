@@ -129,8 +129,12 @@ func isID(raw json.RawMessage) bool {
 	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
 }
 
-// progress sends progress of a call to the view, unless many messages wait already.
+// progress sends progress of a call to the view, unless many messages wait already, or the view is
+// not ready for notifications.
 func (h *handlers) progress(token json.RawMessage, p mcp.Progress) {
+	if _, ready := h.view.phase(); !ready {
+		return
+	}
 	params, err := jsonrpc.Marshal(struct {
 		ProgressToken json.RawMessage `json:"progressToken"`
 		Progress      float64         `json:"progress"`

@@ -42,7 +42,7 @@ func (i *inbox) receive() error {
 	case m.IsRequest() && len(raw) > i.limits.Incoming:
 		i.requests.reject(m, errorf(codeRefused, "a message over %d bytes", i.limits.Incoming))
 	case m.IsRequest():
-		i.requests.take(m, len(raw))
+		i.requests.take(m)
 	case m.IsResponse():
 		if !i.teardown.onResponse(m) {
 			i.log.warn("an answer to no request")

@@ -61,7 +61,6 @@ func (n *notifications) onInitialized() {
 	}
 	close(n.ready)
 	n.view.out.wakeUp()
-	n.requests.serveEarly()
 }
 
 // maxPixels bounds a size that a view reports.

@@ -53,8 +53,9 @@ type Options struct {
 	// wrote it.
 	Message func(ctx context.Context, content []mcp.Content) error
 
-	// DisplayMode shows the view in another mode and returns the resulting mode. It is only
-	// called with modes that host and view have declared.
+	// DisplayMode shows the view in another mode and returns the resulting mode, which the view
+	// gets. It is only called with modes that host and view have declared. An error is logged, and
+	// the mode stays.
 	DisplayMode func(ctx context.Context, mode DisplayMode) (DisplayMode, error)
 
 	// Sampling answers the view's requests for the model. The host decides what is sent, as for

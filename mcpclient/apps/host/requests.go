@@ -1,14 +1,12 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -36,55 +34,27 @@ type requests struct {
 	handlers *handlers
 	running  sync.WaitGroup // concurrent requests
 
-	// Only the inbox uses these.
-	rate  rate
-	early []earlyRequest // requests that came before the view was ready
+	rate rate // only the inbox uses it
 
 	mu      sync.Mutex
 	serving map[string]context.CancelFunc // current requests by id
 	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// earlyRequest is a request that waits until the view is ready.
-type earlyRequest struct {
-	message jsonrpc.Message
-	size    int // bytes of the whole text, which the parts of the message keep in memory
-}
-
-// take serves a request of the view, whose message has size bytes. A request that comes before the view is
-// ready waits until then, since some views call a tool while they shake hands: as many wait as may be
-// served concurrently, of at most Limits.Incoming together.
-func (r *requests) take(m jsonrpc.Message, size int) {
-	greeted, ready := r.view.phase()
+// take serves a request of the view. Before ui/initialize, which a view sends first, only ping is
+// served. After it all are: a view may call tools before it says that it is initialized.
+func (r *requests) take(m jsonrpc.Message) {
+	greeted, _ := r.view.phase()
 	within, _ := r.rate.take(r.opts.Limits.Rate)
 	switch {
 	case !within:
 		r.reject(m, errorf(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate))
 	case m.Method == "ui/initialize" && greeted:
 		r.reject(m, errorf(mcp.CodeInvalidRequest, "the view is initialized already"))
-	case ready || m.Method == "ui/initialize" || m.Method == "ping":
-		r.start(m)
-	case len(r.early) >= r.opts.Limits.Requests || r.earlyBytes()+size > r.opts.Limits.Incoming:
-		r.reject(m, errorf(mcp.CodeInvalidRequest, "too many requests before the view is initialized"))
+	case !greeted && m.Method != "ui/initialize" && m.Method != "ping":
+		r.reject(m, errorf(mcp.CodeInvalidRequest, "the view has not sent ui/initialize"))
 	default:
-		r.early = append(r.early, earlyRequest{m, size})
-	}
-}
-
-// earlyBytes returns the length of the requests that wait for the view to be ready.
-func (r *requests) earlyBytes() (total int) {
-	for _, e := range r.early {
-		total += e.size
-	}
-	return total
-}
-
-// serveEarly serves the requests that came before the view was ready.
-func (r *requests) serveEarly() {
-	early := r.early
-	r.early = nil
-	for _, e := range early {
-		r.start(e.message)
+		r.start(m)
 	}
 }
 
@@ -203,7 +173,6 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 
 // cancel ends a request that the view has cancelled.
 func (r *requests) cancel(id json.RawMessage) {
-	r.early = slices.DeleteFunc(r.early, func(e earlyRequest) bool { return bytes.Equal(e.message.ID, id) })
 	r.mu.Lock()
 	cancel := r.serving[string(id)]
 	r.mu.Unlock()

@@ -138,7 +138,7 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 func (s *Session) Err() error { return context.Cause(s.life) }
 
 // App returns the view's name and version, each cut to 1 KiB, and the display modes that it
-// supports, none if it does not say. Before the view is ready all are empty.
+// supports, none if it does not say. Before ui/initialize all are empty.
 func (s *Session) App() (mcp.Implementation, []DisplayMode) {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()

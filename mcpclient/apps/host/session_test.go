@@ -105,32 +105,22 @@ func TestInitializeRefused(t *testing.T) {
 	}
 }
 
-// A view that has not begun reaches nothing. Its requests are served when it has begun: some views
-// call a tool without regard to the handshake.
+// A view that has not sent ui/initialize reaches nothing. After that its requests are served: it may
+// wait for their answers before it is ready.
 func TestRequestsBeforeInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begun := false
-		called := func(what string) {
-			if !begun {
-				t.Errorf("%s: the host was called", what)
+		greeted := false
+		server := &scripted{call: func(_ context.Context, name string, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			if !greeted {
+				t.Errorf("%s was called before the handshake", name)
 			}
-		}
-		server := &scripted{
-			call: func(_ context.Context, name string, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				called(name)
-				return result("hi"), nil
-			},
-			read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
-				t.Error("a cancelled request was served")
-				return nil, nil
-			},
-		}
+			return result("hi"), nil
+		}}
 		never := func(what string) { t.Errorf("the host heard %s", what) }
-		_, v := open(t, server, &host.Options{
-			OpenLink: func(context.Context, string) error { called("open-link"); return nil },
-			OnSize:   func(_, _ *float64) { never("size") }, OnLog: func(*mcp.LogMessage) { never("log") }, OnCloseRequest: func() { never("teardown") },
-			Limits: host.Limits{Requests: 4, Incoming: 1200},
+		s, v := open(t, server, &host.Options{
+			OnSize: func(_, _ *float64) { never("size") }, OnLog: func(*mcp.LogMessage) { never("log") }, OnCloseRequest: func() { never("teardown") },
 		})
+		check.NoError(t, s.ToolInput(json.RawMessage(`{"a":1}`)))
 		early := func() {
 			v.notify("ui/notifications/size-changed", `{"height":1}`)
 			v.notify("ui/notifications/request-teardown", `{}`)
@@ -138,33 +128,16 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 		}
 		v.notify("ui/notifications/initialized", `{}`) // too early, it counts for nothing
 		early()
-		v.request("1", "tools/call", `{"name":"plain","arguments":{"x":"`+strings.Repeat("x", 500)+`"}}`)
-		v.request("2", "resources/read", `{"uri":"`+strings.Repeat("x", 300)+`"}`)
-		check.Equal(t, "too much", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 1190)+`"}`), "error -32000 a message over 1200 bytes")
-		v.send(`{"jsonrpc":"2.0","id":9,"method":"tools/list","other":"` + strings.Repeat("x", 500) + `"}`)
-		check.Equal(t, "too much beside the params", v.said(), "error -32600 too many requests before the view is initialized")
-		check.Equal(t, "too much together", v.ask("9", "tools/call", `{"name":"`+strings.Repeat("x", 500)+`"}`), "error -32600 too many requests before the view is initialized")
-		v.ask("0", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
+		const call = `{"name":"plain","_meta":{"progressToken":1}}`
+		check.Equal(t, "first of all", v.ask("1", "tools/call", call), "error -32600 the view has not sent ui/initialize")
+		check.Equal(t, "ping", v.ask("2", "ping", `{}`), "{}")
+		greeted = true
+		v.ask("3", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
 		early()
-		v.request("3", "ui/open-link", `{"url":"https://example.com"}`)
-		v.request("4", "x", `{}`)
-		check.Equal(t, "too many", v.ask("5", "tools/call", `{"name":"plain"}`), "error -32600 too many requests before the view is initialized")
-		v.notify("notifications/cancelled", `{"requestId":2}`)
-		v.request("7", "y", `{"x":"`+strings.Repeat("x", 300)+`"}`) // has the room of the cancelled one
-		check.Equal(t, "ping", v.ask("6", "ping", `{}`), "{}")
-		begun = true
+		check.Equal(t, "after ui/initialize", v.ask("4", "tools/call", call), wireResult)
 		v.notify("ui/notifications/initialized", `{}`)
-		answers := map[string]bool{}
-		for range 4 {
-			m := v.next()
-			answers[fmt.Sprintf("%s %s%s", m.ID, m.Result, m.Error)] = true
-		}
-		for _, want := range []string{`1 ` + wireResult, `3 {}`, `4 {"code":-32601,"message":"no such method: x"}`, `7 {"code":-32601,"message":"no such method: y"}`} {
-			if !answers[want] {
-				t.Errorf("got %v, want %s", answers, want)
-			}
-		}
-		v.silent("after the requests that were not cancelled")
+		v.want(`ui/notifications/tool-input {"arguments":{"a":1}}`)
+		<-s.Ready()
 	})
 }
 
