@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -63,13 +64,26 @@ func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 	t.sessions.running.Go(func() {
 		defer cancel()
 		defer stop()
-		s, err := t.obtain(ctx, r)
+		s, err := t.obtainGuarded(ctx, r)
 		if err != nil && t.ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", errClosed, err)
 		}
 		t.sessions.finish(f, s, err)
 	})
 	return f
+}
+
+// obtainGuarded is [Transport.obtain]. A panic of the host's grant or store is an error, and logged
+// with its stack.
+func (t *Transport) obtainGuarded(ctx context.Context, r *renewal) (s *session, err error) {
+	err = bound.Run("Options.Grant or Options.Store", func() (err error) {
+		s, err = t.obtain(ctx, r)
+		return err
+	})
+	if p, panicked := errors.AsType[*bound.PanicError](err); panicked {
+		t.log.Error(p.Error(), "stack", string(p.Stack))
+	}
+	return s, err
 }
 
 // currentSession returns the session for a request, nil if there is none. A token near its end is

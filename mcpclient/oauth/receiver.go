@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // Receiver brings the answer of a sign-in to this program.
@@ -120,7 +122,9 @@ func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string
 	r.state = u.Query().Get("state")
 	r.mu.Unlock()
 	opened := make(chan error, 1)
-	go func() { opened <- r.open(ctx, authorizationURL) }() // may outlive the sign-in, like Paste.Ask
+	go func() { // may outlive the sign-in, like Paste.Ask
+		opened <- bound.Run("Loopback.Open", func() error { return r.open(ctx, authorizationURL) })
+	}()
 	for {
 		select {
 		case err := <-opened:
@@ -219,8 +223,12 @@ func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (
 	}
 	got := make(chan pasted, 1)
 	go func() { // may outlive the sign-in: reading from a terminal cannot be interrupted
-		text, err := r.ask(ctx, authorizationURL)
-		got <- pasted{text, err}
+		var p pasted
+		p.err = bound.Run("Paste.Ask", func() (err error) {
+			p.text, err = r.ask(ctx, authorizationURL)
+			return err
+		})
+		got <- p
 	}()
 	select {
 	case p := <-got:

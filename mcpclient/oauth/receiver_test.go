@@ -95,6 +95,13 @@ func TestLoopbackEndsWithItsContext(t *testing.T) {
 	check.Must(t, err)
 	defer func() { _ = refusing.Close() }()
 	check.Text(t, check.Err(refusing.Receive(t.Context(), "https://as.test/?state=x")), "declined")
+	panicking, err := (&Loopback{Open: func(context.Context, string) error { panic("boom") }}).Listen(t.Context(), "")
+	check.Must(t, err)
+	defer func() { _ = panicking.Close() }()
+	check.Text(t, check.Err(panicking.Receive(t.Context(), "https://as.test/?state=x")), "Loopback.Open panicked: boom")
+	pasting, err := (&Paste{Ask: func(context.Context, string) (string, error) { panic("boom") }}).Listen(t.Context(), "")
+	check.Must(t, err)
+	check.Text(t, check.Err(pasting.Receive(t.Context(), "https://as.test/?state=x")), "Paste.Ask panicked: boom")
 }
 
 // TestLoopbackDoesNotWaitForOpen: Open may ask a question on a terminal.
