@@ -81,7 +81,7 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 	if d.metadata == "" {
 		const wellKnown = "/.well-known/oauth-protected-resource"
 		places = []string{atOrigin(t.server, wellKnown)}
-		if path := strings.TrimRight(t.server.Path, "/"); path != "" {
+		if path := strings.TrimRight(t.server.EscapedPath(), "/"); path != "" {
 			places = []string{atOrigin(t.server, wellKnown+path), atOrigin(t.server, wellKnown)}
 		}
 	}
@@ -165,7 +165,8 @@ func canonical(server *url.URL) string {
 	u := *server
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
-	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
+	u.Path, _ = url.PathUnescape(u.RawPath) // it comes from a URL
 	return u.String()
 }
 

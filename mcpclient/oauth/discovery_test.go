@@ -14,14 +14,30 @@ import (
 
 func TestMetadataURLs(t *testing.T) {
 	tests := map[string][]string{
-		"https://as.test":     {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
-		"https://as.test/":    {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
-		"https://as.test/a/b": {"https://as.test/.well-known/oauth-authorization-server/a/b", "https://as.test/.well-known/openid-configuration/a/b", "https://as.test/a/b/.well-known/openid-configuration"},
+		"https://as.test":       {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
+		"https://as.test/":      {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
+		"https://as.test/a/b":   {"https://as.test/.well-known/oauth-authorization-server/a/b", "https://as.test/.well-known/openid-configuration/a/b", "https://as.test/a/b/.well-known/openid-configuration"},
+		"https://as.test/a%2Fb": {"https://as.test/.well-known/oauth-authorization-server/a%2Fb", "https://as.test/.well-known/openid-configuration/a%2Fb", "https://as.test/a%2Fb/.well-known/openid-configuration"},
 	}
 	for issuer, want := range tests {
 		u, err := url.Parse(issuer)
 		check.Must(t, err)
 		check.Same(t, issuer, metadataURLs(u), want)
+	}
+}
+
+// Two servers at one origin are two resources, however their paths are written.
+func TestCanonical(t *testing.T) {
+	for in, want := range map[string]string{
+		"HTTPS://Mcp.Test/a/":              "https://mcp.test/a",
+		"https://mcp.test":                 "https://mcp.test",
+		"https://mcp.test/a/b":             "https://mcp.test/a/b",
+		"https://mcp.test/a%2Fb/":          "https://mcp.test/a%2Fb",
+		"https://u:p@mcp.test/a%20b?x=1#f": "https://mcp.test/a%20b?x=1",
+	} {
+		u, err := url.Parse(in)
+		check.Must(t, err)
+		check.Equal(t, in, canonical(u), want)
 	}
 }
 

@@ -39,15 +39,16 @@ type issuerMetadata struct {
 // OpenID with path insertion, OpenID with path appending; without a path, OAuth, then OpenID.
 func metadataURLs(issuer *url.URL) []string {
 	const oauthPath, openidPath = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
-	path := strings.TrimRight(issuer.Path, "/")
+	path := strings.TrimRight(issuer.EscapedPath(), "/")
 	if path == "" {
 		return []string{atOrigin(issuer, oauthPath), atOrigin(issuer, openidPath)}
 	}
 	return []string{atOrigin(issuer, oauthPath+path), atOrigin(issuer, openidPath+path), atOrigin(issuer, path+openidPath)}
 }
 
+// atOrigin returns the URL of an escaped path at the origin of u.
 func atOrigin(u *url.URL, path string) string {
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() + path
 }
 
 // fetchMetadata finds and checks the metadata of an issuer. It tries the next URL after any failure
