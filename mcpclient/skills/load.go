@@ -25,12 +25,12 @@ type Error struct {
 	reason error
 }
 
-// Error names the skill, the file and the reason.
+// Error names the skill, the file and the reason, the URIs cut to 1 KiB.
 func (e *Error) Error() string {
 	if e.File == "" {
-		return fmt.Sprintf("skill %q is not loaded: %v", e.skill, e.reason)
+		return fmt.Sprintf("skill %q is not loaded: %v", excerpt.Cut(e.skill), e.reason)
 	}
-	return fmt.Sprintf("skill %q: file %q is not used: %v", e.skill, e.File, e.reason)
+	return fmt.Sprintf("skill %q: file %q is not used: %v", excerpt.Cut(e.skill), excerpt.Cut(e.File), e.reason)
 }
 
 // Unwrap returns the reason.
@@ -103,7 +103,7 @@ func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOpt
 	}
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("skill %q: %w", l.skill.URI, err)
+		return nil, fmt.Errorf("skill %q: %w", excerpt.Cut(l.skill.URI), err)
 	}
 	content, err := l.skill.Files[i].verify(result)
 	if err != nil {

@@ -101,10 +101,12 @@ func (s *entry) UnmarshalJSON(data []byte) error {
 		Frontmatter json.RawMessage `json:"frontmatter"`
 		Resources   json.RawMessage `json:"resources"`
 	}
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
+	err := json.Unmarshal(data, &w)
 	s.Skill = Skill{URI: w.URI, Frontmatter: w.Frontmatter}
+	if err != nil {
+		s.problem = errors.New("entry is not an object with a uri")
+		return nil
+	}
 	var head struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
@@ -122,7 +124,7 @@ func (s *entry) UnmarshalJSON(data []byte) error {
 		s.dynamic = true
 	case len(w.Resources) == 0 || w.Resources[0] != '[' || json.Unmarshal(w.Resources, &s.Files) != nil:
 		s.Files = nil // Unmarshal may have filled it in part
-		s.problem = errors.New(`its resources are neither a list of files nor "dynamic"`)
+		s.problem = errors.New(`resources are neither a list of files nor "dynamic"`)
 	}
 	return nil
 }
@@ -165,9 +167,9 @@ func (s *Skill) checkFiles() error {
 		case f.URI == "" || seen[f.URI]:
 			return fmt.Errorf("file %q is listed twice, or has no URI", excerpt.Cut(f.URI))
 		case !isSum || err != nil || len(raw) != sha256.Size:
-			return fmt.Errorf("file %q: its digest is not a sha256", excerpt.Cut(f.URI))
+			return fmt.Errorf("file %q: digest is not a sha256", excerpt.Cut(f.URI))
 		case f.Size == nil || *f.Size < 0:
-			return fmt.Errorf("file %q: it has no size", excerpt.Cut(f.URI))
+			return fmt.Errorf("file %q has no size", excerpt.Cut(f.URI))
 		case *f.Size > left:
 			return fmt.Errorf("more than %d bytes", maxBytes)
 		}

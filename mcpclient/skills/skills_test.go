@@ -205,11 +205,21 @@ func TestSkillCheck(t *testing.T) {
 		"other name":      {"skill://x/pdf/SKILL.md", `{"name":"other"}`, "[" + md + "]", `the name "other"`},
 		"other file":      {"skill://x/pdf/README.md", `{"name":"pdf"}`, "[" + md + "]", "does not lead to a SKILL.md"},
 		"no front matter": {"skill://x/pdf/SKILL.md", `7`, "[" + md + "]", "front matter"},
+		"uri":             {`x","uri":7,"x":"`, `{"name":"pdf"}`, "[" + md + "]", "not an object with a uri"},
 		"object":          {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "{}", "neither a list"},
 	} {
 		var s skills.Entry
 		check.Must(t, json.Unmarshal([]byte(`{"uri":"`+tt.uri+`","frontmatter":`+tt.frontmatter+`,"resources":`+tt.resources+`}`), &s))
 		check.Contains(t, name, fmt.Sprint(s.Check()), tt.want)
+	}
+}
+
+// Errors quote at most 1 KiB of a URI.
+func TestErrorsOfLongURIs(t *testing.T) {
+	s := &skills.Skill{URI: "skill://" + strings.Repeat("x", 1<<20)}
+	_, err := skills.Load(t.Context(), nil, s)
+	if err == nil || len(err.Error()) > 4<<10 {
+		t.Errorf("got an error of %d bytes, want one of at most 4 KiB", len(fmt.Sprint(err)))
 	}
 }
 
