@@ -224,7 +224,7 @@ func (s *signIn) receive(ctx context.Context, reception Reception) (url.Values, 
 	case err == nil:
 		return answer, nil
 	case limited.Err() != nil && ctx.Err() == nil:
-		return nil, fmt.Errorf("person did not sign in within %v", signInTimeout)
+		return nil, fmt.Errorf("person did not sign in within %v: %w", signInTimeout, err)
 	}
 	return nil, fmt.Errorf("sign in with %s: %w", safeURL(s.site.issuer()), err)
 }
@@ -274,8 +274,11 @@ func (s *signIn) code(answer url.Values) (string, error) {
 		}
 	}
 	code := answer.Get("code")
-	if code == "" || len(code) > maxToken {
+	switch {
+	case code == "":
 		return "", untrustedError("the answer of the sign-in has no code")
+	case len(code) > maxToken:
+		return "", untrustedError("the code in the answer of the sign-in has %d bytes, want at most %d", len(code), maxToken)
 	}
 	return code, nil
 }

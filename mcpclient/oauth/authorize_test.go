@@ -45,6 +45,7 @@ func TestAnswerIsChecked(t *testing.T) {
 		{"code twice", true, func(a url.Values) { a.Add("code", "stolen") }, "twice"},
 		{"another parameter twice", true, func(a url.Values) { a["call-this-number"] = []string{"1", "2"} }, "twice"},
 		{"no code", true, func(a url.Values) { a.Del("code") }, "no code"},
+		{"long code", true, func(a url.Values) { a.Set("code", strings.Repeat("x", maxToken+1)) }, "has 65537 bytes, want at most 65536"},
 		{"error of another issuer", true, func(a url.Values) {
 			a.Set("iss", "https://evil.test")
 			a.Set("error", "call-this-number")

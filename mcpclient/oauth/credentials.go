@@ -70,10 +70,33 @@ func (c *Credentials) check() error {
 	case c.Secret != "" && c.Key != nil:
 		return fmt.Errorf("client %q has a Secret and a Key: set only the registered one", c.ID)
 	case c.Key != nil:
-		_, err := algorithmFor(c.Key, nil)
-		return err
+		if _, err := algorithmFor(c.Key, nil); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.checkMethod()
+}
+
+// checkMethod returns an error for a method that the client cannot use.
+func (c *Credentials) checkMethod() error {
+	missing := ""
+	switch c.Method {
+	case "", methodNone:
+		return nil
+	case methodBasic, methodPost:
+		if c.Secret != "" {
+			return nil
+		}
+		missing = "a secret"
+	case methodPrivateKeyJWT:
+		if c.Key != nil {
+			return nil
+		}
+		missing = "a key"
+	default:
+		return fmt.Errorf("client %q: authentication method %q is not supported", cut(c.ID), cut(c.Method))
+	}
+	return fmt.Errorf("client %q: authentication method %q needs %s", cut(c.ID), c.Method, missing)
 }
 
 func checkAll(clients []Credentials) error {
@@ -136,7 +159,8 @@ func (c *Credentials) method(m *issuerMetadata) (string, error) {
 	}
 	supported := m.TokenEndpointAuthMethodsSupported
 	if len(supported) == 0 {
-		supported = []string{methodBasic, methodPost, methodPrivateKeyJWT} // the default of RFC 8414, and other likely methods
+		// The default of RFC 8414, and other likely methods.
+		supported = []string{methodBasic, methodPost, methodPrivateKeyJWT}
 	}
 	var ours []string
 	switch {
@@ -166,7 +190,8 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 	switch method {
 	case methodBasic:
 		// OAuth 2.1 §2.4.1: both parts are form-encoded first.
-		header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(c.ID)+":"+url.QueryEscape(c.Secret)))}
+		pair := url.QueryEscape(c.ID) + ":" + url.QueryEscape(c.Secret)
+		header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(pair))}
 	case methodPost:
 		form.Set("client_id", c.ID)
 		form.Set("client_secret", c.Secret)
@@ -182,8 +207,6 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 		if c.ID != "" {
 			form.Set("client_id", c.ID)
 		}
-	default:
-		return fmt.Errorf("client %q: authentication method %q is not supported", c.ID, method)
 	}
 	return nil
 }
@@ -192,9 +215,6 @@ const assertionLife = 2 * time.Minute
 
 // assertion signs the client's identity (RFC 7523 §2.2).
 func (c *Credentials) assertion(m *issuerMetadata) (string, error) {
-	if c.Key == nil {
-		return "", fmt.Errorf("client %q: %s needs Credentials.Key", c.ID, methodPrivateKeyJWT)
-	}
 	alg, err := algorithmFor(c.Key, m.TokenEndpointAuthSigningAlgs)
 	if err != nil {
 		return "", err

@@ -73,7 +73,8 @@ func (o *Options) withDefaults() *Options {
 }
 
 // Grant is a way to get a token: [AuthorizationCode], [ClientCredentials], [Enterprise] or
-// [Workload]. Several Transports may share one; each calls its functions one at a time.
+// [Workload]. Several Transports may share one; each calls its functions one at a time, except
+// Loopback.Open and Paste.Ask, which may outlive their sign-in. A panic of one is an error, and logged.
 type Grant interface {
 	flow() (flow, error)
 }
@@ -127,6 +128,11 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	}
 	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults(), sessions: sessions{server: safeURL(serverURL)}}
 	t.log = t.opts.Logger
+	if opts != nil {
+		if err := checkScopes(opts.Scopes); err != nil {
+			return nil, err
+		}
+	}
 	if t.opts.DPoP != nil {
 		if t.dpop, err = newDPoP(t.opts.DPoP); err != nil {
 			return nil, err

@@ -77,19 +77,10 @@ func (r *registration) isUsable() bool {
 // checkMethod returns an error if the client cannot authenticate itself as registered: a server may choose
 // another method than the requested one (RFC 7591 §3.2.1), and a registered client has no key.
 func (r *registration) checkMethod() error {
-	var problem string
-	switch {
-	case r.Method == "" || r.Method == methodNone:
-		return nil
-	case r.Method != methodBasic && r.Method != methodPost:
-		problem = "which needs more than a secret"
-	case r.Secret == "":
-		problem = "but got no secret"
-	default:
-		return nil
+	if err := r.credentials("").checkMethod(); err != nil {
+		return fmt.Errorf("registration is unusable: %w: register a client by hand and set AuthorizationCode.Clients", err)
 	}
-	return fmt.Errorf("the client was registered with the authentication method %q, %s: "+
-		"register one by hand and set AuthorizationCode.Clients", cut(r.Method), problem)
+	return nil
 }
 
 // registerOnce returns the registration for a redirect URI, and registers if none is stored.
@@ -112,7 +103,7 @@ func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI
 		return json.Marshal(made)
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("client of this program at %s: %w", safeURL(s.issuer()), err)
 	}
 	return result, nil
 }

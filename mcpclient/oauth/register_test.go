@@ -98,11 +98,11 @@ func TestRegistrationUnusable(t *testing.T) {
 		"client_id has 65537 bytes and the client_secret 6, want at most 65536": map[string]any{"client_id": long, "client_secret": "secret"},
 		"client_id has 1 bytes and the client_secret 65537, want at most 65536": map[string]any{"client_id": "x", "client_secret": long},
 
-		`the client was registered with the authentication method "private_key_jwt", which needs more than a secret: `:   registered("private_key_jwt", "secret"),
-		`the client was registered with the authentication method "client_secret_jwt", which needs more than a secret: `: registered("client_secret_jwt", "secret"),
-		`the client was registered with the authentication method "xxx`:                                                  registered(long, "secret"),
-		`the client was registered with the authentication method "client_secret_basic", but got no secret`:              registered("client_secret_basic", ""),
-		`the client was registered with the authentication method "client_secret_post", but got no secret`:               registered("client_secret_post", ""),
+		`registration is unusable: client "x": authentication method "private_key_jwt" needs a key: `:        registered("private_key_jwt", "secret"),
+		`registration is unusable: client "x": authentication method "client_secret_jwt" is not supported: `: registered("client_secret_jwt", "secret"),
+		`registration is unusable: client "x": authentication method "xxx`:                                   registered(long, "secret"),
+		`registration is unusable: client "x": authentication method "client_secret_basic" needs a secret: `: registered("client_secret_basic", ""),
+		`registration is unusable: client "x": authentication method "client_secret_post" needs a secret: `:  registered("client_secret_post", ""),
 	} {
 		w := newWorld(t)
 		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusCreated, answer) }
@@ -132,6 +132,24 @@ func TestStoredMethodUnusable(t *testing.T) {
 	check.Must(t, save(t.Context(), opts.Store, auth.registrar.key(issuerOne), &registration{ID: "x", Method: methodPrivateKeyJWT, RedirectURI: redirectURI}))
 	w.mustCall(auth)
 	check.Equal(t, "registrations", len(w.clients), 1)
+}
+
+// fullStore is a store that keeps no registration.
+type fullStore struct{ Store }
+
+func (s fullStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
+	if key.Resource == "" {
+		return errors.New("disk full")
+	}
+	return s.Store.Update(ctx, key, change)
+}
+
+// TestRegistrationIsNotStored: the error says what could not be stored.
+func TestRegistrationIsNotStored(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = fullStore{MemoryStore()}
+	check.Text(t, call(t.Context(), w.transport(opts)), "client of this program at https://as.test: disk full")
 }
 
 // TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not

@@ -22,11 +22,30 @@ func cleanScopes(list []string) []string {
 		if len(out) > maxScopes {
 			break // one more than allowed; scopesFor refuses it
 		}
-		if s != "" && len(s) <= maxScope && strings.IndexFunc(s, notScopeChar) < 0 && !slices.Contains(out, s) {
+		if isScope(s) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// checkScopes returns an error for scopes of the host that cannot be requested. Left out, they would
+// stand for all scopes of the server.
+func checkScopes(list []string) error {
+	for _, s := range list {
+		if !isScope(s) {
+			return fmt.Errorf("Options.Scopes: %q is not a scope: want up to %d visible ASCII characters other than quotes and backslashes", cut(s), maxScope)
+		}
+	}
+	if len(list) > maxScopes {
+		return fmt.Errorf("Options.Scopes has %d scopes, want at most %d", len(list), maxScopes)
+	}
+	return nil
+}
+
+// isScope reports whether a text is a scope of at most maxScope bytes.
+func isScope(s string) bool {
+	return s != "" && len(s) <= maxScope && !strings.ContainsFunc(s, notScopeChar)
 }
 
 // notScopeChar is the complement of RFC 6749's scope-token.

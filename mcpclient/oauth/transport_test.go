@@ -1,12 +1,14 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -133,10 +135,10 @@ func TestAbandonedSignInEnds(t *testing.T) {
 func TestSignInTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}}
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return errors.New("the receiver's reason") }}}
 		start := time.Now()
 		err := call(t.Context(), w.transport(opts))
-		if err == nil || !strings.Contains(err.Error(), "person did not sign in within 5m0s") || time.Since(start) != 5*time.Minute {
+		if err == nil || !strings.Contains(err.Error(), "person did not sign in within 5m0s: the receiver's reason") || time.Since(start) != 5*time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
@@ -310,6 +312,12 @@ func TestNewReportsMistakes(t *testing.T) {
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Key: weak}}}, "AuthorizationCode.Document: key of type"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Secret: "x"}}}, "AuthorizationCode.Client: Credentials.ID"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Issuer: issuerOne, ID: "x"}}}, "put it into Clients"},
+		{serverURL, &Options{Grant: code, Scopes: []string{"ok", "read write"}}, `Options.Scopes: "read write" is not a scope`},
+		{serverURL, &Options{Grant: code, Scopes: make([]string, 1)}, `Options.Scopes: "" is not a scope`},
+		{serverURL, &Options{Grant: code, Scopes: strings.Fields(strings.Repeat("s ", 65))}, "Options.Scopes has 65 scopes, want at most 64"},
+		{serverURL, &Options{Grant: clientWith(Credentials{Secret: "x", Method: "client_secret_jwt"})}, `client "c": authentication method "client_secret_jwt" is not supported`},
+		{serverURL, &Options{Grant: clientWith(Credentials{Method: "client_secret_post"})}, `client "c": authentication method "client_secret_post" needs a secret`},
+		{serverURL, &Options{Grant: clientWith(Credentials{Secret: "x", Method: "private_key_jwt"})}, `client "c": authentication method "private_key_jwt" needs a key`},
 		{serverURL, &Options{Grant: &ClientCredentials{}}, "Clients"},
 		{serverURL, &Options{Grant: &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "x"}}}}, "neither"},
 		{serverURL, &Options{Grant: &Enterprise{}}, "TokenEndpoint"},
@@ -318,6 +326,25 @@ func TestNewReportsMistakes(t *testing.T) {
 	for _, tt := range tests {
 		check.Text(t, check.Err(New(tt.url, tt.opts)), tt.want, tt.url)
 	}
+}
+
+// clientWith is a grant with one client.
+func clientWith(c Credentials) Grant {
+	c.Issuer, c.ID = issuerOne, "c"
+	return &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{c}}
+}
+
+// TestHostPanics: a panic of the host's code fails the request, and is logged with its stack.
+func TestHostPanics(t *testing.T) {
+	w := newWorld(t)
+	var logged bytes.Buffer
+	opts := w.options()
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { panic("boom") }}}
+	opts.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	auth := w.transport(opts)
+	check.Text(t, call(t.Context(), auth), "Options.Grant or Options.Store panicked: boom")
+	check.NoError(t, auth.Close())
+	check.Contains(t, "log", logged.String(), "world_test.go")
 }
 
 // A refusal with an endless body delays the sign-in by at most a second.

@@ -36,7 +36,7 @@ func (g *Workload) flow() (flow, error) {
 type workloadFlow struct {
 	Workload
 
-	refused atomic.Value // hash of the last refused assertion
+	refused atomic.Value // hash of the last refused assertion and its issuer
 }
 
 func (f *workloadFlow) interactive() bool { return false }
@@ -68,7 +68,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	if !isSendable(assertion) {
 		return nil, errors.New("platform's assertion is empty, or not a JWT")
 	}
-	sum := sha256.Sum256([]byte(assertion))
+	sum := sha256.Sum256([]byte(s.issuer() + " " + assertion))
 	if f.refused.Load() == sum {
 		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, safeURL(s.issuer()))
 	}
