@@ -140,10 +140,34 @@ func (o *Options) check() error {
 	for _, r := range o.Roots {
 		errs = append(errs, checkRoot(r))
 	}
+	errs = append(errs, o.checkNumbers())
 	for method, h := range o.Handlers {
 		errs = append(errs, o.checkHandler(method, h))
 	}
 	return errors.Join(errs...)
+}
+
+// checkNumbers returns an error for a negative number that would mean nothing.
+func (o *Options) checkNumbers() error {
+	restart := cmp.Or(o.Restart, new(Restart))
+	for _, field := range []struct {
+		name  string
+		value int64
+	}{
+		{"Limits.ServerRequests", int64(o.Limits.ServerRequests)},
+		{"Limits.Notifications", int64(o.Limits.Notifications)},
+		{"Limits.Rounds", int64(o.Limits.Rounds)},
+		{"Limits.Pages", int64(o.Limits.Pages)},
+		{"Timeouts.Probe", int64(o.Timeouts.Probe)},
+		{"Timeouts.Close", int64(o.Timeouts.Close)},
+		{"Restart.Attempts", int64(restart.Attempts)},
+		{"Restart.First", int64(restart.First)},
+	} {
+		if field.value < 0 {
+			return fmt.Errorf("Options.%s is negative: want 0 for the default, or more", field.name)
+		}
+	}
+	return nil
 }
 
 // checkHandler returns an error for a method that a host's handler cannot answer.
@@ -166,7 +190,8 @@ func (o *Options) checkHandler(method string, h Handler) error {
 // givesRoots reports whether the server may ask for roots.
 func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsMethod] != nil }
 
-// Limits bound the resources that one server can use: see [Options]. Zero means the default.
+// Limits bound the resources that one server can use: see [Options]. Zero means the default. A
+// negative number is refused, unless the field says what it means.
 type Limits struct {
 	// Retries bounds how often a request is sent again: after a temporary HTTP status (408, 429,
 	// 5xx except 501), after its connection failed before the response began, or after the response
@@ -203,10 +228,10 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Retries = cmp.Or(l.Retries, 3)
-	l.ServerRequests = cmp.Or(max(l.ServerRequests, 0), 16)
-	l.Notifications = cmp.Or(max(l.Notifications, 0), 1024)
-	l.Rounds = cmp.Or(max(l.Rounds, 0), 10)
-	l.Pages = cmp.Or(max(l.Pages, 0), 1000)
+	l.ServerRequests = cmp.Or(l.ServerRequests, 16)
+	l.Notifications = cmp.Or(l.Notifications, 1024)
+	l.Rounds = cmp.Or(l.Rounds, 10)
+	l.Pages = cmp.Or(l.Pages, 1000)
 	l.Cache = cmp.Or(l.Cache, 4<<20)
 	return l
 }

@@ -8,20 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Nil, zero, and negative values without a meaning of their own have the documented defaults.
+// Nil and zero are the documented defaults. A negative number is none where that makes sense, and
+// an error elsewhere.
 func TestDefaults(t *testing.T) {
 	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
 	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, ElicitationDone: 5 * time.Minute}
-	negative := Options{
-		Limits:   Limits{ServerRequests: -1, Notifications: -1, Rounds: -1, Pages: -1},
-		Timeouts: Timeouts{Probe: -1, Close: -1, KeepAlive: -1},
-	}
-	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "negative": &negative} {
+	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "no pings": {Timeouts: Timeouts{KeepAlive: -1}}} {
 		got := o.withDefaults()
 		if got.Limits != limits || got.Timeouts != timeouts {
 			t.Errorf("%s: got %+v and %+v, want %+v and %+v", name, got.Limits, got.Timeouts, limits, timeouts)
@@ -36,6 +34,20 @@ func TestDefaults(t *testing.T) {
 	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, ElicitationDone: -1}}
 	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.ElicitationDone >= 0 {
 		t.Errorf("got %+v and %+v for what is negative, want it negative", got.Limits, got.Timeouts)
+	}
+	for name, o := range map[string]Options{
+		"Limits.ServerRequests": {Limits: Limits{ServerRequests: -1}},
+		"Limits.Notifications":  {Limits: Limits{Notifications: -1}},
+		"Limits.Rounds":         {Limits: Limits{Rounds: -1}},
+		"Limits.Pages":          {Limits: Limits{Pages: -1}},
+		"Timeouts.Probe":        {Timeouts: Timeouts{Probe: -1}},
+		"Timeouts.Close":        {Timeouts: Timeouts{Close: -1}},
+		"Restart.Attempts":      {Restart: &Restart{Attempts: -1}},
+		"Restart.First":         {Restart: &Restart{First: -1}},
+	} {
+		transport, _ := Pipe()
+		_, err := Connect(t.Context(), transport, &o)
+		check.Text(t, err, "Options."+name+" is negative")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Timeouts bound how long one server can make the client wait: see [Options]. Zero means the
-// default.
+// default. A negative number is refused, unless the field says what it means.
 type Timeouts struct {
 	// Idle bounds the silence of one call: the call fails if neither the answer nor a progress
 	// notification arrives in that time. Tool calls ask for progress; other requests do so only
@@ -39,7 +39,7 @@ type Timeouts struct {
 	// KeepAlive is how often to ping an idle server, at least 1 s. If no answer arrives in the
 	// same time again, the connection counts as ended. During calls only their own limits
 	// apply, and over [HTTP] nothing is pinged, because every request has an exchange of its
-	// own. Default 0: no pings.
+	// own. Default 0, and a negative number: no pings.
 	KeepAlive time.Duration
 
 	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP in the modern
@@ -57,8 +57,8 @@ type Timeouts struct {
 
 // withDefaults leaves Idle and Call as they are: their defaults depend on the call.
 func (t Timeouts) withDefaults() Timeouts {
-	t.Probe = cmp.Or(max(t.Probe, 0), 5*time.Second)
-	t.Close = cmp.Or(max(t.Close, 0), 5*time.Second)
+	t.Probe = cmp.Or(t.Probe, 5*time.Second)
+	t.Close = cmp.Or(t.Close, 5*time.Second)
 	if t.KeepAlive > 0 {
 		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
 	} else {
