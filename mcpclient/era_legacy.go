@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -37,19 +36,19 @@ func (e *legacyEra) name() string { return e.revision }
 func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = jsonrpc.AppendRequest(b, id, r.method)
 	meta := o.token || len(o.meta) > 0
-	switch {
-	case meta || len(r.answers) > 0:
-		b = append(b, `,"params":{`...)
-		b = jsonrpc.AppendMembers(b, r.params)
-		b = append(b, r.answers...)
-		if meta {
-			b = jsonrpc.CloseObject(appendMeta(append(b, `"_meta":{`...), id, o))
+	if !meta && len(r.answers) == 0 { // nothing is added to the params
+		if len(r.params) > 0 {
+			b = append(append(b, `,"params":`...), r.params...)
 		}
-		b = jsonrpc.CloseObject(b)
-	case len(r.params) > 0:
-		b = append(append(b, `,"params":`...), r.params...)
+		return append(b, '}')
 	}
-	return append(b, '}')
+	b = append(b, `,"params":{`...)
+	b = jsonrpc.AppendMembers(b, r.params)
+	b = append(b, r.answers...)
+	if meta {
+		b = jsonrpc.CloseObject(appendMeta(append(b, `"_meta":{`...), id, o))
+	}
+	return append(jsonrpc.CloseObject(b), '}')
 }
 
 func (e *legacyEra) sizeHint(r *request) int {
@@ -115,11 +114,16 @@ func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapab
 	return nil
 }
 
-// taskRequest requests a task. It changes r, which the caller has made for it.
+// taskRequest requests a task. It changes r, which the caller has made for it. A part of a
+// millisecond counts as a whole one.
 func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	task := []byte("{}")
 	if ttl > 0 {
-		task = append(strconv.AppendInt([]byte(`{"ttl":`), ttl.Milliseconds(), 10), '}')
+		ms := ttl.Milliseconds()
+		if ttl%time.Millisecond != 0 {
+			ms++
+		}
+		task = append(strconv.AppendInt([]byte(`{"ttl":`), ms, 10), '}')
 	}
 	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "task", task))
 	return r
@@ -144,33 +148,4 @@ func (e *legacyEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	return task, nil
-}
-
-const relatedTask = metakey.Prefix + "related-task"
-
-// withRelatedTask adds the task of a server's request to the answer, as "all requests, responses
-// and notifications related to a task MUST" do.
-func withRelatedTask(answer, question json.RawMessage) json.RawMessage {
-	task := jsonrpc.Lookup(question, "_meta", relatedTask)
-	var a struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	if task == nil || json.Unmarshal(answer, &a) != nil {
-		return answer
-	}
-	delete(a.Meta, relatedTask) // of the host
-	var meta, out []byte
-	for key, value := range a.Meta {
-		meta = jsonrpc.AppendMember(meta, key, value)
-	}
-	meta = append([]byte{'{'}, jsonrpc.AppendMember(meta, relatedTask, task)...)
-	out = append(out, '{')
-	if jsonrpc.Members(answer, func(key, value []byte) {
-		if string(key) != "_meta" {
-			out = jsonrpc.AppendMember(out, string(key), value)
-		}
-	}) != nil {
-		return answer
-	}
-	return jsonrpc.CloseObject(jsonrpc.AppendMember(out, "_meta", jsonrpc.CloseObject(meta)))
 }

@@ -1,16 +1,24 @@
 package mcpclient
 
 import (
-	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// TestRelatedTaskOnce names the task in an answer once, also if the host's answer names one.
-func TestRelatedTaskOnce(t *testing.T) {
-	question := json.RawMessage(`{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}}}`)
-	answer := json.RawMessage(`{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"other"}}}`)
-	want := `{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}}}`
-	check.Equal(t, "answer", string(withRelatedTask(answer, question)), want)
+// A server keeps a task for at least as long as it is asked to.
+func TestLegacyTaskTTL(t *testing.T) {
+	e := &legacyEra{revision: mcp.Revision20251125}
+	for ttl, want := range map[time.Duration]string{
+		0:                                  `{"name":"a","task":{}}`,
+		1:                                  `{"name":"a","task":{"ttl":1}}`,
+		time.Minute:                        `{"name":"a","task":{"ttl":60000}}`,
+		time.Millisecond + time.Nanosecond: `{"name":"a","task":{"ttl":2}}`,
+		1<<63 - 1:                          `{"name":"a","task":{"ttl":9223372036855}}`,
+	} {
+		r := e.taskRequest(&request{params: []byte(`{"name":"a"}`)}, ttl)
+		check.Equal(t, ttl.String(), string(r.params), want)
+	}
 }

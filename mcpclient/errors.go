@@ -72,20 +72,15 @@ func (e *RevisionError) Error() string {
 // lacks the feature, or refused the sender (HTTP status 401, 403 or 429, or an
 // [*mcp.SignInError]). Then the call had no effect and may be made again.
 func Unsent(err error) bool {
-	// In this order: an accepted first request outweighs whatever a later one proves.
-	if _, begun := errors.AsType[*begunError](err); begun {
+	broken, isBroken := errors.AsType[*transport.BrokenError](err)
+	switch { // in this order: an accepted first request outweighs whatever a later one proves
+	case has[*begunError](err):
 		return false
-	}
-	if _, unsent := errors.AsType[*unsentError](err); unsent {
+	case has[*unsentError](err):
 		return true
-	}
-	if broken, ok := errors.AsType[*transport.BrokenError](err); ok && broken.Begun {
-		return false // the server may only have refused to resume the response
-	}
-	if _, missing := errors.AsType[*CapabilityError](err); missing {
-		return true
-	}
-	if _, refused := errors.AsType[*mcp.SignInError](err); refused {
+	case isBroken && broken.Begun: // the server may only have refused to resume the response
+		return false
+	case has[*CapabilityError](err), has[*mcp.SignInError](err):
 		return true
 	}
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
@@ -97,6 +92,17 @@ func Unsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
+
+// has reports whether err is or wraps an error of type E.
+func has[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// unsentError is the error of a request that was not sent, not even in part.
+type unsentError struct{ error }
+
+func (e *unsentError) Unwrap() error { return e.error }
 
 // begunError is the error of a later request of a call whose first request the server has accepted.
 type begunError struct{ error }

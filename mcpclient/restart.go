@@ -64,15 +64,10 @@ func (r *Restart) withDefaults() *Restart {
 		return nil
 	}
 	out := *r
-	out.Attempts = min(cmp.Or(max(out.Attempts, 0), 5), 1000)
-	out.First = min(cmp.Or(max(out.First, 0), 500*time.Millisecond), time.Hour)
+	out.Attempts = min(cmp.Or(out.Attempts, 5), 1000)
+	out.First = min(cmp.Or(out.First, 500*time.Millisecond), time.Hour)
 	return &out
 }
-
-// unsentError is the error of a request that was not sent, not even in part.
-type unsentError struct{ error }
-
-func (e *unsentError) Unwrap() error { return e.error }
 
 // restarts replaces connections that have ended. Connect uses it first, then one renewal at a time.
 type restarts struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -229,4 +230,30 @@ func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) err
 		return over.Last
 	}
 	return err
+}
+
+const relatedTask = metakey.Prefix + "related-task"
+
+// withRelatedTask adds the task of a server's request to the answer, as "all requests, responses
+// and notifications related to a task MUST" do (2025-11-25 tasks).
+func withRelatedTask(answer, question json.RawMessage) json.RawMessage {
+	task := jsonrpc.Lookup(question, "_meta", relatedTask)
+	if task == nil || !jsonrpc.IsObject(answer) {
+		return answer
+	}
+	out, meta := []byte{'{'}, []byte{'{'}
+	_ = jsonrpc.Members(answer, func(key, value []byte) { // the client has encoded or checked it
+		if string(key) != "_meta" {
+			out = jsonrpc.AppendMember(out, string(key), value)
+		}
+	})
+	if own := jsonrpc.Lookup(answer, "_meta"); jsonrpc.IsObject(own) {
+		_ = jsonrpc.Members(own, func(key, value []byte) {
+			if string(key) != relatedTask {
+				meta = jsonrpc.AppendMember(meta, string(key), value)
+			}
+		})
+	}
+	meta = jsonrpc.CloseObject(jsonrpc.AppendMember(meta, relatedTask, task))
+	return jsonrpc.CloseObject(jsonrpc.AppendMember(out, "_meta", meta))
 }

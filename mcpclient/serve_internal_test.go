@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -102,4 +104,12 @@ func wantSteady(t *testing.T, what string, at time.Time) {
 	if at == at.Round(0) { // Round strips the monotonic reading
 		t.Errorf("%s: %v has no monotonic clock reading", what, at)
 	}
+}
+
+// TestRelatedTaskOnce names the task in an answer once, also if the host's answer names one.
+func TestRelatedTaskOnce(t *testing.T) {
+	question := json.RawMessage(`{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}}}`)
+	answer := json.RawMessage(`{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"other"}}}`)
+	want := `{"action":"decline","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"k1"}}}`
+	check.Equal(t, "answer", string(withRelatedTask(answer, question)), want)
 }

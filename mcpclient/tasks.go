@@ -82,6 +82,9 @@ func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 }
 
 func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
+	if ttl < 0 {
+		return nil, fmt.Errorf("ttl %v is negative: want 0 if the server decides", ttl)
+	}
 	if err := s.checkTask(tool); err != nil {
 		return nil, err
 	}

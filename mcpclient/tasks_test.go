@@ -96,6 +96,7 @@ func TestTasks(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "tasks_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.StartTask(ctx, slow, nil, 0)
 		wantError[*mcpclient.CapabilityError](t, err)
+		check.Text(t, check.Err(c.StartTask(ctx, slow, nil, -1)), "ttl -1ns is negative")
 	}}))
 }
 
