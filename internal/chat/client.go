@@ -157,6 +157,9 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	for mayRepeat := deltas == nil && !r.OneChance; ; mayRepeat = false {
 		reply, err := c.retry(ctx, d, deltas)
 		if err != nil {
+			if failure, ok := errors.AsType[*Error](err); ok {
+				failure.Usage = failure.Usage.plus(discardedUsage)
+			}
 			return nil, c.findRefusedTool(ctx, r, err)
 		}
 		reply.Usage = reply.Usage.plus(discardedUsage)

@@ -181,6 +181,13 @@ func TestRequiredCall(t *testing.T) {
 		t.Errorf("never called: asked %d times, want 2; got the usage %+v, want %+v", h.asked(), failure.Usage, want)
 	}
 
+	h = newHost(t, inTurn(answering(plainAnswer), failing(400, "", `{"error":{"message":"no"}}`)))
+	_, err = h.client(t, openAI, nil).Complete(t.Context(), r)
+	failure = wantCode(t, err, "")
+	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" {
+		t.Errorf("not called, then refused: usage (-want +got):\n%s", diff)
+	}
+
 	h = hosts(plainAnswer, called)
 	_, err = h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
 	wantCode(t, err, CodeNoToolCall)
@@ -208,7 +215,7 @@ func TestTheOtherFormOfAnswer(t *testing.T) {
 	if err != nil || got.Text != "Hello" {
 		t.Errorf("streamed unasked: got %+v, %v, want Hello", got, err)
 	}
-	for _, typ := range []string{"", "text/plain", "application/octet-stream"} {
+	for _, typ := range []string{"", "text/plain", "application/json", "application/octet-stream"} {
 		for _, first := range []string{": hi\n\n", "event: message\n", ""} {
 			h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header()["Content-Type"] = []string{typ}

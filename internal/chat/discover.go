@@ -122,7 +122,10 @@ func elements(raw json.RawMessage) iter.Seq[json.RawMessage] {
 // only one, that is it.
 func findModel(list json.RawMessage, model string) json.RawMessage {
 	var all []json.RawMessage
-	for entry := range elements(jsonrpc.Lookup(list, "data")) {
+	if jsonrpc.IsObject(list) { // Together sends the bare array
+		list = jsonrpc.Lookup(list, "data")
+	}
+	for entry := range elements(list) {
 		if id, _ := jsonrpc.String(jsonrpc.Lookup(entry, "id")); id == model {
 			return entry
 		}

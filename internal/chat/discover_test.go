@@ -26,6 +26,7 @@ func TestDiscover(t *testing.T) {
 		"by header":      {"http://h:8000/v1", "llama.cpp", map[string]string{"/v1/models": "{}"}, "llamacpp", 0},
 		"vLLM":           {"http://h:8000/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"x"},{"id":"m","owned_by":"vllm","max_model_len":32768}]}`}, "vllm", 32768},
 		"OpenRouter":     {"https://openrouter.ai/api/v1", "", map[string]string{"/api/v1/models": `{"data":[{"id":"m","context_length":1e6},{"id":"o"}]}`}, "", 1_000_000},
+		"Together":       {"https://api.together.xyz/v1", "", map[string]string{"/v1/models": `[{"id":"m","context_length":131072},{"id":"o"}]`}, "", 131072},
 		"other models":   {"http://h/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"a","context_length":5},{"id":"b"}]}`}, "", 0},
 		"absurd":         {"http://h/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"m","context_length":-5,"max_model_len":1e30}]}`}, "", 0},
 		"Ollama, loaded": {"http://h:11434/v1", "", map[string]string{"/api/ps": `{"models":[{"name":"m:latest","context_length":4096}]}`}, "ollama", 4096},

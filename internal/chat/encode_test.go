@@ -243,6 +243,7 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 	user := func(p Part) Request {
 		return Request{Messages: []Message{Text(User, "Hi"), {Role: User, Parts: []Part{p}}}}
 	}
+	file := user(Part{File: &File{Name: "a.pdf", MIMEType: "application/pdf", Data: []byte("pdf")}})
 	byURL := func(u string) Request { return user(Part{Image: &Image{URL: u}}) }
 	audio := user(Part{Audio: &Audio{"wav", []byte("wav")}})
 	image := user(Part{Image: &Image{MIMEType: "image/png", Data: []byte("png")}})
@@ -264,6 +265,7 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		{"audio", "mistral", nil, audio, "host mistral takes no audio"},
 		{"audio", "deepseek", nil, audio, "host deepseek takes no audio"},
 		{"audio", "moonshot", nil, audio, "host moonshot takes no audio"},
+		{"file", "openai", nil, file, "message 1: Chat Completions takes no files"},
 		{"image", "ollama", nil, image, ""},
 		{"image", "lmstudio", nil, image, ""},
 		{"image", "deepseek", nil, image, "host deepseek takes no images"},

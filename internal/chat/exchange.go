@@ -255,13 +255,10 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 func (x *exchange) bodyError(body []byte) *Error { return x.hostError(http.StatusOK, body) }
 
 // isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts
-// stream as text/plain, or without a content type.
+// stream as text/plain or application/json, or without a content type.
 func isEventStream(h http.Header, body *bufio.Reader) bool {
-	switch typ := BareType(h.Get("Content-Type")); typ {
-	case "text/event-stream":
+	if BareType(h.Get("Content-Type")) == "text/event-stream" {
 		return true
-	case "application/json", "text/html":
-		return false
 	}
 	for _, start := range []string{"data:", "event:", ":"} {
 		if got, _ := body.Peek(len(start)); string(got) == start {

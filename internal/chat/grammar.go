@@ -11,7 +11,7 @@ import (
 
 // badGrammar matches the errors of llama.cpp, and of programs built on it, about a tool's schema that cannot become a
 // grammar. They refuse all tools of the request and name none.
-var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|unrecognized schema|invalid pattern|` +
+var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|json schema conversion failed|unrecognized schema|invalid pattern|` +
 	`error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
 
 // searchTime bounds the search for the tool that a host refuses.

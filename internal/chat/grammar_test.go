@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,18 +18,20 @@ func TestRefusedGrammar(t *testing.T) {
 		status     int // of the refusal
 		most       int // requests
 		want       string
+		message    string // of the refusal, if it is a special one
 	}{
-		{"the first of ten", 10, 0, 400, 5, `the tool "t0"`},
-		{"the last of ten", 10, 9, 400, 5, `the tool "t9"`},
-		{"the only one", 1, 0, 400, 1, `the tool "t0"`},
-		{"of a hundred and twenty-eight", 128, 77, 500, 11, `the tool "t77"`},
+		{"the first of ten", 10, 0, 400, 5, `the tool "t0"`, ""},
+		{"the last of ten", 10, 9, 400, 5, `the tool "t9"`, ""},
+		{"the only one", 1, 0, 400, 1, `the tool "t0"`, ""},
+		{"a reference that llama.cpp cannot follow", 10, 3, 400, 5, `the tool "t3"`, `JSON schema conversion failed:\nUnsupported ref: #`},
+		{"of a hundred and twenty-eight", 128, 77, 500, 11, `the tool "t77"`, ""},
 	} {
 		asked := 0
 		var h *host
 		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
 			asked++
 			if strings.Contains(h.last(), fmt.Sprintf(`"name":"t%d"`, tt.bad)) {
-				failing(tt.status, "", `{"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar"}}`)(w, r)
+				failing(tt.status, "", `{"error":{"code":400,"message":"`+cmp.Or(tt.message, "Failed to initialize samplers: failed to parse grammar")+`"}}`)(w, r)
 				return
 			}
 			answering(plainAnswer)(w, r)

@@ -102,6 +102,9 @@ func (e *messageEncoder) addUser(m *Message) error {
 	media := false
 	for i := range m.Parts {
 		p := &m.Parts[i]
+		if p.File != nil {
+			return errors.New("Chat Completions takes no files")
+		}
 		if err := e.profile.checkPart(p); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ const CodeContextLength = "context_length_exceeded"
 
 // windows match the messages of hosts about a request that is too long. The group is the window, in tokens.
 var windows = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)maximum context length (?:is|of) (?:only )?([\d,]+)`),                      // OpenAI, vLLM, DeepSeek, OpenRouter
+	regexp.MustCompile(`(?i)maximum (?:context|prompt) length (?:is|of) (?:only )?([\d,]+)`),           // OpenAI, vLLM, DeepSeek, OpenRouter, xAI
 	regexp.MustCompile(`(?i)available context size \(([\d,]+)`),                                        // llama.cpp, Ollama
 	regexp.MustCompile(`(?i)maximum context length \(([\d,]+)\)`),                                      // vLLM
 	regexp.MustCompile(`(?i)maximum model length of ([\d,]+)`),                                         // vLLM
@@ -22,12 +22,16 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)maximum number of tokens allowed \(([\d,]+)\)`),                            // Gemini
 	regexp.MustCompile(`(?i)input tokens exceed the configured limit of ([\d,]+)`),                     // OpenAI
 	regexp.MustCompile("(?i)`inputs` tokens \\+ `max_new_tokens` must be <= ([\\d,]+)"),                // Together
+	regexp.MustCompile(`(?i)than the model's context length \(([\d,]+) tokens`),                        // Together
+	regexp.MustCompile(`(?i)exceeded model token limit: ([\d,]+)`),                                     // Moonshot
+	regexp.MustCompile(`(?i)prompt token count of [\d,]+ exceeds the limit of ([\d,]+)`),               // Copilot
+	regexp.MustCompile(`(?i)(?:context window exceeds limit|input is too long for requested model)()`), // MiniMax, Bedrock
 	regexp.MustCompile(`(?i)(?:exceeds?|over|than) the (?:model's )?context (?:length|window|size)()`), // others
 }
 
 // prompts matches the length of the request in the same messages, in tokens.
-var prompts = regexp.MustCompile(`(?i)(?:request \(|messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
-	`input length \(|prompt contains |prompt is too long: |input token count \(?|passed )([\d,]+)`)
+var prompts = regexp.MustCompile(`(?i)(?:request \(|request contains |requested: |messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
+	`input length \(|input \(|prompt token count of |prompt contains |prompt is too long: |input token count \(?|passed )([\d,]+)`)
 
 // detectOverflow sets CodeContextLength and both lengths if the request was longer than the model's window.
 func (e *Error) detectOverflow() {

@@ -227,7 +227,7 @@ func (d *draft) setCalls(x *exchange, a *answer, r *Reply) error {
 // finishWord translates a host's finish reason into OpenAI's.
 func finishWord(s string) string {
 	switch strings.ToLower(s) {
-	case "stop", "eos", "end_turn":
+	case "stop", "eos", "end_turn", "stop_sequence":
 		return FinishStop
 	case "length", "max_tokens", "model_length":
 		return FinishLength
@@ -235,7 +235,7 @@ func finishWord(s string) string {
 		return FinishToolCalls
 	case "content_filter", "safety":
 		return FinishContentFilter
-	case "error", "network_error":
+	case "error", "network_error", "insufficient_system_resource", "abort": // the latter of DeepSeek and vLLM
 		return "error"
 	}
 	return s

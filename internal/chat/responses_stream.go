@@ -27,13 +27,13 @@ func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*a
 	events := x.events(src)
 	for !s.done() {
 		event, err := x.next(events)
-		if err != nil && s.text.stopped && events.AtEnd() {
-			break // after a stop sequence only the usage is missing
-		}
 		if err == nil {
 			err = s.handleEvent(event)
 		}
-		if err != nil {
+		switch {
+		case err != nil && s.text.stopped:
+			return s.finish() // only the usage is missing
+		case err != nil:
 			return nil, err
 		}
 	}

@@ -296,11 +296,20 @@ func TestResponsesStop(t *testing.T) {
 		}
 	}
 
+	// After the stop sequence a failure of the host costs only the usage.
+	failed := append(events(textItem), `data: {"type":"error","message":"m"}`)
+	r := astra()
+	r.Stop, r.ReadToEnd = []string{"me"}, true
+	reply, err := newHost(t, streaming(failed...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
+	if err != nil || reply.Text != "Let " || !reply.Stopped {
+		t.Errorf("a failure after the stop sequence: got %+v, %v", reply, err)
+	}
+
 	// The last event counts, and may have another text than the pieces.
 	last := completed("response.completed", response("completed", strings.Replace(textItem, "Let me see.", "Tell me.", 1), ""))
-	r := astra()
+	r = astra()
 	r.Stop = []string{"me."}
-	reply, err := newHost(t, streaming(append(events(textItem), last)...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
+	reply, err = newHost(t, streaming(append(events(textItem), last)...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
 	if err != nil || reply.Text != "Tell " || !reply.Stopped {
 		t.Errorf("another text at the end: got %+v, %v", reply, err)
 	}

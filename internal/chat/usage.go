@@ -83,6 +83,8 @@ func (d *decoder) usage() (w usageWire, err error) {
 		case "cache_creation_input_tokens":
 			set(&w.written)
 			w.besidePrompt += w.written
+		case "cached_tokens", "prompt_cache_hit_tokens": // of Moonshot and DeepSeek
+			set(&w.cached)
 		case "cache_read_input_tokens":
 			set(&w.cached)
 			w.besidePrompt += w.cached
