@@ -3,6 +3,7 @@ package fakehost
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -175,6 +176,8 @@ func (r *ClaudeRequest) checkTools() error {
 		var schema map[string]any
 		_ = json.Unmarshal(t.Raw["input_schema"], &schema)
 		switch {
+		case !toolName.MatchString(t.Name):
+			return Refuse("tools.name: String should match pattern '%s'", toolName)
 		case t.Deferred && t.Raw["cache_control"] != nil:
 			return Refuse("tools.%s: cache_control cannot be used with defer_loading", t.Name)
 		case t.Deferred && !r.rule.refers:
@@ -261,6 +264,9 @@ func (r *ClaudeRequest) checkEnd() error {
 	return nil
 }
 
+// toolName matches the names of tools that the API accepts.
+var toolName = regexp.MustCompile("^[a-zA-Z0-9_-]{1,128}$")
+
 // checkBlock checks that a block may be in a message of the role, and that its thoughts are ours.
 func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) string) error {
 	fromModel := c.Type == "thinking" || c.Type == "redacted_thinking" || c.Type == "tool_use"
@@ -272,6 +278,12 @@ func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) str
 		return Refuse("Invalid `signature` in `thinking` block")
 	case c.Type == "redacted_thinking" && !strings.Contains(string(c.Raw["data"]), sign("redacted")):
 		return Refuse("Invalid `data` in `redacted_thinking` block, no signature of ours")
+	case c.Type == "tool_use" && !toolName.MatchString(c.Name):
+		return Refuse("tool_use.name: String should match pattern '%s'", toolName)
+	case c.Type == "tool_result" && c.IsError && len(c.Content) == 0:
+		return Refuse("tool_result: content cannot be empty if `is_error` is true")
+	case c.Type == "tool_result" && c.IsError && slices.ContainsFunc(c.Content, func(b Content) bool { return b.Type != "text" }):
+		return Refuse("tool_result: all content must be type `text` if `is_error` is true")
 	case (c.Type == "tool_use" || c.Type == "tool_result") && len(r.Tools) == 0:
 		return Refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
 	}
