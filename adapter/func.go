@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -103,14 +104,48 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 	return tool
 }
 
-// decodeArgument decodes the argument of a function.
+// decodeArgument decodes the argument of a function. In JSON Schema 1.0 and 1e2 are integers, too.
 func decodeArgument[In any](flat flat, arguments json.RawMessage) (in In, err error) {
 	if flat.read(arguments, reflect.ValueOf(&in).Elem()) {
 		return in, nil
 	}
 	in = *new(In) // read may have filled a part
 	err = json.Unmarshal(arguments, &in)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd {
+		in = *new(In)
+		err = json.Unmarshal(plainIntegers(arguments), &in)
+	}
 	return in, err
+}
+
+// plainIntegers returns JSON with all integers written as digits.
+func plainIntegers(raw json.RawMessage) json.RawMessage {
+	var plain func(v any) any
+	plain = func(v any) any {
+		switch v := v.(type) {
+		case json.Number:
+			if n, ok := tree.Rational(v); ok && n.IsInt() {
+				return json.Number(n.Num().String())
+			}
+		case []any:
+			for i := range v {
+				v[i] = plain(v[i])
+			}
+		case map[string]any:
+			for name := range v {
+				v[name] = plain(v[name])
+			}
+		}
+		return v
+	}
+	v, err := schema.Decode(raw)
+	if err != nil {
+		return raw
+	}
+	if out, err := jsonrpc.Marshal(plain(v)); err == nil { // it came from JSON
+		return out
+	}
+	return raw
 }
 
 // NewFuncTool makes a tool of a definition and a function that runs it, for tools whose types are

@@ -45,6 +45,8 @@ func TestFunc(t *testing.T) {
 		"result":     {Func("f", "", func(context.Context, map[string]int) (*mcp.CallToolResult, error) { return toolFailure("full"), nil }, nil), `{"a":1}`, "Error: full", "", true},
 		"no result":  {Func("f", "", func(context.Context, struct{}) (*mcp.CallToolResult, error) { return nil, nil }, nil), "", "(the tool returned no content)", "", false},
 		"not a JSON": {Func("f", "", func(context.Context, trip) (func(), error) { return func() {}, nil }, nil), `{"city":"Rome"}`, "Error: result: json: unsupported type: func()", "", true},
+		"integers":   {Func("f", "", same, nil), `{"city":"Rome","days":3.0}`, `{"city":"Rome","days":3}`, `{"city":"Rome","days":3}`, false},
+		"exponents":  {Func("f", "", func(_ context.Context, in map[string][]int) (map[string][]int, error) { return in, nil }, nil), `{"a":[1e2,2.0]}`, `{"a":[100,2]}`, `{"a":[100,2]}`, false},
 		"too large":  {Func("f", "", func(context.Context, struct{ N int8 }) (int, error) { return 1, nil }, nil), `{"N":128}`, `Error: arguments of f: at "/N": want a number <= 127, got number 128. Nothing was done. Correct the arguments and call the tool again.`, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (c *connector) disconnect(s *server) error {
 		return true
 	})
 	if !replaced {
-		return errors.New("it is used again")
+		return errors.New("server is used again")
 	}
 	c.watchServer(resting)
 	c.lender.retire(s)

@@ -199,3 +199,22 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		check.Text(t, lists(dir).store("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}), "", "a list that is too large was kept")
 	})
 }
+
+// TestLazyServerThatHangs has a call of a server that cannot be reached in time: the call was not sent, and the model
+// reads that.
+func TestLazyServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := t.TempDir()
+		way := serving("x", newListener(t, "a"))
+		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy, ConnectTimeout: 5 * time.Second}}
+		check.Must(t, open(t, &Options{Lists: lists}, server).Close())
+		way.next = func(ctx context.Context, _ int) (mcpclient.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		r := open(t, &Options{Lists: lists}, server).Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
+		if !r.Unsent() || !strings.Contains(r.Text, "cannot be reached. Nothing was done.") {
+			t.Errorf("got %q, unsent: %t, want that nothing was done", r.Text, r.Unsent())
+		}
+	})
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrConnecting is the error of a server that is still being connected, see [Options.Patience].
-var ErrConnecting = errors.New("it is still being connected to")
+var ErrConnecting = errors.New("connection is still being made")
 
 // failTogether is how long the other servers may continue to start after one has failed, so
 // that their errors are reported as well.

@@ -180,6 +180,12 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):
 		return fmt.Sprintf("the server answered with an error: %s (code %d)", excerpt.Limit(rpc.Message, 1<<10), rpc.Code), false
+	case !sent && errors.As(err, &signIn):
+		return "the user has to sign in at the tool's server first. Nothing was done.", true
+	case !sent && errors.As(err, &status):
+		return fmt.Sprintf("the tool's server refused the call (HTTP status %d). Nothing was done.", status.Status), true
+	case !sent:
+		return "the tool's server cannot be reached. Nothing was done.", true
 	case errors.Is(err, errActedFirst):
 		return errActedFirst.Error(), false
 	case errors.Is(err, mcpclient.ErrTaskCancelled):
@@ -194,12 +200,6 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 		return "the tool ran, but its result is too large to be received", false
 	case errors.Is(err, mcp.ErrInvalidResult):
 		return "the tool ran, but its result cannot be read", false
-	case !sent && errors.As(err, &signIn):
-		return "the user has to sign in at the tool's server first. Nothing was done.", true
-	case !sent && errors.As(err, &status):
-		return fmt.Sprintf("the tool's server refused the call (HTTP status %d). Nothing was done.", status.Status), true
-	case !sent:
-		return "the tool's server cannot be reached. Nothing was done.", true
 	}
 	return "the connection to the tool's server is lost; the tool " + doubttext.MayHaveRun, true
 }

@@ -86,13 +86,13 @@ func (w *watch) notify(n *mcp.Notification) {
 
 // run watches the server until ctx ends.
 func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
-	f := watcher{watch: w, client: client}
-	defer f.unsubscribe()
+	r := watcher{watch: w, client: client}
+	defer r.unsubscribe()
 	offered := w.offered
 	for {
 		var changes <-chan struct{}
-		if f.sub != nil {
-			changes = f.sub.Wake()
+		if r.sub != nil {
+			changes = r.sub.Wake()
 		}
 		select {
 		case <-ctx.Done():
@@ -101,19 +101,19 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 			offered = nil
 		case <-w.wake:
 			// a subscription to the list reports the change as well: then once is enough
-			f.due.tools = f.due.tools || f.sub == nil || !f.sub.Filter().ToolsListChanged
+			r.due.tools = r.due.tools || r.sub == nil || !r.sub.Filter().ToolsListChanged
 		case a := <-w.waiting:
-			f.handleWaiter(ctx, a)
+			r.handleWaiter(ctx, a)
 		case <-changes:
-			f.handleChanges()
-		case <-f.retry:
-			f.subscribe(backoff.Unattended(ctx))
-			f.recordChange(mcp.Stale)
-		case <-f.pause:
-			f.pause = nil
+			r.handleChanges()
+		case <-r.retry:
+			r.subscribe(backoff.Unattended(ctx))
+			r.recordChange(mcp.Stale)
+		case <-r.pause:
+			r.pause = nil
 		}
 		if offered == nil && ctx.Err() == nil { // the end of ctx is not an event
-			f.reportDue(ctx)
+			r.reportDue(ctx)
 		}
 	}
 }
@@ -139,24 +139,24 @@ type watcher struct {
 type due struct{ tools, prompts, resources bool }
 
 // handleWaiter subscribes, unless it is subscribed, for a caller who then lists the tools.
-func (f *watcher) handleWaiter(ctx context.Context, a waiter) {
-	if f.sub == nil && f.retry == nil && !f.nothingAnnounced {
-		f.subscribe(ctx)
+func (w *watcher) handleWaiter(ctx context.Context, a waiter) {
+	if w.sub == nil && w.retry == nil && !w.nothingAnnounced {
+		w.subscribe(ctx)
 	}
 	select {
 	case a.subscribed <- struct{}{}:
 	case <-a.ctx.Done():
-		f.recordChange(mcp.Stale)
+		w.recordChange(mcp.Stale)
 	}
 }
 
 // subscribe asks the server to announce changes. If it is only not there, although it has agreed
 // before, it is asked again later.
-func (f *watcher) subscribe(ctx context.Context) {
-	isRetry := !f.subscribedAt.IsZero()
-	f.subscribedAt = time.Now()
-	f.retry = nil
-	sub, err := f.client.Subscribe(ctx, watchedLists)
+func (w *watcher) subscribe(ctx context.Context) {
+	isRetry := !w.subscribedAt.IsZero()
+	w.subscribedAt = time.Now()
+	w.retry = nil
+	sub, err := w.client.Subscribe(ctx, watchedLists)
 	_, announcesNothing := errors.AsType[*mcpclient.CapabilityError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -164,40 +164,40 @@ func (f *watcher) subscribe(ctx context.Context) {
 			_ = sub.Close()
 		}
 	case err == nil:
-		f.sub = sub
-		f.wasSubscribed = true
-		f.ended.Store(false)
+		w.sub = sub
+		w.wasSubscribed = true
+		w.ended.Store(false)
 	case announcesNothing && !isRetry:
-		f.nothingAnnounced = true
-	case f.wasSubscribed && !isFinal(err):
-		f.opts.Logger.Debug("could not subscribe again", "server", f.server, "error", err)
-		f.retryLater()
+		w.nothingAnnounced = true
+	case w.wasSubscribed && !isFinal(err):
+		w.opts.Logger.Debug("could not subscribe again", "server", w.server, "error", err)
+		w.retryLater()
 	default:
-		f.giveUp(err)
+		w.giveUp(err)
 	}
 }
 
 // handleChanges records the announced changes. If the server ended the subscription, it
 // subscribes again after growing waits; the client itself repairs broken streams.
-func (f *watcher) handleChanges() {
+func (w *watcher) handleChanges() {
 	for {
-		change, ok, err := f.sub.Next()
+		change, ok, err := w.sub.Next()
 		switch {
 		case ok:
-			f.recordChange(change.Kind)
+			w.recordChange(change.Kind)
 			continue
 		case err == nil:
 			return
 		}
-		f.unsubscribe()
+		w.unsubscribe()
 		if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-			f.giveUp(err)
+			w.giveUp(err)
 			return
 		}
-		if time.Since(f.subscribedAt) > maxResubscribe {
-			f.failures = 0
+		if time.Since(w.subscribedAt) > maxResubscribe {
+			w.failures = 0
 		}
-		f.retryLater()
+		w.retryLater()
 		return
 	}
 }
@@ -215,76 +215,76 @@ func isFinal(err error) bool {
 }
 
 // retryLater subscribes again after a wait that grows with the failures in a row.
-func (f *watcher) retryLater() {
-	policy := backoff.Policy{First: f.opts.RefreshInterval, Max: max(maxResubscribe, f.opts.RefreshInterval)}
-	f.retry = time.After(policy.Delay(f.failures))
-	f.failures++
+func (w *watcher) retryLater() {
+	policy := backoff.Policy{First: w.opts.RefreshInterval, Max: max(maxResubscribe, w.opts.RefreshInterval)}
+	w.retry = time.After(policy.Delay(w.failures))
+	w.failures++
 }
 
-func (f *watcher) unsubscribe() {
-	if f.sub != nil {
-		_ = f.sub.Close()
-		f.sub = nil
+func (w *watcher) unsubscribe() {
+	if w.sub != nil {
+		_ = w.sub.Close()
+		w.sub = nil
 	}
 }
 
 // giveUp ends the attempts to subscribe until Refresh asks again. The host gets err as WatchEnded.
-func (f *watcher) giveUp(err error) {
-	f.giveUpErr = err
-	f.ended.Store(true)
+func (w *watcher) giveUp(err error) {
+	w.giveUpErr = err
+	w.ended.Store(true)
 }
 
 // recordChange records a change. Stale means every list whose changes the server announces.
-func (f *watcher) recordChange(kind mcp.ChangeKind) {
-	if f.sub == nil {
+func (w *watcher) recordChange(kind mcp.ChangeKind) {
+	if w.sub == nil {
 		return
 	}
 	switch kind {
 	case mcp.ToolsChanged:
-		f.due.tools = true
+		w.due.tools = true
 	case mcp.PromptsChanged:
-		f.due.prompts = true
+		w.due.prompts = true
 	case mcp.ResourcesChanged:
-		f.due.resources = true
+		w.due.resources = true
 	case mcp.Stale:
-		granted := f.sub.Filter()
-		f.due.tools = f.due.tools || granted.ToolsListChanged
-		f.due.prompts = f.due.prompts || granted.PromptsListChanged
-		f.due.resources = f.due.resources || granted.ResourcesListChanged
+		granted := w.sub.Filter()
+		w.due.tools = w.due.tools || granted.ToolsListChanged
+		w.due.prompts = w.due.prompts || granted.PromptsListChanged
+		w.due.resources = w.due.resources || granted.ResourcesListChanged
 	}
 }
 
 // reportDue reports the due changes, lists the tools again if they are due, and then pauses for
 // Options.RefreshInterval.
-func (f *watcher) reportDue(ctx context.Context) {
-	if err := f.giveUpErr; err != nil {
-		f.giveUpErr = nil
-		f.opts.Logger.Warn("changes are not announced", "server", f.server, "error", err)
-		f.report(ctx, WatchEnded, err)
+func (w *watcher) reportDue(ctx context.Context) {
+	if err := w.giveUpErr; err != nil {
+		w.giveUpErr = nil
+		w.opts.Logger.Warn("changes are not announced", "server", w.server, "error", err)
+		w.report(ctx, WatchEnded, err)
 	}
-	if f.pause != nil || f.due == (due{}) {
+	if w.pause != nil || w.due == (due{}) {
 		return
 	}
-	now := f.due
-	f.due = due{}
+	now := w.due
+	w.due = due{}
 	if now.prompts {
-		f.report(ctx, PromptsChanged, nil)
+		w.report(ctx, PromptsChanged, nil)
 	}
 	if now.resources {
-		f.report(ctx, ResourcesChanged, nil)
+		w.report(ctx, ResourcesChanged, nil)
 	}
 	if now.tools {
-		if err := f.relist(ctx); err != nil && ctx.Err() == nil {
-			f.opts.Logger.Warn("tools not listed again", "server", f.server, "error", err)
-			f.report(ctx, ToolsChanged, err)
+		if err := w.relist(ctx); err != nil && ctx.Err() == nil {
+			w.opts.Logger.Warn("tools not listed again", "server", w.server, "error", err)
+			w.report(ctx, ToolsChanged, err)
 		}
 	}
-	f.pause = time.After(f.opts.RefreshInterval)
+	w.pause = time.After(w.opts.RefreshInterval)
 }
 
 // report reports to the host, which may have removed the server during an earlier report.
-func (f *watcher) report(ctx context.Context, kind EventKind, err error) {
+func (w *watcher) report(ctx context.Context, kind EventKind, err error) {
 	if ctx.Err() == nil {
-		f.tell(Event{Server: f.server, Kind: kind, Err: err})
+		w.tell(Event{Server: w.server, Kind: kind, Err: err})
 	}
 }

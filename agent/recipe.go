@@ -95,21 +95,29 @@ func (r *recipe) setTools() error {
 	if r.info.NoTools != nil && len(r.opts.Tools) > 0 {
 		return fmt.Errorf("options: Tools: %w", r.info.NoTools)
 	}
+	var own []*adapter.Tool // functions and sub-agents
 	for i, source := range r.opts.Tools {
 		if err := nilError(fmt.Sprintf("options: Tools[%d]", i), source); err != nil {
 			return err
 		}
-		sub, ok := source.(*SubAgent)
-		if !ok {
-			continue
+		if f, ok := source.(interface{ Tool() *adapter.Tool }); ok {
+			tool := f.Tool()
+			if slices.ContainsFunc(own, func(other *adapter.Tool) bool { return isLike(tool, other) }) {
+				return fmt.Errorf("options: Tools[%d] is a second %q with the same definition: give it another name", i, tool.Definition().Name)
+			}
+			own = append(own, tool)
 		}
-		if slices.ContainsFunc(r.subs, sub.isLike) {
-			return fmt.Errorf("options: Tools[%d] is a second sub-agent %q with the same description", i, sub.Tool().Definition().Name)
+		if sub, ok := source.(*SubAgent); ok {
+			r.subs = append(r.subs, sub)
 		}
-		r.subs = append(r.subs, sub)
 	}
 	r.tools = adapter.Merge(r.opts.Tools...)
 	return nil
+}
+
+// isLike reports whether calls of two tools cannot be told apart.
+func isLike(a, b *adapter.Tool) bool {
+	return a.Server() == b.Server() && a.Definition().Name == b.Definition().Name && a.Fingerprint() == b.Fingerprint()
 }
 
 // nilError returns an error if an interface is nil or holds a nil pointer.

@@ -70,11 +70,6 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 	return &SubAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
 }
 
-// isLike reports whether calls of the two sub-agents cannot be told apart.
-func (s *SubAgent) isLike(other *SubAgent) bool {
-	return s.Tool().Definition().Name == other.Tool().Definition().Name && s.Tool().Fingerprint() == other.Tool().Fingerprint()
-}
-
 // inherit returns the sub-agent as it works for another agent, whose approval, hooks, prices and
 // observer apply.
 func (s *SubAgent) inherit(parent *recipe) *recipe {

@@ -62,8 +62,16 @@ func TestSubAgentWithoutAName(t *testing.T) {
 	}
 }
 
-// The calls of two such sub-agents could not be told apart.
+// The calls of two such sub-agents or functions could not be told apart.
 func TestSubAgentTwice(t *testing.T) {
+	same := func() adapter.Source {
+		return adapter.Func("now", "Tells the time.", func(context.Context, struct{}) (string, error) { return "noon", nil }, nil)
+	}
+	_, err := agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{same(), same()}})
+	if err == nil || err.Error() != `new agent: options: Tools[1] is a second "now" with the same definition: give it another name` {
+		t.Errorf("two functions: got %v, want an error that names them", err)
+	}
+
 	named := func(description string) *agent.SubAgent {
 		s, err := agent.Sub(newAgent(t, play(says("x")), nil), "expert", description)
 		check(t, err)
@@ -72,7 +80,7 @@ func TestSubAgentTwice(t *testing.T) {
 	expert := named("Knows.")
 	for want, second := range map[string]*agent.SubAgent{"the same": expert, "an equal one": named("Knows.")} {
 		_, err := agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{named("Knows more."), expert, second}})
-		if err == nil || err.Error() != `new agent: options: Tools[2] is a second sub-agent "expert" with the same description` {
+		if err == nil || err.Error() != `new agent: options: Tools[2] is a second "expert" with the same definition: give it another name` {
 			t.Errorf("%s: got %v, want an error that names it", want, err)
 		}
 	}
