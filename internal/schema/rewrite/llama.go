@@ -1,7 +1,9 @@
 package rewrite
 
 import (
+	"maps"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -74,26 +76,66 @@ func (l *llama) whyRefused(expr string) string {
 	return ""
 }
 
-// tuple writes prefixItems beside items as one of the two keywords: llama.cpp reads only one of
-// them, and refuses items that are false.
+// tuple writes prefixItems beside items as one of the two keywords. llama.cpp reads only one of them, refuses items
+// that are false, and wants exactly the prefix items.
 func (l *llama) tuple(out map[string]any, at string) {
 	first := tree.List(out["prefixItems"])
-	rest, ok := out["items"]
-	if first == nil || !ok {
+	rest, hasItems := out["items"]
+	closed := hasItems && tree.Never(rest)
+	switch {
+	case first == nil:
+		return
+	case hasItems && !closed:
+		delete(out, "prefixItems")
+		out["items"] = map[string]any{"anyOf": append(append([]any{}, first...), rest)}
+		l.Note(at, "prefixItems", profile.Wider, "each item may match any of them")
 		return
 	}
-	least, _ := tree.Rational(out["minItems"])
-	if tree.Never(rest) {
+	least, _ := decodeLimit(out["minItems"])
+	most, bounded := decodeLimit(out["maxItems"])
+	effect, keyword := profile.Narrower, "prefixItems"
+	if least >= len(first) && (closed || bounded && most <= len(first)) {
+		effect = profile.Same
+	}
+	if closed {
+		keyword = "items"
 		delete(out, "items")
-		out["maxItems"] = number(len(first))
-		effect := profile.Narrower
-		if least != nil && least.IsInt() && least.Num().Int64() >= int64(len(first)) {
-			effect = profile.Same
+		if !bounded || most > len(first) {
+			out["maxItems"] = number(len(first))
 		}
-		l.Note(at, "items", effect, "the list has exactly the prefix items")
+	}
+	if closed || effect != profile.Same {
+		l.Note(at, keyword, effect, "the list has exactly the prefix items")
+	}
+}
+
+// nameRoot writes the root as a definition, too, if the schema refers to it, and changes the references: llama.cpp does
+// not follow "#".
+func (l *llama) nameRoot(root map[string]any) {
+	var references []map[string]any
+	for s := range tree.All(root) {
+		if tree.Text(s["$id"]) != "" && !tree.Same(s, root) {
+			return // below it "#" is another root
+		}
+		if s["$ref"] == "#" {
+			references = append(references, s)
+		}
+	}
+	if references == nil {
 		return
 	}
-	delete(out, "prefixItems")
-	out["items"] = map[string]any{"anyOf": append(append([]any{}, first...), rest)}
-	l.Note(at, "prefixItems", profile.Wider, "each item may match any of them")
+	defs := maps.Clone(tree.Object(root["$defs"]))
+	if defs == nil {
+		defs = map[string]any{}
+	}
+	name := "root"
+	for n := 2; defs[name] != nil; n++ {
+		name = "root" + strconv.Itoa(n)
+	}
+	for _, s := range references {
+		s["$ref"] = "#/$defs/" + name
+	}
+	defs[name] = tree.Without(root, "$defs", "definitions", "$schema", "$id", "$anchor")
+	root["$defs"] = defs
+	l.Note("", "$ref", profile.Same, "the root is written as a definition, too")
 }

@@ -82,7 +82,9 @@ func writeStandard(target profile.Profile, root map[string]any, r *Report) map[s
 	doc := modernize(source, modernOptions{addItems: target == profile.OpenAI, plainNames: target == profile.Anthropic}, r)
 	out := doc.Root
 	if target == profile.LlamaCpp {
-		out = tree.Object((&llama{r, doc.Document}).schema(out, ""))
+		l := &llama{r, doc.Document}
+		out = tree.Object(l.schema(out, ""))
+		l.nameRoot(out)
 	}
 	if wraps {
 		r.Unwrap(tree.Join("", "properties", name))

@@ -221,7 +221,7 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 		all = append(all, written)
 	}
 	if len(all) == 0 {
-		return s.fail(at, key, "it allows no value")
+		return s.fail(at, key, "no value is allowed")
 	}
 	out["anyOf"] = all
 	return true

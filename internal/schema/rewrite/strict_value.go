@@ -19,7 +19,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 	}
 	values := satisfyingValues(in)
 	if len(values) == 0 {
-		return s.fail(at, "enum", "it allows no value")
+		return s.fail(at, "enum", "no value is allowed")
 	}
 	s.enum += len(values)
 	length := 0
@@ -28,7 +28,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 		length += len(tree.Text(v))
 		kind := tree.TypeOf(v)
 		if kind == "array" || kind == "object" {
-			return s.fail(at, "enum", "it has values that are not scalars")
+			return s.fail(at, "enum", "the values are not all scalars")
 		}
 		kinds = union(kinds, []any{kind})
 	}
@@ -63,7 +63,7 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	case out["enum"] != nil:
 		return true
 	default:
-		return s.fail(at, "type", "it allows any value")
+		return s.fail(at, "type", "any value is allowed")
 	}
 	out["type"] = oneOrAll(tree.Anys(all))
 	if slices.Contains(all, "array") {
@@ -85,7 +85,7 @@ func (s *strict) hasNamedProperties(in map[string]any, at string) bool {
 	case len(tree.Object(rest)) > 0:
 		return s.fail(at, "additionalProperties", "properties of any name are allowed")
 	case len(tree.Object(in["properties"])) == 0 && rest != false && (at != "" || limited):
-		return s.fail(at, "properties", "it allows any object")
+		return s.fail(at, "properties", "any object is allowed")
 	}
 	return true
 }
@@ -122,7 +122,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	}
 	for _, name := range tree.Strings(in["required"]) {
 		if _, ok := written[name]; !ok {
-			return s.fail(at, "required", "it names a property that is not described")
+			return s.fail(at, "required", "a required property is not described")
 		}
 	}
 	if s.text > maxStrictText || s.enum > maxStrictEnum {
