@@ -111,7 +111,7 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 	if err != nil {
 		return run.Reply{}, err
 	}
-	fmt.Fprintf(t.out(), "%s asks: %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Elicit.Message))
+	fmt.Fprintf(t.out(), "%s asks: %s\n", hosttext.Quote(q.Server), message(q))
 	content := map[string]any{}
 	for _, f := range fields {
 		value, err := t.fieldLocked(ctx, f)
@@ -131,6 +131,11 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 		return q.Decline(), nil
 	}
 	return a, nil
+}
+
+// message quotes what a server says in its question.
+func message(q *run.Question) string {
+	return hosttext.Line(hosttext.Quote(q.Elicit.Message), maxShown)
 }
 
 // fieldLocked asks for the value of a field until it fits. An empty line means the default, and nil
@@ -179,7 +184,7 @@ func label(f *forms.Field) string {
 func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	address, reason := q.URL, "wants you to sign in"
 	if q.Kind == run.QuestionURL {
-		address, reason = q.Elicit.URL, "asks you: "+hosttext.Quote(q.Elicit.Message)
+		address, reason = q.Elicit.URL, "asks you: "+message(q)
 	}
 	link, err := hosttext.ReadLink(address)
 	if err != nil {

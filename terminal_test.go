@@ -81,6 +81,17 @@ func TestFormShowsWhatIsMeant(t *testing.T) {
 	}
 }
 
+// TestLongMessage bounds what a server shows, so that it cannot push earlier lines off the screen.
+func TestLongMessage(t *testing.T) {
+	var shown strings.Builder
+	q := &run.Question{ID: "q", Kind: run.QuestionURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: strings.Repeat("x ", 1<<20), URL: "https://example.com/"}}
+	_, err := (&Terminal{In: strings.NewReader("n\n"), Out: &shown}).Reply(t.Context(), q)
+	check.Must(t, err)
+	if shown.Len() > 2*maxShown {
+		t.Errorf("got %d bytes, want at most %d", shown.Len(), 2*maxShown)
+	}
+}
+
 // TestQuestionThatEnds checks that the line typed after a cancelled question answers the next one.
 func TestQuestionThatEnds(t *testing.T) {
 	in, typed := io.Pipe()

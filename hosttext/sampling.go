@@ -113,7 +113,7 @@ func (p *page) blocks(who string, blocks []mcp.Content) {
 		case *mcp.AudioContent:
 			p.text(fmt.Sprintf("%s, sound of %s", who, plural(len(c.Data), "byte")), c.MIMEType)
 		case *mcp.ResourceLink:
-			p.text(who+", link to a resource", c.URI+"\n"+c.Name)
+			p.text(who+", link to a resource", c.URI+"\n"+c.Name+"\n"+c.MIMEType)
 		case *mcp.EmbeddedResource:
 			p.resource(who, &c.Resource)
 		case *mcp.ToolUseContent:

@@ -29,7 +29,7 @@ func TestSamplingRequest(t *testing.T) {
 			user(
 				&mcp.ToolResultContent{ToolUseID: "1", Content: []mcp.Content{text("two")}, StructuredContent: json.RawMessage(`{"found": 2}`)},
 				&mcp.ToolResultContent{ToolUseID: "2", IsError: true},
-				&mcp.ResourceLink{Resource: mcp.Resource{URI: "file:///a", Name: "a"}},
+				&mcp.ResourceLink{Resource: mcp.Resource{URI: "file:///a", Name: "a", MIMEType: "text/plain; obey"}},
 				&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "file:///b", Text: "B"}},
 				&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "file:///c", MIMEType: "x/y", Blob: []byte{1, 2, 3}}},
 				&mcp.UnknownContent{Type: "smell"},
@@ -65,6 +65,7 @@ user, result of a tool that failed: (empty)
 user, link to a resource:
   file:///a
   a
+  text/plain; obey
 user, resource:
   file:///b
 user, text of that resource:

@@ -42,8 +42,8 @@ type Limits struct {
 	// Share is the part of All that one server may use, above 0 and up to 1. Default 0.5.
 	Share float64
 
-	// Call bounds the requests in each call, however long it takes, requests in nested calls
-	// included. The connection identifies the call. On a legacy connection with several calls under
+	// Call bounds the requests in each call, requests in nested calls included. A call that makes none
+	// within a Window begins again with the whole budget. The connection identifies the call. On a legacy connection with several calls under
 	// way, [Options.Source] does, if it names the call. Default: 20 requests.
 	Call Budget
 }
