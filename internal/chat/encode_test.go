@@ -265,7 +265,7 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		{"audio", "mistral", nil, audio, "host mistral takes no audio"},
 		{"audio", "deepseek", nil, audio, "host deepseek takes no audio"},
 		{"audio", "moonshot", nil, audio, "host moonshot takes no audio"},
-		{"file", "openai", nil, file, "message 1: Chat Completions takes no files"},
+		{"file", "openai", nil, file, "message 1: the Chat Completions API takes no files"},
 		{"image", "ollama", nil, image, ""},
 		{"image", "lmstudio", nil, image, ""},
 		{"image", "deepseek", nil, image, "host deepseek takes no images"},

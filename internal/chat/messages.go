@@ -103,7 +103,7 @@ func (e *messageEncoder) addUser(m *Message) error {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.File != nil {
-			return errors.New("Chat Completions takes no files")
+			return errors.New("the Chat Completions API takes no files")
 		}
 		if err := e.profile.checkPart(p); err != nil {
 			return err
