@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -237,5 +238,41 @@ func cancelOutlives(t *testing.T, store record.Store) {
 	_ = agent.Recover(ctx, store, []*agent.Agent{a}, options)
 	if !errors.Is(ended, agent.ErrCancelled) {
 		t.Errorf("got %v, want a cancelled run", ended)
+	}
+}
+
+// TestCancelOutlivesTheWait requests the end of a run that waits, or that is between two steps: who
+// continues it ends it, and sends nothing.
+func TestCancelOutlivesTheWait(t *testing.T) {
+	for name, open := range everyStore {
+		synctestRun(t, name, func(t *testing.T) { cancelOutlivesTheWait(t, open(t)) })
+	}
+}
+
+func cancelOutlivesTheWait(t *testing.T, store record.Store) {
+	calls := 0
+	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
+		calls++
+		return "paid", nil
+	}, nil)
+	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
+		Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
+	})
+	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	if err != nil || got.Status != run.StatusWaiting {
+		t.Fatalf("got %+v, %v, want a run that waits", got, err)
+	}
+	check(t, store.RequestCancel(t.Context(), theRun))
+	got, err = a.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+	if !errors.Is(err, agent.ErrCancelled) || got.Status != run.StatusCancelled || calls > 0 {
+		t.Errorf("resumed: got %s, %v and %d calls, want a cancelled run without calls", got.Status, err, calls)
+	}
+
+	key := run.Key{ID: "steps"}
+	check(t, errorOf(a.Begin(t.Context(), human("go"), agent.In(key.ID))))
+	check(t, store.RequestCancel(t.Context(), key))
+	next, err := a.Advance(t.Context(), key, nil)
+	if !errors.Is(err, agent.ErrCancelled) || next.Status != run.StatusCancelled {
+		t.Errorf("advanced: got %+v, %v, want a cancelled run", next, err)
 	}
 }

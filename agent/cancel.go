@@ -100,7 +100,7 @@ func cancellation() ledger.Change {
 	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
-// endAsRequested records the cancellation of a run whose work was ended for it, within lastWrite. The
+// endAsRequested records the cancellation of a run that this process holds, within lastWrite. The
 // error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished before.
 func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)

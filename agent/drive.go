@@ -15,6 +15,8 @@ type loaded struct {
 	first   []ledger.Change // recorded before the run continues
 	replies []run.Reply     // those that it had when it was loaded
 	tally   tally
+
+	isCancelled bool // its cancellation was requested before this process acquired it
 }
 
 // start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,

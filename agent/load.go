@@ -95,8 +95,14 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 		}
 	}
 	h.unsaved = unsaved
-	l.hold = h
+	l.setHold(ctx, h)
 	return l, nil
+}
+
+// setHold makes h, which this process has just acquired, the hold of the loaded run.
+func (l *loaded) setHold(ctx context.Context, h *hold) {
+	l.hold = h
+	l.isCancelled = !l.state.Status.Ended() && h.hasCancelRequest(ctx)
 }
 
 // acquire acquires the lease of a run.
@@ -125,7 +131,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{hold: h}
+	l := new(loaded)
 	l.state, l.tally = a.recipe.cache.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
@@ -133,6 +139,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 			return nil, err
 		}
 	}
+	l.setHold(ctx, h)
 	return l, nil
 }
 

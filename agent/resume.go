@@ -57,9 +57,6 @@ func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 		}
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
-			if l.hold.hasCancelRequest(ctx) {
-				l.first = []ledger.Change{cancellation()}
-			}
 		}
 		return l, err
 	}}

@@ -157,10 +157,14 @@ func (d *session) reacquire(ctx context.Context, l *loaded) (ok bool) {
 	return true
 }
 
-// withRenewal calls f while the lease of the run is renewed. The context of f ends if that fails,
-// or if the run is to be cancelled. Afterwards the run is released.
+// withRenewal calls f while the lease of the run is renewed, unless the run is to be cancelled. The
+// context of f ends if the renewal fails, or once the run is to be cancelled. Afterwards the run is
+// released.
 func (d *session) withRenewal(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	defer l.hold.release()
+	if l.isCancelled {
+		return d.endAsRequested(ctx, l)
+	}
 	l.hold.host = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := d.agent.recipe.renewals
