@@ -126,7 +126,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	if l.state.Status.Ended() {
 		return l.state.Status, nil
 	}
-	l.first = []ledger.Change{cancellation()}
+	l.first = []ledger.Change{ledger.Cancellation()}
 	if err := (&session{agent: a}).recordFirst(ctx, l); err != nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, err)
 	}

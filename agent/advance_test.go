@@ -264,7 +264,7 @@ func cancelOutlivesTheWait(t *testing.T, store record.Store) {
 	}
 	check(t, store.RequestCancel(t.Context(), theRun))
 	got, err = a.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
-	if !errors.Is(err, agent.ErrCancelled) || got.Status != run.StatusCancelled || calls > 0 {
+	if !errors.Is(err, agent.ErrCancelled) || got.Status != run.StatusCancelled || got.Failure != agent.ErrCancelled.Error() || calls > 0 {
 		t.Errorf("resumed: got %s, %v and %d calls, want a cancelled run without calls", got.Status, err, calls)
 	}
 

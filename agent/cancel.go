@@ -95,11 +95,6 @@ func (h *hold) hasCancelRequest(ctx context.Context) bool {
 	return false
 }
 
-// cancellation returns the change that ends a run as cancelled.
-func cancellation() ledger.Change {
-	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
-}
-
 // endAsRequested records the cancellation of a run that this process holds, within lastWrite. The
 // error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished before.
 func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
@@ -108,7 +103,7 @@ func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	stored := &loaded{hold: l.hold}
 	err := stored.load(ctx, d.agent, l.hold.lease.Key)
 	if err == nil && !stored.state.Status.Ended() {
-		stored.first = []ledger.Change{cancellation()}
+		stored.first = []ledger.Change{ledger.Cancellation()}
 		err = (&session{agent: d.agent}).recordFirst(ctx, stored)
 	}
 	if err != nil {

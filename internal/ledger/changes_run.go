@@ -130,6 +130,9 @@ func (c *Ended) apply(s *State, at time.Time) error {
 	return nil
 }
 
+// Cancellation returns the change that ends a run as cancelled.
+func Cancellation() *Ended { return &Ended{Status: run.StatusCancelled, Error: "run was cancelled"} }
+
 // Noted keeps data of the host: variables of its hooks, and the context of a trace. Taken marks
 // that a process took over a run whose holder had died. Snapshot has the whole state before the
 // record, see [SnapshotDue].

@@ -27,7 +27,7 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 			if s.Status.Ended() {
 				return nil, nil
 			}
-			return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}, nil
+			return ledger.Cancellation(), nil
 		})
 	}
 	err := cancel()
@@ -48,8 +48,9 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	return err
 }
 
-// change appends a change to a run that nobody holds. If of returns no change, it does nothing. An
-// error of the store names the run, as all of them do.
+// change appends a change to a run that nobody holds. If of returns no change, it does nothing. The
+// error matches [ErrConflict] if another process was faster. An error of the store names the run, as
+// all of them do.
 func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) error {
 	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
@@ -66,16 +67,13 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	if c == nil {
 		return nil
 	}
-	lease, err := store.Acquire(ctx, key, Holder{Name: what, TTL: time.Minute})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
-	records, err := s.Add(time.Now().UTC(), c)
-	if err != nil {
-		return fmt.Errorf("%s run %q: %w", what, key.ID, err)
-	}
-	return store.Append(ctx, lease, ledger.HeadOf(s), records) // a conflict means that another process was faster
+	return holding(ctx, store, what, log.Head, func(lease Lease) error {
+		records, err := s.Add(time.Now().UTC(), c)
+		if err != nil {
+			return fmt.Errorf("%s run %q: %w", what, key.ID, err)
+		}
+		return store.Append(ctx, lease, ledger.HeadOf(s), records)
+	})
 }
 
 // StopParked is the stop reason of a run that failed because its processes died repeatedly
@@ -88,7 +86,7 @@ const StopParked = "parked"
 func Revive(ctx context.Context, store Store, key run.Key) error {
 	return change(ctx, store, key, "revive", func(s *ledger.State) (ledger.Change, error) {
 		if s.Status != run.StatusFailed || s.Stop != StopParked {
-			return nil, fmt.Errorf("it is %s, and not parked", s.Status)
+			return nil, fmt.Errorf("run is %s, and not parked", s.Status)
 		}
 		return &ledger.Said{Limits: s.Limits, Schema: s.Schema}, nil
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -14,7 +15,8 @@ import (
 
 // DeleteEnded deletes the runs of a query that have ended, for example those whose last change
 // is long ago ([Query.Before]), and returns how many. It can be interrupted and repeated.
-// Query.Limit bounds the number of deleted runs. Runs that cannot be read stay.
+// Query.Limit bounds the number of deleted runs. Runs that cannot be read stay, and so do runs
+// that a process holds, or that get another input meanwhile.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {
 		return 0, fmt.Errorf("delete runs: status %q is not that of an ended run", q.Status)
@@ -32,15 +34,37 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 				return n, nil
 			}
 			if err == nil {
-				err = store.Delete(ctx, head.Key)
+				err = holding(ctx, store, "delete", head, func(Lease) error { return store.Delete(ctx, head.Key) })
 			}
-			if err != nil {
+			switch {
+			case isBusy(err):
+			case err != nil:
 				return n, fmt.Errorf("delete runs: %w", err)
+			default:
+				n++
 			}
-			n++
 		}
 	}
 	return n, nil
+}
+
+// holding calls do while this process holds a run. It is an error that matches [ErrConflict] if
+// the run has changed since head was read.
+func holding(ctx context.Context, store Store, what string, head run.Head, do func(Lease) error) error {
+	lease, err := store.Acquire(ctx, head.Key, Holder{Name: what, TTL: time.Minute})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
+	if lease.Seq != head.Seq || !lease.Created.Equal(head.Created) {
+		return fmt.Errorf("%s run %q: %w", what, head.Key.ID, ErrConflict)
+	}
+	return do(lease)
+}
+
+// isBusy reports whether an error means that another process works on a run or has deleted it.
+func isBusy(err error) bool {
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict)
 }
 
 // Verify reads the runs of a query and compares each with its head. It yields the runs with

@@ -200,6 +200,72 @@ func TestOperateOnDamagedRuns(t *testing.T) {
 	}
 }
 
+// interfering is a store in which another process changes runs before this one has acquired them.
+type interfering struct {
+	record.Store
+	change func(run.Key)
+}
+
+func (s interfering) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
+	s.change(key)
+	return s.Store.Acquire(ctx, key, h)
+}
+
+// A run that gets another input after it was listed is not deleted, nor one that a process holds.
+func TestDeleteEndedBesideOthers(t *testing.T) {
+	inner := record.NewMemory()
+	for _, id := range []string{"one", "two", "three"} {
+		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
+	}
+	store := interfering{inner, func(key run.Key) {
+		if key.ID == "three" {
+			return
+		}
+		lease, err := inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
+		check(t, err)
+		if key.ID == "one" {
+			log, err := inner.Load(t.Context(), key)
+			check(t, err)
+			s, err := ledger.StateOf(log.Records)
+			check(t, err)
+			records, err := s.Add(time.Now(), &ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "go on")}})
+			check(t, err)
+			check(t, inner.Append(t.Context(), lease, ledger.HeadOf(s), records))
+			check(t, inner.Release(t.Context(), lease))
+		}
+	}}
+	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
+		t.Errorf("got %d deleted, %v, want one", n, err)
+	}
+	for id, want := range map[string]error{"one": nil, "two": nil, "three": record.ErrNotFound} {
+		if log, err := inner.Load(t.Context(), run.Key{ID: id}); !errors.Is(err, want) || id == "one" && !log.Head.Held.IsZero() {
+			t.Errorf("run %s: got %+v, %v, want %v", id, log, err, want)
+		}
+	}
+}
+
+// A change that is based on a deleted run does not reach the one that has its key now.
+func TestCancelOfADeletedRun(t *testing.T) {
+	inner, key := record.NewMemory(), run.Key{ID: "run_1"}
+	check(t, suspended(t.Context(), inner, key))
+	times := 0
+	store := interfering{inner, func(key run.Key) {
+		if times++; times == 1 {
+			check(t, inner.Delete(t.Context(), key))
+			check(t, suspended(t.Context(), inner, key))
+		}
+	}}
+	check(t, record.CancelRun(t.Context(), store, key))
+	log, err := inner.Load(t.Context(), key)
+	check(t, err)
+	if log.Head.Status != run.StatusCancelled || !log.Head.Held.IsZero() {
+		t.Errorf("got %+v, want a cancelled run that is free", log.Head)
+	}
+	for key, err := range record.Verify(t.Context(), inner, record.Query{}) {
+		t.Errorf("run %s: %v", key.ID, err)
+	}
+}
+
 func TestTenantOfMemory(t *testing.T) {
 	storetest.Tenant(t, func(*testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		store := record.NewMemory()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -24,26 +23,27 @@ var errNoPruner = errors.New("store is not a record.Pruner, and keeps all record
 // Prune removes the records before the last snapshot of each run of a query, for example of
 // runs whose last change is long ago ([Query.Before]), and returns how many runs it looked at.
 // Pruned runs continue and can be exported as before; only their early history is gone:
-// [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot
-// or cannot be read stay as they are. Versions of this module without Prune cannot read a
+// [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot,
+// change meanwhile or cannot be read stay as they are. Versions of this module without Prune cannot read a
 // pruned run of a filestore.Store: stop them first.
 func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 	pruner, ok := store.(Pruner)
 	if !ok {
 		return 0, fmt.Errorf("prune runs: %w", errNoPruner)
 	}
-	var keys []run.Key
+	var heads []run.Head
 	for head, err := range Readable(store.List(ctx, q), nil) {
 		if err != nil {
 			return 0, fmt.Errorf("prune runs: %w", err)
 		}
 		if head.Snapshot > 1 {
-			keys = append(keys, head.Key)
+			heads = append(heads, head)
 		}
 	}
-	for _, key := range keys {
-		switch err := pruneRun(ctx, store, pruner, key); {
-		case errors.Is(err, ErrHeld), errors.Is(err, ErrNotFound), errors.Is(err, ErrConflict):
+	for _, head := range heads {
+		err := holding(ctx, store, "prune", head, func(lease Lease) error { return pruner.Prune(ctx, lease) })
+		switch {
+		case isBusy(err):
 		case err != nil:
 			return n, fmt.Errorf("prune runs: %w", err)
 		default:
@@ -51,16 +51,6 @@ func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// pruneRun prunes a run, which it holds meanwhile.
-func pruneRun(ctx context.Context, store Store, pruner Pruner, key run.Key) error {
-	lease, err := store.Acquire(ctx, key, Holder{Name: "prune", TTL: time.Minute})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
-	return pruner.Prune(ctx, lease)
 }
 
 // CurrentLoader is a [Store] that can load a run without the records before its last snapshot.
