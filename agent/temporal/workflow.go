@@ -98,11 +98,11 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 		}
 	}
 	for n := 0; ; n++ {
-		if n >= max(j.After, 1) || n > 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			if err := d.awaitHandlers(ctx); err == nil {
-				d.drain()
-				return outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.successor())
-			}
+		isLast := n >= max(j.After, 1) || n > 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+		// The next execution would not know that this one was cancelled.
+		if isLast && d.awaitHandlers(ctx) == nil && ctx.Err() == nil {
+			d.drain()
+			return outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.successor())
 		}
 		if ctx.Err() != nil {
 			return d.cancel(ctx)
