@@ -154,6 +154,19 @@ func TestDiscoveryByCalling(t *testing.T) {
 	}
 }
 
+// The model reads the definition of a tool as its server wrote it, without HTML escapes.
+func TestDiscoveryShowsText(t *testing.T) {
+	swap := adapter.Func("swap", "Swaps a & b if a < b.", func(context.Context, struct{}) (string, error) { return "", nil }, nil)
+	a := newAgent(t, play(uses(find("1", "swap")), says("done")).as(model.Info{ToolsFirst: true}), &agent.Options{
+		Tools: []adapter.Source{swap}, Discover: agent.Discover{Above: 1e-9},
+	})
+	result, err := a.Run(t.Context(), human("go"))
+	check(t, err)
+	if said := results(history(result))[0]; !strings.Contains(said, "Swaps a & b if a < b.") {
+		t.Errorf("got %s", said)
+	}
+}
+
 // TestListedTools holds that functions that say so are offered from the beginning, and a host decides otherwise.
 func TestListedTools(t *testing.T) {
 	var calls []string

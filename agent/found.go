@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -110,7 +111,7 @@ func describeHits(c *adapter.Catalog, hits []hit) string {
 
 // definitionLine returns the definition of a tool on one line, with the schema of the catalog.
 func definitionLine(name, server string, def *model.Tool) ([]byte, error) {
-	head, err := json.Marshal(struct {
+	head, err := jsonrpc.Marshal(struct {
 		Name        string `json:"name"`
 		Server      string `json:"server"`
 		Description string `json:"description"`

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -307,7 +308,7 @@ func definitions(c *adapter.Catalog) []model.Tool {
 	for i, t := range all {
 		schema, ok := t.Function.Parameters.(json.RawMessage)
 		if !ok {
-			schema, _ = json.Marshal(t.Function.Parameters) // a decoded value always marshals
+			schema, _ = jsonrpc.Marshal(t.Function.Parameters) // a decoded value always marshals
 		}
 		out[i] = model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -162,7 +163,7 @@ func elicitValue(q *run.Question, reply run.Reply) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(result)
+	return jsonrpc.Marshal(result)
 }
 
 // suspend records that the run waits, until the first of its questions expires. It warns if only the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -69,7 +70,7 @@ func (q *Question) check(r Reply) error {
 	case !slices.Contains(valid, r.Action):
 		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, valid, r.Action)
 	case len(r.Reason)+len(r.Arguments)+len(r.Content)+len(r.Scope)+len(r.By) > maxReply:
-		return fmt.Errorf("it has more than %d bytes", maxReply)
+		return fmt.Errorf("reply has more than %d bytes", maxReply)
 	case r.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, r.Scope):
 		return fmt.Errorf("scope %.100q is not one of an approval", r.Scope)
 	case len(r.Arguments) > 0 && (q.Kind != QuestionApproval && q.Kind != QuestionSampling || r.Action != ActionAllow):
@@ -175,7 +176,7 @@ func (q *Question) Accept(fields map[string]any) (Reply, error) {
 		fields = result.Content
 	}
 	if fields != nil {
-		content, err := json.Marshal(fields)
+		content, err := jsonrpc.Marshal(fields)
 		if err != nil {
 			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
