@@ -39,6 +39,7 @@ func (l *notes) tool(s *server, where, name string) {
 
 func emptyServer() *server {
 	return &server{Server: sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{
+		Instructions: "Be quick.",
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 	})}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -156,6 +157,11 @@ var hostiles = map[string]hostile{
 	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
 	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
 
+	"a compactor that panics": {opts: agent.Options{Compact: func(ctx context.Context, _ []run.Message, _ compact.Budget) (*compact.Result, error) {
+		return nil, panics(ctx)
+	}}, stop: agent.StopMaxTurns},
+	"a host that panics at instructions": {opts: agent.Options{ServerInstructions: func(string) bool { panic("hostile") }}, err: "ServerInstructions panicked: hostile"},
+
 	"a store that fails":  {store: func(context.Context) error { return errFull }, err: "disk full"},
 	"a store that hangs":  {store: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
 	"a store that panics": {store: panics, err: "the store panicked: hostile"},
@@ -195,7 +201,7 @@ func (h *hostile) test(t *testing.T) {
 	if data, err := json.Marshal(got.State); err != nil || len(data) > max(h.bytes, 1<<20) {
 		t.Errorf("the run has %d bytes, %v", len(data), err)
 	}
-	opts.Durable.Store, opts.Hooks = memory, nil
+	opts.Durable.Store, opts.Hooks, opts.ServerInstructions = memory, nil, nil
 	h.goOn(t, opts)
 }
 

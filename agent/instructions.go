@@ -16,23 +16,29 @@ const (
 	maxAllInstructions = 16 << 10 // in total
 )
 
-// system returns the system prompt of the next model call.
-func (d *dialog) system() string {
+// system returns the system prompt of the next model call. The error is a panic of the host.
+func (d *dialog) system() (string, error) {
 	accept, directory := d.engine.agent.opts.ServerInstructions, d.rec.state.Directory
 	if accept == nil && directory == "" {
-		return d.engine.agent.opts.System
+		return d.engine.agent.opts.System, nil
 	}
 	if d.promptCatalog == d.engine.catalog {
-		return d.prompt
+		return d.prompt, nil
 	}
 	sections := []string{d.engine.agent.opts.System, directory}
 	if accept != nil {
-		sections = append(sections, quoteInstructions(d.engine.catalog, accept))
+		err := guard("ServerInstructions", func() error {
+			sections = append(sections, quoteInstructions(d.engine.catalog, accept))
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
 	}
 	sections = slices.DeleteFunc(sections, func(s string) bool { return s == "" })
 	d.promptCatalog = d.engine.catalog
 	d.prompt = strings.TrimSpace(strings.Join(sections, "\n\n"))
-	return d.prompt
+	return d.prompt, nil
 }
 
 // quoteInstructions returns the instructions of a catalog's servers that accept allows, each under the

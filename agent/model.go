@@ -262,14 +262,17 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	if err := d.account.checkPrices(); err != nil {
 		return nil, stop, err
 	}
+	system, err := d.system()
+	if err != nil {
+		return nil, stop, err
+	}
 	call := func() *ModelCall {
-		c := &ModelCall{Request: d.request()}
+		c := &ModelCall{Request: d.request(system)}
 		d.forceAnswer(c.Request, stop != StopOutput)
 		return c
 	}
 	c := call()
 	if stop == StopOutput {
-		var err error
 		if stop, err = d.spendingLimit(c); err != nil {
 			return nil, stop, err
 		}
@@ -281,10 +284,10 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 }
 
 // request returns the request to the model, before limits and hooks change it.
-func (d *dialog) request() *model.Request {
+func (d *dialog) request(system string) *model.Request {
 	a, settings := d.engine.agent, &d.engine.agent.opts.Model
 	return &model.Request{
-		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
+		System: system, Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
 		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}

@@ -150,7 +150,11 @@ func (d *dialog) compact() error {
 // shorten asks a compactor, and records its change. The change is nil if there is none. If the
 // compactor fails, the run gets a warning, and what the compactor used counts.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
-	short, err := by(d.engine.ctx, d.rec.state.History, budget)
+	var short *compact.Result
+	err := guard("compactor", func() (err error) {
+		short, err = by(d.engine.ctx, d.rec.state.History, budget)
+		return err
+	})
 	if err != nil && short != nil {
 		if recordErr := d.rec.record(nil, &ledger.Charged{Spent: short.Usage}); recordErr != nil {
 			return nil, recordErr
