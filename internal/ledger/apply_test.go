@@ -93,6 +93,8 @@ func TestContradictions(t *testing.T) {
 		{"sending what a person is asked about", asked, &ledger.Intent{Call: "1"}, `call "1" is "asked"`},
 		{"sending what was denied", with(two, &ledger.Decided{Call: "1"}), &ledger.Intent{Call: "1"}, "denied"},
 		{"sending what is in doubt", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionDoubt, Call: "1"}}), &ledger.Intent{Call: "1"}, "a person is asked"},
+		{"sending what asks in its round", reviewed, &ledger.Intent{Call: "1"}, "a person is asked"},
+		{"sending what is parked", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Key: "k", Parked: true}}), &ledger.Intent{Call: "1"}, "a person is asked"},
 		{"sending what is done", done, &ledger.Intent{Call: "1"}, `call "1" is "done"`},
 		{"sending what is a task", tasked, &ledger.Intent{Call: "1"}, `call "1" is "task"`},
 		{"sending in a run that waits", with(ready, &ledger.Suspended{}), &ledger.Intent{Call: "1"}, "waiting"},

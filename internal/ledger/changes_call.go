@@ -53,8 +53,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if err := s.mayStart(call); err != nil {
 		return err
 	}
-	// Such a call is sent again only after a person's reply.
-	if (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil {
+	if s.isAsked(call) {
 		return fmt.Errorf("a person is asked about call %q", c.Call)
 	}
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
@@ -73,6 +72,17 @@ func (s *State) mayStart(call *Call) error {
 		return fmt.Errorf("call %q is denied", call.ID)
 	}
 	return nil
+}
+
+// isAsked reports whether a call is sent again only after a person's reply.
+func (s *State) isAsked(call *Call) bool {
+	switch call.At {
+	case CallInDoubt, CallAtSignIn:
+		return call.Reply == nil
+	case CallInRound, CallParked:
+		return slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == call.ID && q.Key != "" })
+	}
+	return false
 }
 
 // Paused records that the server needs input before it continues a call. Its questions follow

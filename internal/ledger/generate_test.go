@@ -188,7 +188,9 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	case ledger.CallDone:
 		return &ledger.TurnEnded{Unknown: g.unknown()}
 	}
-	sends := c.At == ledger.CallReady || c.At == ledger.CallSent || c.At == ledger.CallInRound || c.At == ledger.CallParked || (c.At == ledger.CallInDoubt || c.At == ledger.CallAtSignIn) && c.Reply != nil
+	isOpen := func(q *run.Question) bool { return q.Call == id && q.Key != "" }
+	waits := c.At == ledger.CallInRound || c.At == ledger.CallParked // for open questions
+	sends := c.At == ledger.CallReady || c.At == ledger.CallSent || waits && !slices.ContainsFunc(s.Questions, isOpen) || (c.At == ledger.CallInDoubt || c.At == ledger.CallAtSignIn) && c.Reply != nil
 	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
 		to = append(to, &ledger.Intent{Call: id, Args: g.raw()}, &ledger.Intent{Call: id})
 	}
