@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/model"
 )
@@ -70,7 +71,7 @@ type fallbackMemory struct {
 func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		known := f.memory(r.Scratch)
-		warning := ""
+		var warnings []string
 		for n := range f.models {
 			i := (known.at + n) % len(f.models)
 			asked := *r
@@ -79,13 +80,16 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			failed := askModel(ctx, f.models[i], &asked, hasNext, func(reply *model.Response) {
 				known.at = i
 				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
-				reply.Warning = cmp.Or(warning, reply.Warning)
+				if reply.Warning != "" {
+					warnings = append(warnings, reply.Warning)
+				}
+				reply.Warning = strings.Join(warnings, "; ")
 			}, yield)
 			if failed == nil {
 				return
 			}
 			next := (i + 1) % len(f.models)
-			warning = fmt.Sprintf("the model %s failed and %s is asked: %v", f.displayName(i), f.displayName(next), failed)
+			warnings = append(warnings, fmt.Sprintf("the model %s failed and %s is asked: %v", f.displayName(i), f.displayName(next), failed))
 		}
 	}
 }
@@ -144,14 +148,19 @@ func (f *fallback) displayName(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
 }
 
-// askedNames returns the names of the model that was asked for the last reply. Of several models it is the
-// one that the scratch of their conversation remembers.
-func askedNames(m Model, scratch any) []string {
-	f, ok := m.(*fallback)
-	if !ok {
-		info := m.Info()
-		return info.Names()
-	}
+// AskedNames returns the names of the model that was asked for the last reply of a conversation, from
+// its Request.Scratch. Package compact asks for them, too.
+func (f *fallback) AskedNames(scratch any) []string {
 	known := f.memory(&scratch)
 	return askedNames(f.models[known.at], known.scratches[known.at])
+}
+
+// askedNames returns the names of the model that was asked for the last reply: of several models, of the
+// one that the scratch of their conversation remembers.
+func askedNames(m Model, scratch any) []string {
+	if f, ok := m.(interface{ AskedNames(scratch any) []string }); ok {
+		return f.AskedNames(scratch)
+	}
+	info := m.Info()
+	return info.Names()
 }

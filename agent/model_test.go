@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -185,6 +186,27 @@ func TestFallbackOfAll(t *testing.T) {
 	})
 }
 
+// Each change of the model is reported, with what the model itself reports.
+func TestFallbackReportsAll(t *testing.T) {
+	down := func(why string) *script {
+		return play(func(context.Context, prompt) (*model.Response, error) {
+			return nil, &model.Error{Kind: model.ErrorAuth, Repeated: true, Err: errors.New(why)}
+		})
+	}
+	last := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+		reply, err := says("hello")(ctx, p)
+		reply.Warning = "an option was left out"
+		return reply, err
+	})
+	got := mustRun(t, newAgent(t, agent.Fallback(down("no key").called("a"), down("no money").called("b"), last.called("c")), nil), human("go"))
+	told := strings.Join(warningsOf(got), "\n")
+	for _, want := range []string{"a failed and b is asked: no key", "b failed and c is asked: no money", "an option was left out"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("got %q, want %q in it", told, want)
+		}
+	}
+}
+
 // Several models are described by what all of them take, and each needs a price.
 func TestFallbackInfo(t *testing.T) {
 	yes, images := func(bool) bool { return true }, func(mime string) bool { return mime == "image/png" }
@@ -230,6 +252,14 @@ func TestFallbackCost(t *testing.T) {
 		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
 		if got.Spent.Cost["USD"] != 200 {
 			t.Errorf("got the cost %v, want that of the small model", got.Spent.Cost)
+		}
+		compactor := compact.Summarize(agent.Fallback(models...), &compact.Options{Window: 1000, KeepTurns: 1, Prices: table})
+		history := []run.Message{run.Text(run.RoleUser, "go")}
+		for range 10 {
+			history = append(history, run.Text(run.RoleAssistant, strings.Repeat("x", 1000)))
+		}
+		if short, err := compactor(t.Context(), history, compact.Budget{}); err != nil || short.Usage.Cost["USD"] != 200 {
+			t.Errorf("got a summary for %+v, %v, want the cost of the small model", short, err)
 		}
 	}
 }

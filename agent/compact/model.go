@@ -24,7 +24,8 @@ const summaryPrompt = "You shorten the older part of a conversation between a us
 func byModel(m model.Model, opts Options) summarizer {
 	return func(ctx context.Context, messages []run.Message) (string, run.Spent, error) {
 		text := run.Text(run.RoleUser, shorten(transcript(messages), maxTranscript))
-		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}}
+		var scratch any
+		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}, Scratch: &scratch}
 		for delta, err := range m.Generate(ctx, q) {
 			if err != nil {
 				return "", run.Spent{}, fmt.Errorf("call model: %w", err)
@@ -32,7 +33,7 @@ func byModel(m model.Model, opts Options) summarizer {
 			if reply := delta.Response; reply != nil {
 				used := reply.Usage
 				used.Turns = 1
-				used.Cost = costOf(opts.Prices, used, reply.Message.Model, m.Info())
+				used.Cost = costOf(opts.Prices, used, reply.Message.Model, askedNames(m, scratch))
 				return reply.Message.Text(), used, nil
 			}
 		}
@@ -40,9 +41,19 @@ func byModel(m model.Model, opts Options) summarizer {
 	}
 }
 
+// askedNames returns the names of the model that was asked: of several models (agent.Fallback), of the
+// one that the scratch of the request remembers.
+func askedNames(m model.Model, scratch any) []string {
+	if f, ok := m.(interface{ AskedNames(scratch any) []string }); ok {
+		return f.AskedNames(scratch)
+	}
+	info := m.Info()
+	return info.Names()
+}
+
 // costOf returns the cost of a call, nil if the price of the model is unknown.
-func costOf(prices *price.Table, used run.Spent, replied string, asked model.Info) map[string]int64 {
-	amount, ok := cost.OfReply(prices, replied, asked.Names(), cost.Tokens{
+func costOf(prices *price.Table, used run.Spent, replied string, asked []string) map[string]int64 {
+	amount, ok := cost.OfReply(prices, replied, asked, cost.Tokens{
 		Input:      used.Input,
 		Cached:     used.Cached,
 		CacheWrite: used.CacheWrite,
