@@ -148,20 +148,26 @@ func (d *dialog) compact() error {
 }
 
 // shorten asks a compactor, and records its change. The change is nil if there is none. If the
-// compactor fails, the run gets a warning, and what the compactor used counts.
+// compactor fails, the run gets a warning. What the compactor used counts in any case.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
 	var short *compact.Result
 	err := guard("compactor", func() (err error) {
 		short, err = by(d.engine.ctx, d.rec.state.History, budget)
 		return err
 	})
-	if err != nil && short != nil {
-		if recordErr := d.rec.record(nil, &ledger.Charged{Spent: short.Usage}); recordErr != nil {
+	var used run.Spent
+	if short != nil {
+		used = clampUsage(short.Usage)
+		used.Turns, used.Cost = max(short.Usage.Turns, 0), short.Usage.Cost
+	}
+	ended := d.engine.ctx.Err() != nil
+	if short != nil && (err != nil || ended) {
+		if recordErr := d.rec.record(nil, &ledger.Charged{Spent: used}); recordErr != nil {
 			return nil, recordErr
 		}
 	}
 	switch {
-	case d.engine.ctx.Err() != nil:
+	case ended:
 		return nil, d.engine.endError()
 	case err != nil:
 		d.rec.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
@@ -169,7 +175,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	case short == nil:
 		return nil, nil
 	}
-	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: short.Usage}
+	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: used}
 	d.listKept(change)
 	d.tally.forgetHistory()
 	d.truncation = truncation{reported: d.truncation.reported}
