@@ -93,6 +93,7 @@ func TestFailuresOfStreams(t *testing.T) {
 	}{
 		"upstream":    {"chat", `{"error":{"message":"upstream","code":502}}`, model.ErrorUnavailable},
 		"cut off":     {"chat", `{"choices":[{"index":0,"delta":{"role":"assistant"}}]}`, model.ErrorUnavailable},
+		"no call":     {"chat", `{"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}`, model.ErrorUnavailable},
 		"host failed": {"responses", `{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"boom"}}}`, model.ErrorUnavailable},
 		"rate":        {"responses", `{"type":"error","code":"rate_limit_exceeded","message":"slow down"}`, model.ErrorRateLimit},
 	} {

@@ -74,6 +74,8 @@ func TestFaults(t *testing.T) {
 			Error{Code: CodeTruncated, Message: "the host broke off with finish reason insufficient_system_resource"}},
 		{"vLLM at its end", failing(200, "", `{"choices":[{"finish_reason":"abort","message":{"content":"x"}}]}`),
 			Error{Code: CodeTruncated, Message: "the host broke off with finish reason abort"}},
+		{"Gemini's call that it cannot read", failing(200, "", `{"choices":[{"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL","message":{"role":"assistant"}}]}`),
+			Error{Code: CodeEmpty, Message: "the host broke off with finish reason function_call_filter: MALFORMED_FUNCTION_CALL"}},
 		{"withheld", failing(200, "", `{"choices":[{"finish_reason":"content_filter","message":{"content":""}}]}`),
 			Error{Code: CodeContentFilter, Message: "the host withheld the answer"}},
 		{"no choices", failing(200, "", `{"choices":[]}`), Error{Code: CodeEmpty, Message: "the answer has no choice"}},

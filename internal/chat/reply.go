@@ -226,7 +226,7 @@ func (d *draft) setCalls(x *exchange, a *answer, r *Reply) error {
 
 // finishWord translates a host's finish reason into OpenAI's.
 func finishWord(s string) string {
-	switch strings.ToLower(s) {
+	switch s, _, _ := strings.Cut(strings.ToLower(s), ":"); s {
 	case "stop", "eos", "end_turn", "stop_sequence":
 		return FinishStop
 	case "length", "max_tokens", "model_length":
@@ -235,7 +235,8 @@ func finishWord(s string) string {
 		return FinishToolCalls
 	case "content_filter", "safety":
 		return FinishContentFilter
-	case "error", "network_error", "insufficient_system_resource", "abort": // the latter of DeepSeek and vLLM
+	case "error", "network_error", "insufficient_system_resource", "abort", // the latter of DeepSeek and vLLM
+		"function_call_filter", "malformed_function_call": // Gemini cannot read a call of its model
 		return "error"
 	}
 	return s

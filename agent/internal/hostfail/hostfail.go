@@ -22,7 +22,7 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 		return model.ErrorTooLong
 	case chat.CodeTimeout, chat.CodeIdle:
 		return model.ErrorTimeout
-	case chat.CodeUnreachable, chat.CodeTruncated:
+	case chat.CodeUnreachable, chat.CodeTruncated, chat.CodeEmpty:
 		return model.ErrorUnavailable
 	}
 	switch {

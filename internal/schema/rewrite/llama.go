@@ -2,7 +2,9 @@ package rewrite
 
 import (
 	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +56,42 @@ func (l *llama) schema(v any, at string) any {
 		}
 	}
 	tellDropped(out, in, "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
+	l.alternatives(out, at)
 	return out
+}
+
+// maxCopies bounds the keywords that are copied into alternatives, in bytes.
+const maxCopies = 64 << 10
+
+// alternatives copies the keywords beside alternatives into each: llama.cpp reads only the alternatives.
+func (l *llama) alternatives(out map[string]any, at string) {
+	key := "oneOf" // llama.cpp prefers it
+	if out[key] == nil {
+		key = "anyOf"
+	}
+	all := slices.Clone(tree.List(out[key]))
+	beside := map[string]any{}
+	tree.CopyKeys(beside, out, assertions...)
+	delete(beside, "anyOf")
+	delete(beside, "oneOf")
+	if len(beside) == 0 || size(beside)*len(all) > maxCopies {
+		return
+	}
+	changed := false
+	for i, a := range all {
+		one := tree.Object(a)
+		if one == nil || one["$ref"] != nil {
+			continue
+		}
+		merged, lost := merge(one, beside)
+		if len(lost) == 0 && !reflect.DeepEqual(merged, one) {
+			all[i], changed = merged, true
+		}
+	}
+	if changed {
+		out[key] = all
+		l.Note(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
+	}
 }
 
 func (l *llama) drop(out map[string]any, keyword, at, why string) {
