@@ -64,7 +64,7 @@ type Client struct {
 	extra   map[string]json.RawMessage
 	api     string
 
-	needMaxTokens sync.Map // names of the models that need max_tokens
+	quirks sync.Map // quirks, by model
 }
 
 // New returns a client. It does no I/O.
@@ -175,22 +175,22 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	}
 }
 
-// retry repeats an attempt after a temporary failure, unless the reply has begun to stream. If the
-// host demands a bound for the reply, the attempt is repeated immediately with one; if that
-// succeeds, later requests for the model have a bound.
+// retry repeats an attempt after a temporary failure, unless the reply has begun to stream. A request that the host
+// refuses because of a quirk is adapted and repeated immediately; if that succeeds, later requests for the model are
+// adapted, too.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
-	again, bounded := retrier{sender: &c.sender, api: chatCompletion}, false
+	again, adapted := retrier{sender: &c.sender, api: chatCompletion}, false
 	for {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
-			if bounded {
-				c.needMaxTokens.Store(d.model, true)
+			if adapted {
+				c.quirks.Store(d.model, d.quirks)
 			}
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
-		if ok && !begun && failure.needsMaxTokens() && c.addMaxTokens(d) {
-			bounded = true
+		if ok && !begun && c.adapt(d, failure) {
+			adapted = true
 			continue
 		}
 		if !ok {

@@ -339,6 +339,49 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
+// Hosts behind an unknown URL refuse fields in which others want reasoning back, and stop sequences. Later requests leave
+// out what was refused.
+func TestRefusedFields(t *testing.T) {
+	const used = `{"choices":[{"message":{"content":"Hello, you."},"finish_reason":"stop"}]}`
+	for name, tt := range map[string]struct {
+		refused map[string]string // message by a text in the request
+		asked   []int             // requests so far after each question
+		last    string
+	}{
+		"Cerebras": {map[string]string{`"reasoning_content"`: "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported"},
+			[]int{2, 3}, `"reasoning":"Hm."`},
+		"a gateway to Groq": {map[string]string{`"reasoning_content"`: "'messages.1' : property 'reasoning_content' is unsupported", `"reasoning":`: "messages[1].reasoning: reasoning is not supported with this model"},
+			[]int{3, 4}, `"content":"a"}`},
+		"xAI":             {map[string]string{`"stop"`: "Model grok-4.5 does not support parameter stop."}, []int{2, 3}, `"reasoning_content":"Hm."`},
+		"another refusal": {map[string]string{`"model"`: "reasoning_effort is not supported with this model"}, []int{1, 2}, `"stop"`},
+	} {
+		var h *host
+		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			for field, message := range tt.refused {
+				if strings.Contains(h.last(), field) {
+					failing(400, "", `{"error":{"message":"`+message+`"}}`)(w, r)
+					return
+				}
+			}
+			answering(used)(w, r)
+		})
+		c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
+		for i, want := range tt.asked {
+			r := &Request{Model: "m", Recorded: true, Stop: []string{", you"},
+				Messages: []Message{Text(User, "Hi"), {Role: Assistant, Reasoning: "Hm.", Parts: []Part{{Text: "a"}}}, Text(User, "b")}}
+			got, err := c.Complete(t.Context(), r)
+			if name == "another refusal" {
+				wantCode(t, err, "")
+			} else if err != nil || got.Text != "Hello" {
+				t.Errorf("%s: got %+v, %v", name, got, err)
+			}
+			if h.asked() != want || !strings.Contains(h.last(), tt.last) {
+				t.Errorf("%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.asked(), want, h.last(), tt.last)
+			}
+		}
+	}
+}
+
 // A gateway to Anthropic may pass on that max_tokens is missing.
 func TestBoundForTheUpstream(t *testing.T) {
 	var h *host

@@ -65,6 +65,7 @@ type draft struct {
 	streams   bool   // the reply comes in pieces
 	textBytes int    // bytes of text in the messages
 	note      string // note for the person, with the reply
+	quirks    quirks
 
 	memory       *Memory // nil if the host wants no data back, or the messages have it
 	conversation conversationHash
@@ -81,6 +82,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		streams:   streams,
 		textBytes: textSize(r.Messages),
 		stops:     slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
+		quirks:    c.quirksOf(r.Model),
 	}
 	if len(r.Metadata) > 0 {
 		if err := c.CheckMetadata(); err != nil {
@@ -174,7 +176,7 @@ func textSize(messages []Message) (n int) {
 func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort string) {
 	if r.MaxTokens > 0 {
 		d.fields[c.tokenField()] = r.MaxTokens
-	} else if _, needed := c.needMaxTokens.Load(r.Model); needed {
+	} else if d.quirks.needsMaxTokens {
 		c.addMaxTokens(d)
 	}
 	if rule.samplingWith(effort) {
@@ -189,7 +191,7 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 		d.fields["metadata"] = r.Metadata
 	}
 	// Models that may reason refuse stop sequences; their reply is cut here.
-	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.effortNone {
+	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.effortNone && !d.quirks.refusesStop {
 		d.fields["stop"] = stops
 	}
 	switch {
@@ -242,10 +244,7 @@ func (c *Client) encodeTools(d *draft, r *Request) {
 	case choice.Choice == Required:
 		set(d, "tool_choice", string(c.profile.Required)) // "": an instruction asks for the call
 	}
-	switch {
-	case r.ParallelToolCalls != nil:
-		d.fields["parallel_tool_calls"] = *r.ParallelToolCalls
-	case c.profile.Parallel:
+	if c.profile.Parallel {
 		d.fields["parallel_tool_calls"] = true
 	}
 }

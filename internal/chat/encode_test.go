@@ -77,8 +77,6 @@ func TestEncodeParameters(t *testing.T) {
 
 		{"tools", openAI, "gpt-4.1", Request{Tools: tools}, `{"tools":[` + strict + `,` + wireG + `]}`},
 		{"tools of llama.cpp", local, "m", Request{Tools: tools}, `{"tools":[` + wireF + `,` + wireG + `]}`},
-		{"no parallel calls", openAI, "gpt-4.1", Request{Tools: tools[1:], ParallelToolCalls: ptr(false)},
-			`{"tools":[` + wireG + `],"parallel_tool_calls":false}`},
 		{"none", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: None}}, `{"tools":[` + wireG + `],"tool_choice":"none"}`},
 		{"none at Mistral", mistral, "m", Request{Tools: tools, ToolChoice: ToolChoice{Choice: None}}, `{}`},
 		{"none at Ollama", ollama, "m", Request{Tools: tools, ToolChoice: ToolChoice{Choice: None}}, `{}`},

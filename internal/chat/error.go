@@ -121,8 +121,12 @@ func (e *Error) Retryable() bool {
 // needsMaxTokens reports whether the request needs max_tokens. Hosts have no code for that, only a text.
 func (e *Error) needsMaxTokens() bool {
 	text := strings.ToLower(e.Message)
-	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) &&
-		strings.Contains(text, "max_tokens") && (strings.Contains(text, "required") || strings.Contains(text, "missing"))
+	return e.refusesInput() && strings.Contains(text, "max_tokens") && (strings.Contains(text, "required") || strings.Contains(text, "missing"))
+}
+
+// refusesInput reports whether the host refuses the fields of the request.
+func (e *Error) refusesInput() bool {
+	return e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity
 }
 
 // isLoading reports whether the host is loading the model, as llama-server says.

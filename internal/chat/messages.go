@@ -18,7 +18,11 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	if d.mustCall && c.profile.Required == requiredBySystem {
 		system = append(system, "Answer by calling at least one of the tools.")
 	}
-	e := &messageEncoder{draft: d, profile: &c.profile,
+	profile := c.profile
+	if d.quirks.movesReasoning {
+		profile.Reasoning = d.quirks.reasoning
+	}
+	e := &messageEncoder{draft: d, profile: &profile,
 		ids: newIDs(c.profile.IDs), toolNames: map[string]string{}, system: systemRole(&c.profile, r.Model, rule)}
 	if len(system) > 0 {
 		e.addText(e.system, strings.Join(system, "\n\n"))

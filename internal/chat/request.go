@@ -17,10 +17,6 @@ type Request struct {
 	// model is asked once more, except in a stream.
 	OneChance bool
 
-	// ParallelToolCalls allows or forbids several calls in one reply. Nil is the host's
-	// default, or true for a host that makes several calls only if asked to.
-	ParallelToolCalls *bool
-
 	MaxTokens        int // tokens of the reply, including its reasoning; 0 for the host's own limit
 	Temperature      *float64
 	TopP             *float64

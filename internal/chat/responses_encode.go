@@ -138,7 +138,6 @@ func (c *Client) responsesTools(d *draft, r *Request, later map[string]responses
 	if len(first) > 0 {
 		d.fields["tools"] = first
 	}
-	set(d, "parallel_tool_calls", r.ParallelToolCalls)
 	switch r.ToolChoice.Choice {
 	case None:
 		d.fields["tool_choice"] = "none"
