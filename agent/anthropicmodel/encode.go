@@ -43,10 +43,14 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if r.Format != nil && rule.enforcesFormat {
 		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
+	var left []string
+	if len(w.Stop) < len(r.Stop) {
+		left = append(left, "the API accepts no stop sequences of white space: they are left out")
+	}
 	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
 	case t == nil:
 	case !rule.takesTemperature:
-		warning = fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name)
+		left = append(left, fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name))
 	case w.Thinking == nil || w.Thinking.Type == "disabled": // while it thinks, a model accepts only 1
 		w.Sampling = t
 	}
@@ -54,7 +58,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 		return nil, "", err
 	}
 	m.markForCache(w)
-	return w, warning, nil
+	return w, strings.Join(left, "; "), nil
 }
 
 // output returns the configuration of the output, for the caller to set.

@@ -123,6 +123,22 @@ func TestRequests(t *testing.T) {
 	t.Logf("%d requests", n/testenv.Step(5))
 }
 
+// TestLeftOut warns of what the API does not accept.
+func TestLeftOut(t *testing.T) {
+	half := 0.5
+	h := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block { return []fakehost.Block{{Type: "text", Text: "Hello"}} }}
+	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{})
+	for want, r := range map[string]*model.Request{
+		"": {Stop: []string{"END"}},
+		"the API accepts no stop sequences of white space: they are left out; the model claude-opus-4-8 accepts no temperature: it is left out": {Stop: []string{"\n"}, Temperature: &half},
+	} {
+		r.Messages = []run.Message{run.Text(run.RoleUser, "Hi")}
+		reply, _, _, err := ask(t, m, r)
+		check.Must(t, err)
+		check.Equal(t, "the warning", reply.Warning, want)
+	}
+}
+
 // TestThoughtsGoBack holds that thoughts come with the reply, and go back byte for byte with results of all kinds.
 func TestThoughtsGoBack(t *testing.T) {
 	h := &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}
