@@ -111,3 +111,15 @@ tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}
 		}
 	})
 }
+
+// A trial whose context has ended has no line.
+func TestInterruptedTrial(t *testing.T) {
+	s, err := suite.Parse([]byte("name: i\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]"))
+	check.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir()}
+	if l := one.Run(ctx); l != nil {
+		t.Errorf("got %s: %s, want no line", l.Outcome, l.Reason)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -19,7 +20,8 @@ type File struct {
 	again map[Key]bool // trials that are to be run again
 }
 
-// Open opens a file, and creates it if necessary. It removes an incomplete last line.
+// Open opens a file, and creates it if necessary. It removes an incomplete last line, and refuses
+// a file of something else.
 func Open(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -33,6 +35,9 @@ func Open(name string) (*File, error) {
 	return r, nil
 }
 
+// lineStart is how each line starts.
+const lineStart = `{"suite":"`
+
 // load reads the lines, and removes what follows the last line break: a program that was killed wrote it in part.
 func (f *File) load() error {
 	data, err := os.ReadFile(f.f.Name())
@@ -43,6 +48,9 @@ func (f *File) load() error {
 	lines, err := Parse(data[:whole])
 	if err != nil {
 		return err
+	}
+	if rest := string(data[whole:]); !strings.HasPrefix(rest, lineStart) && !strings.HasPrefix(lineStart, rest) {
+		return fmt.Errorf("line %d is not a result of a trial", len(lines)+1)
 	}
 	for _, l := range lines {
 		f.putLocked(l)
@@ -71,14 +79,17 @@ func (f *File) countsLocked(key Key) bool {
 	return ok && f.lines[i].Outcome != Void && !f.again[key]
 }
 
-// Parse parses lines of JSON. The error names the number of a line that is none.
+// Parse parses lines of JSON. The error names the number of a line that is not a result.
 func Parse(data []byte) (lines []*Line, err error) {
 	n := 0
 	for text := range bytes.Lines(data) {
 		n++
 		l := &Line{}
 		if err := json.Unmarshal(text, l); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, fmt.Errorf("line %d is not a result of a trial: %w", n, err)
+		}
+		if l.Suite == "" {
+			return nil, fmt.Errorf("line %d is not a result of a trial", n)
 		}
 		lines = append(lines, l)
 	}

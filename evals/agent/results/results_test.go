@@ -127,6 +127,23 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// A file of something else is refused, and not changed.
+func TestForeignFile(t *testing.T) {
+	for _, text := range []string{"one line", "{}\n", `{"mcpServers":{}}`, "[]\n", `{"suite":"s","outcome":"pass"}` + "\nthe rest"} {
+		name := filepath.Join(t.TempDir(), "f")
+		check.Must(t, os.WriteFile(name, []byte(text), 0o600))
+		f, err := Open(name)
+		if err == nil {
+			f.Close()
+		}
+		data, readErr := os.ReadFile(name)
+		check.Must(t, readErr)
+		if err == nil || !strings.Contains(err.Error(), "is not a result of a trial") || string(data) != text {
+			t.Errorf("%q: got %v and %q", text, err, data)
+		}
+	}
+}
+
 // Whatever a file has, it is read or refused, and what is read is written again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"suite":"s","suite_hash":"h","task":"t","trial":1,"outcome":"pass","scores":[{"grader":"answer","value":0.5}]}` + "\n"))

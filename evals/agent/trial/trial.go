@@ -55,9 +55,9 @@ func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
 func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
 
 // Run runs the trial. Failures are in the line; there is none if the context ends.
-func (t *Trial) Run(ctx context.Context) (l *results.Line) {
+func (t *Trial) Run(ctx context.Context) *results.Line {
 	began := time.Now()
-	l = &results.Line{
+	l := &results.Line{
 		Suite:     t.Suite.Name,
 		SuiteHash: t.Suite.Hash(),
 		Task:      t.Task.ID,
@@ -69,20 +69,25 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 		Program:   t.Program,
 		Date:      began.UTC(),
 	}
+	t.runInto(ctx, l)
+	if ctx.Err() != nil {
+		return nil
+	}
+	l.Duration = time.Since(began)
+	return l
+}
+
+// runInto runs the trial and completes its line. A panic makes the trial void.
+func (t *Trial) runInto(ctx context.Context, l *results.Line) {
 	defer func() {
 		if v := recover(); v != nil {
 			l.Outcome, l.Cause, l.Reason = results.Void, "harness", fmt.Sprintf("panic: %v\n%s", v, debug.Stack())
 		}
-		l.Duration = time.Since(began)
 	}()
-	within, cancel := context.WithTimeout(ctx, t.patience())
+	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
-	e, err := t.play(within, l)
-	if ctx.Err() != nil {
-		return nil
-	}
+	e, err := t.play(ctx, l)
 	judge(l, e, err)
-	return l
 }
 
 // patience returns how long the trial may take: 60 s by default, and 600 s for a live model.

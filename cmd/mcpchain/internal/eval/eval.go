@@ -50,6 +50,9 @@ func evaluate(ctx context.Context, o *options, out, notes io.Writer) error {
 	if err := o.addServers(ctx, suites); err != nil {
 		return err
 	}
+	if _, err := os.Stat(filepath.Dir(o.junit)); err != nil { // before trials that may take hours
+		return &cli.FileError{Err: fmt.Errorf("-junit: %w", err)}
+	}
 	closeModel, err := o.openModel(ctx, notes)
 	if err != nil {
 		return err
@@ -64,7 +67,7 @@ func evaluate(ctx context.Context, o *options, out, notes io.Writer) error {
 		defer os.RemoveAll(o.Dir)
 	}
 	if o.Results, err = results.Open(cmp.Or(o.results, filepath.Join(o.Dir, "results.jsonl"))); err != nil {
-		return err
+		return &cli.FileError{Err: fmt.Errorf("-results: %w", err)}
 	}
 	defer o.Results.Close()
 	ran, err := o.runTrials(ctx, suites, notes)
@@ -88,18 +91,23 @@ func (o *options) runTrials(ctx context.Context, suites []*suite.Suite, notes io
 		}
 	}
 	if o.Model, err = o.Model.Open(suites); err != nil {
-		return nil, err
+		return nil, &cli.FileError{Err: err}
 	}
 	return ran, agenteval.Run(ctx, suites, &o.Options)
 }
 
 // load reads the suites that have a task to run.
 func (o *options) load() (suites []*suite.Suite, err error) {
+	files := map[string]string{} // by the name of their suite, by which results are summarized
 	for _, name := range o.files {
 		s, err := suite.Open(name)
 		if err != nil {
 			return nil, err
 		}
+		if other, ok := files[s.Name]; ok {
+			return nil, fmt.Errorf("%s: the suite %q is in %s, too; give each suite once, with a name of its own", name, s.Name, other)
+		}
+		files[s.Name] = name
 		if slices.ContainsFunc(s.Tasks, func(t *suite.Task) bool { return o.Tasks(s.Name, t.ID) }) {
 			suites = append(suites, s)
 		}
@@ -132,7 +140,7 @@ const maxPrompt = 80
 func (o *options) listTasks(suites []*suite.Suite, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range suites {
-		fmt.Fprintf(w, "%s: %s\n", s.Name, s.About)
+		fmt.Fprintln(w, strings.TrimSuffix(s.Name+": "+s.About, ": "))
 		for _, t := range s.Tasks {
 			if o.Tasks(s.Name, t.ID) {
 				fmt.Fprintf(w, "  %s/%s\t%s\n", s.Name, t.ID, hosttext.Line(t.Prompt, maxPrompt))

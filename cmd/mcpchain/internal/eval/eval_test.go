@@ -119,20 +119,26 @@ func TestConfig(t *testing.T) {
 // Mistakes on the command line and in files have an exit status of their own.
 func TestMistakes(t *testing.T) {
 	file := write(t, "s.json", sums)
+	config := write(t, "mcp.json", `{"mcpServers":{"x":{"comand":"y"}}}`)
 	for args, want := range map[string]string{
-		"":                            "name a suite",
-		"-scripted -model x " + file:  "give one of -model, -scripted and -play",
-		"-play-servers " + file:       "-play-servers goes with -play",
-		"-least 2 " + file:            "-least 2: want 0 to 1",
-		"-pass-at -1 " + file:         "-pass-at is below 0",
-		"-workers -1 " + file:         "-workers is below 0",
-		"-base-url x " + file:         "-base-url needs the name of a model",
-		"-run nothing " + file:        `no suite/id matches "nothing"`,
-		"nonexistent.yaml":            "open nonexistent.yaml",
-		"-config nonexistent " + file: "open nonexistent",
+		"":                                       "name a suite",
+		"-scripted -model x " + file:             "give one of -model, -scripted and -play",
+		"-play-servers " + file:                  "-play-servers goes with -play",
+		"-least 2 " + file:                       "-least 2: want 0 to 1",
+		"-pass-at -1 " + file:                    "-pass-at is below 0",
+		"-workers -1 " + file:                    "-workers is below 0",
+		"-base-url x " + file:                    "-base-url needs the name of a model",
+		"-run nothing " + file:                   `no suite/id matches "nothing"`,
+		"nonexistent.yaml":                       "open nonexistent.yaml",
+		"-config nonexistent " + file:            "open nonexistent",
+		"-config " + config + " " + file:         "mcpchain: " + config + `:1: server "x": comand: `,
+		file + " " + write(t, "twin.json", sums): `twin.json: the suite "sums" is in ` + file + ", too",
+		"-junit /nonexistent/out.xml " + file:    "-junit: stat /nonexistent: ",
+		"-results /nonexistent/r " + file:        "-results: open /nonexistent/r: ",
+		"-play /nonexistent " + file:             "open /nonexistent/",
 		write(t, "t.yaml", "name: s\ntasks: [{id: a, promt: p}]"): `did you mean "prompt"?`,
 	} {
-		if status, out, errs := run(t, strings.Fields(args)...); status != cli.StatusUsage || out != "" || !strings.Contains(errs, want) {
+		if status, out, errs := run(t, strings.Fields(args)...); status != cli.StatusUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "trials") {
 			t.Errorf("%q: got %d, %q, %s, want %q", args, status, out, errs, want)
 		}
 	}

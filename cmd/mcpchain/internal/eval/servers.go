@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,7 +28,7 @@ func (o *options) addServers(ctx context.Context, suites []*suite.Suite) error {
 		}
 		found, left := adapter.FromConfig(c)
 		if len(left) > 0 {
-			return &cli.FileError{Err: fmt.Errorf("%s: %w", o.config, left[0].Err)}
+			return &cli.FileError{Err: left[0].Err}
 		}
 		servers = map[string]*suite.Server{}
 		for _, s := range found {
