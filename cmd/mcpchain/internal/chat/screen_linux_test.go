@@ -284,3 +284,14 @@ func TestLongWords(t *testing.T) {
 		})
 	}
 }
+
+// A warning about a server does not remove the line that says what the start waits for.
+func TestWarningWhileConnecting(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t, "-config", configure(t, `slow=!{"command": "sh", "args": ["-c", "echo starting; exec cat > /dev/null"]}`))
+	m.enter("skipped a line", "typed ahead")
+	m.await("typed ahead") // in a frame after the warning
+	if !strings.Contains(m.screen(), "connecting to slow …") {
+		t.Errorf("got\n%s", m.screen())
+	}
+}

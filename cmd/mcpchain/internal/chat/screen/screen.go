@@ -45,7 +45,7 @@ type Screen interface {
 	// Deliver shows a text as the answer of a turn.
 	Deliver(text string)
 
-	// Progress shows a line that the next one replaces.
+	// Progress shows a line at most until the next one, an event of a turn, or Question.
 	Progress(format string, args ...any)
 
 	// Question waits for the next question of the person. The error is io.EOF at the end of the

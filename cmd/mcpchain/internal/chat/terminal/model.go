@@ -18,7 +18,7 @@ import (
 // The messages of a Terminal to its model.
 type (
 	waitMsg   bool     // whether the person may enter a question
-	noticeMsg string   // progress line, replaced by the next one
+	noticeMsg string   // progress line, until the next one, an event of the turn, or the prompt
 	restMsg   []string // lines of the unfinished part of an answer
 	beginMsg  struct{} // a turn begins
 	endMsg    struct{} // a turn ends
@@ -74,6 +74,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // update handles all messages but settleMsg.
 func (m *model) update(msg tea.Msg) tea.Cmd {
+	switch msg.(type) {
+	case beginMsg, endMsg, eventMsg, waitMsg:
+		m.notice = ""
+	}
 	switch msg := msg.(type) {
 	case beginMsg, endMsg, eventMsg, windowMsg, tickMsg:
 		return m.updateStatus(msg)

@@ -83,10 +83,9 @@ func (t *Terminal) noteLines(style screen.Style, text string) []string {
 	return lines
 }
 
-// printLocked prints lines into the scrollback, in portions that fit on the screen, and removes the
-// line of progress. It may wait for room, see [Terminal.room]. It changes lines.
+// printLocked prints lines into the scrollback, in portions that fit on the screen. It may wait for
+// room, see [Terminal.room]. It changes lines.
 func (t *Terminal) printLocked(lines []string) {
-	t.send(noticeMsg(""))
 	width := t.columns()
 	for len(lines) > 0 {
 		portion := t.room()
