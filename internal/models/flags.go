@@ -111,7 +111,8 @@ func (f *Flags) Complete() error {
 	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
 		return &SettingError{f.File.missing(m.Name)}
 	case m.BaseURL == "" && m.Key == "":
-		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI)
+		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI +
+			"; Claude needs -model-api messages and an ANTHROPIC_API_KEY")
 	case m.BaseURL == "" && m.API != Messages:
 		m.BaseURL = OpenAI
 	}

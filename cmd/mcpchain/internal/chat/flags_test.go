@@ -110,7 +110,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-call-timeout -1s", "-call-timeout has to be above 0"},
 		{"-connect-timeout 0s", "-connect-timeout has to be above 0"},
 		{"-demo -config c", "-demo and -config name two sets of servers"},
-		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
+		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1; Claude needs -model-api messages and an ANTHROPIC_API_KEY"},
 	} {
 		_, err := parseFlags(strings.Fields(tt.args), env(), io.Discard)
 		if _, ok := errors.AsType[*cli.Error](err); !ok || err.Error() != tt.want+"; mcpchain chat -help lists the flags" {

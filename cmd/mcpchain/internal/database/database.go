@@ -153,7 +153,7 @@ func createFile(path string) error {
 func makeFolder(folder string) error {
 	if own := cli.Place(); own != "" {
 		if path, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(path) {
-			return os.MkdirAll(folder, 0o700)
+			return storeError(os.MkdirAll(folder, 0o700))
 		}
 	}
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
@@ -209,6 +209,9 @@ func isFileStore(folder string) bool {
 	return true
 }
 
+// lostAndFound is a folder at the root of a volume, in which the file system keeps what it repairs.
+const lostAndFound = "lost+found"
+
 // checkFolder returns an error if a folder has content that is not that of a store of runs. The store may lack a folder: another
 // process may be creating it.
 func checkFolder(folder string) error {
@@ -219,7 +222,9 @@ func checkFolder(folder string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
-	case slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !slices.Contains(storeFolders, e.Name()) }):
+	case slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return !slices.Contains(storeFolders, e.Name()) && e.Name() != lostAndFound
+	}):
 		err = fmt.Errorf("%s is neither empty nor a store of runs", folder)
 	}
 	return storeError(err)

@@ -75,6 +75,28 @@ func TestFolderOfOtherFiles(t *testing.T) {
 	}
 }
 
+// The root of a volume becomes a store: its folder for found files does not count.
+func TestVolume(t *testing.T) {
+	root := t.TempDir()
+	check.Must(t, os.Mkdir(filepath.Join(root, "lost+found"), 0o700))
+	_, closer, err := OpenStore(t.Context(), root)
+	check.Must(t, err)
+	check.NoError(t, closer())
+}
+
+// An error about the configuration folder names the flag for another place.
+func TestNoConfigurationFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	check.Must(t, os.WriteFile(file, nil, 0o600))
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, file)
+	}
+	_, err := Open(t.Context(), cli.Place("web", "web.db"))
+	if _, ok := errors.AsType[*cli.FileError](err); !ok || !strings.HasPrefix(err.Error(), "-store: mkdir ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // The URL of a server is not a folder, whatever it ends with.
 func TestOpenStore(t *testing.T) {
 	t.Chdir(t.TempDir())

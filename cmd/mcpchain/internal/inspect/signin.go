@@ -19,8 +19,11 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		}
 	}
 	store, err := signin.Tokens(o.tokens)
-	if err != nil {
-		return closeAll, err
+	switch {
+	case err != nil && (o.signIn || o.tokens != ""):
+		return closeAll, fmt.Errorf("-tokens: %w", err)
+	case err != nil: // as in a container whose files cannot be written
+		store = oauth.MemoryStore()
 	}
 	for i := range file.Servers {
 		s := &file.Servers[i]

@@ -54,6 +54,30 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// If the tokens cannot be kept, servers are inspected without. It is an error for those who sign in, or name the folder.
+func TestNoFolderForTokens(t *testing.T) {
+	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	check.Must(t, os.WriteFile(file, nil, 0o600))
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, file)
+	}
+	path := filepath.Join(dir, "mcp.json")
+	check.Must(t, os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`"}}}`), 0o600))
+	for flags, want := range map[string]string{
+		"":                `the server wants a sign-in: add the flags -sign-in -server "notes"`,
+		"-sign-in":        "mcpchain: -tokens: file store: mkdir " + file,
+		"-tokens " + file: "mcpchain: -tokens: file store: ",
+	} {
+		var out bytes.Buffer
+		p := &program{out: &out, err: &out}
+		if status := p.run(t.Context(), append([]string{path}, strings.Fields(flags)...)); status == statusFine || !strings.Contains(out.String(), want) {
+			t.Errorf("%q: got %d, %s, want %s", flags, status, &out, want)
+		}
+	}
+}
+
 // Without an answer, the server that needs it cannot be used, and the file's
 // texts reach the terminal escaped.
 func TestInputWithoutAnswer(t *testing.T) {
