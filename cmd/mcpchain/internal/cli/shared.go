@@ -194,11 +194,11 @@ func Environment(own string) Section {
 	return Section{"Environment", `OPENAI_MODEL, OPENAI_BASE_URL
     used if -model and -base-url are not given
 ANTHROPIC_MODEL
-    used with -model-api messages if neither -model nor OPENAI_MODEL is given
+    model of Claude's API, used if neither -model nor OPENAI_MODEL is given
 OPENAI_API_KEY, ANTHROPIC_API_KEY
-    API key of the model's host; the latter with -model-api messages
+    API key of the model's host; the latter for Claude's API (-model-api messages)
 ANTHROPIC_BASE_URL
-    URL of an endpoint for -model-api messages
+    URL of an endpoint for Claude's API
 ` + own}
 }
 

@@ -70,11 +70,11 @@ func Open(ctx context.Context, place string) (*DB, error) {
 		return open(ctx, "pgx", postgresSource(place), sqlstore.DialectPostgres)
 	}
 	if place == "" {
-		return nil, errors.New("there is no folder of configurations to keep runs in: name a file by -store")
+		return nil, storeError(errors.New("the configuration folder is not known: name a file"))
 	}
 	if scheme, _, found := strings.Cut(place, "://"); found {
-		return nil, fmt.Errorf("-store: runs are not kept at %s:// places: "+
-			"want a file, or a URL that begins with postgres://", scheme)
+		return nil, storeError(fmt.Errorf("runs are not kept at %s:// places: "+
+			"want a file, or a URL that begins with postgres://", scheme))
 	}
 	if err := createFile(place); err != nil {
 		return nil, err

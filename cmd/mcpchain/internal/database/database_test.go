@@ -31,7 +31,7 @@ func TestOpen(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "new")
 	for place, want := range map[string]string{
 		text: "-store: " + text + " is not a SQLite database", filepath.Join(missing, "a.db"): "there is no folder " + missing + ": create it",
-		"": "name a file by -store", "mysql://user:secret@h/runs": "not kept at mysql:// places", t.TempDir(): "directory",
+		"": "-store: the configuration folder is not known: name a file", "mysql://user:secret@h/runs": "not kept at mysql:// places", t.TempDir(): "directory",
 	} {
 		if _, err := Open(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want %q", place, err, want)

@@ -200,7 +200,7 @@ func TestRefusals(t *testing.T) {
 // TestHangup reads the users again, and ends nothing. The database is for the user of the process alone.
 func TestHangup(t *testing.T) {
 	users := inFile(t, "users", "ada 0123456789abcdef\n")
-	o := settings(t, "-users", users, "-config", inFile(t, "mcp.json", `{"mcpServers":{}}`))
+	o := settings(t, "-listen", "127.0.0.1:0", "-users", users, "-config", inFile(t, "mcp.json", `{"mcpServers":{}}`))
 	log := &passedLog{written: make(chan string, 100)}
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
@@ -208,12 +208,17 @@ func TestHangup(t *testing.T) {
 	url := ""
 	await := func(want string) {
 		t.Helper()
-		for line := range log.written {
-			if _, after, ok := strings.Cut(line, "url="); ok {
-				url, _, _ = strings.Cut(after, " ")
-			}
-			if strings.Contains(line, want) {
-				return
+		for {
+			select {
+			case line := <-log.written:
+				if _, after, ok := strings.Cut(line, "url="); ok {
+					url, _, _ = strings.Cut(after, " ")
+				}
+				if strings.Contains(line, want) {
+					return
+				}
+			case err := <-over:
+				t.Fatalf("the service has ended before %q: %v", want, err)
 			}
 		}
 	}

@@ -42,26 +42,26 @@ type operator struct {
 // operation is a command of `mcpchain runs`.
 type operation struct {
 	name      string
-	arguments int // the first one names a run
+	arguments string // as the help shows them; the first one names a run
 	run       func(*operator, context.Context) error
 }
 
 // selects reports whether the command is for the runs that the flags select.
-func (o operation) selects() bool { return o.arguments == 0 && o.name != "import" }
+func (o operation) selects() bool { return o.arguments == "" && o.name != "import" }
 
 // operations lists the commands.
 func operations() []operation {
 	return []operation{
-		{"answer", 2, (*operator).answer},
-		{"cancel", 1, (*operator).cancel},
-		{"delete", 0, (*operator).delete},
-		{"export", 1, (*operator).export},
-		{"import", 0, (*operator).restore},
-		{"list", 0, (*operator).list},
-		{"prune", 0, (*operator).prune},
-		{"revive", 1, (*operator).revive},
-		{"show", 1, (*operator).show},
-		{"verify", 0, (*operator).verify},
+		{"answer", "USER/RUN ANSWER", (*operator).answer},
+		{"cancel", "USER/RUN", (*operator).cancel},
+		{"delete", "", (*operator).delete},
+		{"export", "USER/RUN", (*operator).export},
+		{"import", "", (*operator).restore},
+		{"list", "", (*operator).list},
+		{"prune", "", (*operator).prune},
+		{"revive", "USER/RUN", (*operator).revive},
+		{"show", "USER/RUN", (*operator).show},
+		{"verify", "", (*operator).verify},
 	}
 }
 
@@ -151,8 +151,8 @@ func parseRuns(args []string, out io.Writer) (*operator, error) {
 
 // readArguments parses the arguments of the command.
 func (o *operator) readArguments(args []string) error {
-	if len(args) != o.operation.arguments {
-		return fmt.Errorf("%s takes %d arguments, and got %d", o.operation.name, o.operation.arguments, len(args))
+	if len(args) != len(strings.Fields(o.operation.arguments)) {
+		return errors.New(strings.TrimSpace("want: mcpchain runs " + o.operation.name + " " + o.operation.arguments))
 	}
 	if len(args) > 0 {
 		var found bool
@@ -177,11 +177,11 @@ func (o *operator) complete() error {
 	}
 	switch name, status := o.operation.name, o.query.Status; {
 	case o.older < 0:
-		return errors.New("-older has to be above 0")
+		return errors.New("-older is below 0")
 	case o.query.Limit < 0:
-		return errors.New("-limit has to be above 0")
+		return errors.New("-limit is below 0")
 	case (name == "delete" || name == "prune") && o.older == 0:
-		return fmt.Errorf("%s needs -older, such as -older 720h", name)
+		return fmt.Errorf("%s needs an -older above 0, such as -older 720h", name)
 	case name == "delete" && status != "" && !status.Ended():
 		return fmt.Errorf("delete is for runs that are over, not for those that are %s", status)
 	}
@@ -297,7 +297,10 @@ func (o *operator) export(ctx context.Context) error {
 // restore keeps an exported run, and writes its name.
 func (o *operator) restore(ctx context.Context) error {
 	key, err := record.Import(ctx, o.store, o.in)
-	if err == nil {
+	switch {
+	case errors.Is(err, record.ErrExists):
+		return fmt.Errorf("%w, which this store has already; -store names another one", err)
+	case err == nil:
 		fmt.Fprintln(o.out, nameOf(key))
 	}
 	return err

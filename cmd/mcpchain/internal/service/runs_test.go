@@ -94,6 +94,23 @@ func TestOperations(t *testing.T) {
 	}
 }
 
+// TestWordsOfRuns has the reasons why a command line is refused.
+func TestWordsOfRuns(t *testing.T) {
+	for line, want := range map[string]string{
+		"list x":           "want: mcpchain runs list",
+		"show":             "want: mcpchain runs show USER/RUN",
+		"answer a/b":       "want: mcpchain runs answer USER/RUN ANSWER",
+		"delete -older 0s": "delete needs an -older above 0, such as -older 720h",
+		"prune":            "prune needs an -older above 0, such as -older 720h",
+		"list -older -5h":  "-older is below 0",
+		"list -limit -1":   "-limit is below 0",
+	} {
+		if _, err := parseRuns(strings.Fields(line), io.Discard); err == nil || !strings.HasPrefix(err.Error(), want+"; ") {
+			t.Errorf("%q: got %v, want %s", line, err, want)
+		}
+	}
+}
+
 // TestRunsCommandLine has mistakes of a command line, and a database with damage.
 func TestRunsCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
@@ -104,7 +121,7 @@ func TestRunsCommandLine(t *testing.T) {
 	for line, want := range map[string]int{
 		"": 0, "help": 0, "-help": 0, "lists": 2, "show": 2, "show a/b c/d": 2, "list -x": 2, "delete": 2,
 		"show one -store FILE": 2, "show a/b -store FILE": 1, "answer a/b yes -store FILE": 2, "list -limit -1 -store FILE": 2,
-		"delete -older 1ns -status waiting -store FILE": 2, "delete -older 1ns -status done -store FILE": 0, "verify -store FILE": 0, "list -store mysql://x": 1,
+		"delete -older 1ns -status waiting -store FILE": 2, "delete -older 1ns -status done -store FILE": 0, "verify -store FILE": 0, "list -store mysql://x": 2,
 		"list -store MISSING": 2, "verify -store MISSING": 2, "show a/b -store MISSING": 2, "list -store MISSING/": 2,
 		"list -status nope -store FILE": 2, "list -status done -store FILE": 0, "list -status= -store FILE": 0,
 		"list -older -5h -store FILE": 2, "show a/b -status done -store FILE": 2, "cancel a/b -older 1h -store FILE": 2, "import -user a -store FILE": 2,
