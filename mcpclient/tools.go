@@ -100,7 +100,7 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 		}
 		raw, what = []byte(text), "text (there is no structured content)"
 	}
-	if err := json.Unmarshal(raw, &out); err != nil {
+	if err := jsonrpc.Unmarshal(raw, &out); err != nil {
 		return out, fmt.Errorf("call tool %q: %s into %T: %w: %s", name, what, out, err, c.quote(raw))
 	}
 	return out, nil

@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"encoding/json"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -27,10 +26,10 @@ type CSP struct {
 	BaseURIDomains  []string `json:"baseUriDomains,omitempty"`  // base URIs of the document
 }
 
-// readCSP returns the valid sources, and describes those that it refused.
-func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
+// readCSP returns the valid sources of an object, and describes those that it refused.
+func readCSP(object []byte) (csp CSP, refused []string) {
 	read := func(name string, kind sourceKind) []string {
-		valid, rest := readSources(ui[name], kind)
+		valid, rest := readSources(jsonrpc.Lookup(object, name), kind)
 		for _, description := range rest {
 			refused = append(refused, name+": "+description)
 		}
@@ -44,15 +43,16 @@ func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
 }
 
 // readSources returns the valid sources of a list, and describes those that it refused.
-func readSources(raw json.RawMessage, kind sourceKind) (valid, refused []string) {
-	if len(raw) == 0 {
+func readSources(raw []byte, kind sourceKind) (valid, refused []string) {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
 		return nil, nil
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
+	case raw[0] != '[':
 		return nil, []string{excerpt.Cut(string(raw))}
 	}
-	for _, item := range list[:min(len(list), maxSources)] {
+	d := jsonrpc.NewDecoder(raw, maxSources)
+	for range d.Elements {
+		item := d.Raw()
 		source, _ := jsonrpc.String(item) // "" for other types, which is refused
 		if normalized, ok := normalizeSource(source, kind); ok {
 			valid = append(valid, normalized)
@@ -60,7 +60,7 @@ func readSources(raw json.RawMessage, kind sourceKind) (valid, refused []string)
 			refused = append(refused, excerpt.Cut(string(item)))
 		}
 	}
-	if len(list) > maxSources {
+	if d.Err() != nil {
 		refused = append(refused, "more than "+strconv.Itoa(maxSources)+" sources")
 	}
 	return valid, refused

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestCheckSource(t *testing.T) {
@@ -63,6 +65,21 @@ func TestSourcesAreBounded(t *testing.T) {
 	about, _ := apps.OfResource(json.RawMessage(`{"ui":{"csp":{"connectDomains":` + string(list) + `}}}`))
 	if !slices.Equal(about.CSP.ConnectDomains, all[:64]) || len(about.Refused) != 1 {
 		t.Errorf("got %d sources, refused %q, want 64", len(about.CSP.ConnectDomains), about.Refused)
+	}
+}
+
+// A megabyte of metadata takes little memory to read.
+func TestMetadataIsReadWithoutCopies(t *testing.T) {
+	list := "[" + strings.Repeat("1,", 1<<19) + "1]"
+	object := "{" + strings.Repeat(`"a":1,`, 1<<17) + `"b":1}`
+	meta := json.RawMessage(`{"ui":{"csp":{"connectDomains":` + list + `},"permissions":` + object + `,"visibility":` + list + `}}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	about, _ := apps.OfResource(meta)
+	_, err := apps.OfTool(&mcp.Tool{Meta: meta})
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || len(about.Refused) != 65 || err == nil {
+		t.Errorf("got %d bytes allocated, %d sources refused, and the error %v, want at most 1 MiB, 65, and an error", got, len(about.Refused), err)
 	}
 }
 

@@ -85,9 +85,8 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler]: only an object asks for a permission.
 func (p *Permissions) UnmarshalJSON(data []byte) error {
-	permissions := object(data)
 	for name, asked := range p.names() {
-		*asked = jsonrpc.IsObject(permissions[name])
+		*asked = jsonrpc.IsObject(jsonrpc.Lookup(data, name))
 	}
 	return nil
 }
@@ -100,17 +99,16 @@ func (p Permissions) And(q Permissions) Permissions {
 // ofResource decodes a resource's metadata about a view. said is false if there is no member
 // ui. Invalid parts count as absent, so that a view never gets more than was declared.
 func ofResource(meta json.RawMessage) (about Resource, said bool) {
-	raw := jsonrpc.Lookup(meta, "ui")
-	if !jsonrpc.IsObject(raw) {
+	ui := jsonrpc.Lookup(meta, "ui")
+	if !jsonrpc.IsObject(ui) {
 		return Resource{}, false
 	}
-	ui := object(raw)
-	about.CSP, about.Refused = readCSP(object(ui["csp"]))
-	_ = about.Permissions.UnmarshalJSON(ui["permissions"]) // never an error
-	if domain, ok := jsonrpc.String(ui["domain"]); ok && len(domain) <= maxSource {
+	about.CSP, about.Refused = readCSP(jsonrpc.Lookup(ui, "csp"))
+	_ = about.Permissions.UnmarshalJSON(jsonrpc.Lookup(ui, "permissions")) // never an error
+	if domain, ok := jsonrpc.String(jsonrpc.Lookup(ui, "domain")); ok && len(domain) <= maxSource {
 		about.Domain = domain
 	}
-	if said := string(ui["prefersBorder"]); said == "true" || said == "false" {
+	if said := string(jsonrpc.Lookup(ui, "prefersBorder")); said == "true" || said == "false" {
 		border := said == "true"
 		about.PrefersBorder = &border
 	}

@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,14 +31,13 @@ func OfTool(tool *mcp.Tool) (Tool, error) {
 		return about, nil
 	}
 	var errs []error
-	ui := object(jsonrpc.Lookup(tool.Meta, "ui"))
-	if raw, said := ui["visibility"]; said && string(raw) != "null" {
+	if raw := jsonrpc.Lookup(tool.Meta, "ui", "visibility"); raw != nil && string(raw) != "null" {
 		if err := about.see(raw); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	raw, said := ui["resourceUri"]
-	if !said {
+	raw := jsonrpc.Lookup(tool.Meta, "ui", "resourceUri")
+	if raw == nil {
 		raw = jsonrpc.Lookup(tool.Meta, "ui/resourceUri")
 	}
 	if len(raw) > 0 && string(raw) != "null" {
@@ -58,16 +56,19 @@ func OfTool(tool *mcp.Tool) (Tool, error) {
 }
 
 // see sets the tool's visibility.
-func (t *Tool) see(raw json.RawMessage) error {
-	var who []string
+func (t *Tool) see(raw []byte) error {
 	t.ForModel, t.ForViews = false, false
-	if raw[0] != '[' || json.Unmarshal(raw, &who) != nil {
+	var seen Tool
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	for range d.Elements {
+		name := jsonrpc.StringMember(&d, "visibility", d.Raw())
+		seen.ForModel = seen.ForModel || name == "model"
+		seen.ForViews = seen.ForViews || name == "app"
+	}
+	if d.Err() != nil {
 		return fmt.Errorf("visibility is not a list of names: %s", excerpt.Quote(raw))
 	}
-	for _, name := range who {
-		t.ForModel = t.ForModel || name == "model"
-		t.ForViews = t.ForViews || name == "app"
-	}
+	t.ForModel, t.ForViews = seen.ForModel, seen.ForViews
 	return nil
 }
 
@@ -80,14 +81,4 @@ func checkURI(uri string) error {
 		return fmt.Errorf("view URI does not begin with ui://: %q", excerpt.Cut(uri))
 	}
 	return nil
-}
-
-// object decodes the members of an object, none if raw is not an object. Of duplicate names the
-// last counts.
-func object(raw []byte) map[string]json.RawMessage {
-	members := map[string]json.RawMessage{}
-	if jsonrpc.IsObject(raw) {
-		_ = jsonrpc.Members(raw, func(key, value []byte) { members[string(key)] = value })
-	}
-	return members
 }

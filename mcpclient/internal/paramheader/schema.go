@@ -129,15 +129,15 @@ func (w *schemaWalk) schemaOrList(raw []byte, depth int) error {
 	if raw[0] != '[' {
 		return w.schema(raw, nil, depth+1)
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return fmt.Errorf("%s: %w", w.place(), err)
-	}
-	for i, s := range list {
-		err := w.step(fmt.Sprintf("[%d]", i), func() error { return w.schema(s, nil, depth+1) })
-		if err != nil {
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	for i := range d.Elements {
+		s := d.Raw()
+		if err := w.step(fmt.Sprintf("[%d]", i), func() error { return w.schema(s, nil, depth+1) }); err != nil {
 			return err
 		}
+	}
+	if d.Err() != nil {
+		return fmt.Errorf("%s: %w", w.place(), d.Err())
 	}
 	return nil
 }

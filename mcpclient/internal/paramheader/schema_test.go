@@ -49,6 +49,7 @@ func TestOf(t *testing.T) {
 		{"root", `{"type":"string","x-mcp-header":"A"}`, "properties alone do not lead"},
 		{"items", `{"properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}`, "inputSchema.properties.a.items: "},
 		{"too deep", deep, "nested deeper than 64"},
+		{"too many in a list", `{"properties":{"mcp-header":{"allOf":[` + strings.Repeat("1,", 10_000) + `1]}}}`, "more than 10000 elements"},
 		{"too many", `{"properties":{` + many.String() + `"z":{}}}`, "more than 64 parameters"},
 	}
 	const annotated = `{"type":"string","x-mcp-header":"A"}`
