@@ -19,7 +19,7 @@ func (s *settings) timeout() (d time.Duration) {
 	switch m.value.kind {
 	case kindString:
 		text := s.text(m.value, s.at("timeout"))
-		if !s.usable() {
+		if !s.isKnown(text) {
 			return 0
 		}
 		d, _ = time.ParseDuration(text) // 0 is refused

@@ -248,11 +248,14 @@ func TestPreview(t *testing.T) {
 	t.Setenv("KEY", "hunter2")
 	cfg, err := config.Preview("mcp.json", []byte(`{"inputs": [], "mcpServers": {
 		"one": {"command": "${KEY}", "args": ["${input:x}", "$${y}", "${Z:-z}"], "env": {"A": "${KEY}"}, "envFile": "/none", "tools": ["t"]},
+		"open": {"type": "${T:-stdio}", "command": "x", "timeout": "${T:-90s}", "revision": "${T:-2025-11-25}", "start": "${T:-lazy}"},
 		"two": {"url": "https://${KEY}/mcp", "headers": {"A": "${KEY}"}, "oauth": {"clientId": "c"}},
-		"bad": {"comand": "x"}}}`))
+		"bad": {"comand": "x"}, "type": {"type": "x", "command": "x"}, "timeout": {"command": "x", "timeout": "x"},
+		"revision": {"command": "x", "revision": "x"}, "start": {"command": "x", "start": "x"}, "url": {"url": "x"}}}`))
 	check.Must(t, err)
 	want := []mcpclient.Transport{
 		&mcpclient.Command{Path: "${KEY}", Args: []string{"${input:x}", "${y}", "${Z:-z}"}, Env: []string{"A=${KEY}"}},
+		&mcpclient.Command{Path: "x"},
 		&mcpclient.HTTP{URL: "https://${KEY}/mcp", Header: http.Header{"A": {"${KEY}"}}},
 	}
 	for i, w := range want {
@@ -260,8 +263,10 @@ func TestPreview(t *testing.T) {
 			t.Errorf("got %v, -want +got\n%s", cfg.Servers[i].Err, diff)
 		}
 	}
-	if cfg.Servers[2].Err == nil {
-		t.Error("got no mistake, want the unknown key")
+	for _, s := range cfg.Servers[len(want):] {
+		if s.Err == nil {
+			t.Errorf("%s: got no mistake", s.Name)
+		}
 	}
 }
 

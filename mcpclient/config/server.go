@@ -199,7 +199,7 @@ func (s *settings) transport() transport.Transport {
 	typ := s.string("type")
 	kind, known := types[typ]
 	switch {
-	case typ == "":
+	case typ == "", !known && !s.isKnown(typ):
 		_, local := s.node["command"]
 		_, remote := s.node["url"]
 		if local == remote {
@@ -209,7 +209,7 @@ func (s *settings) transport() transport.Transport {
 		if local {
 			kind = "stdio"
 		}
-	case !known:
+	case !known && s.isKnown(typ):
 		s.noteMistake(s.node["type"].line, s.at("type"), "unknown type; want stdio, http, streamable-http or sse")
 	}
 	if kind == "stdio" {
@@ -223,7 +223,7 @@ func (s *settings) transport() transport.Transport {
 // revision reads the protocol revision to speak, "" for the newest.
 func (s *settings) revision() string {
 	revision := s.string("revision")
-	if revision != "" && s.unsupported == nil && !slices.Contains(mcpclient.Revisions(), revision) {
+	if revision != "" && s.isKnown(revision) && !slices.Contains(mcpclient.Revisions(), revision) {
 		s.noteMistake(s.node["revision"].line, s.at("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 	}
 	return revision
@@ -232,7 +232,7 @@ func (s *settings) revision() string {
 // start reads when to connect to the server.
 func (s *settings) start() string {
 	start := s.string("start")
-	if start != "" && start != "lazy" && s.unsupported == nil {
+	if start != "" && start != "lazy" && s.isKnown(start) {
 		s.noteMistake(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
 	}
 	return start
@@ -252,6 +252,13 @@ func (s *settings) command() *mcpclient.Command {
 
 // usable reports whether everything that was read is as the file means it.
 func (s *settings) usable() bool { return s.err == nil && s.unsupported == nil }
+
+// isKnown reports whether a text that was read is the one of which the file speaks, and may be checked:
+// in a preview its variables have no values. A preview that refused what [Loader.Load] accepts would
+// hide the server from the person.
+func (s *settings) isKnown(text string) bool {
+	return s.usable() && !(s.d.preview && strings.Contains(text, "${"))
+}
 
 // program reads the program to start and its arguments. The command of opencode and Kit is a list
 // with both.
@@ -273,7 +280,7 @@ func (s *settings) program() (path string, args []string) {
 func (s *settings) remote() *mcpclient.HTTP {
 	s.refuseKeys("a server that is called by url", "command", "args", "cwd", "env", "envFile")
 	h := &mcpclient.HTTP{URL: s.required("url")}
-	if s.usable() && !s.d.preview && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
+	if s.isKnown(h.URL) && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
 		s.noteMistake(s.node["url"].line, s.at("url"), "want a complete http or https URL")
 	}
 	h.Header = s.headers()
