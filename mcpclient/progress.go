@@ -35,10 +35,10 @@ func (l *link) handleProgress(params json.RawMessage) {
 	}
 	if call, ok := l.calls.Find(id); ok {
 		bound.From(call.Value.(*inFlight).ctx).Heard()
-		call.Note(bytes.Clone(params)) // without the rest of the message
+		call.AddNote(bytes.Clone(params)) // without the rest of the message
 	} else if f := l.followers.find(id); f != nil {
 		bound.From(f.ctx).Heard()
-		f.Note(bytes.Clone(params))
+		f.AddNote(bytes.Clone(params))
 	}
 }
 

@@ -166,7 +166,7 @@ func (w *roundTripper) exchangeAlone(ctx context.Context, l *link, e era, flight
 	}
 	if o.progress == nil {
 		w.onExchangeEnd(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
-		answer, err, _ := flight.Response()
+		answer, _, err := flight.Response()
 		return true, answer, err
 	}
 	wait := func(late context.Context) { <-late.Done() } // the caller waits for the answer itself
@@ -225,7 +225,7 @@ func (w *roundTripper) onExchangeEnd(l *link, flight *inFlight, err error, wait 
 // unsentOutcome returns the outcome of a request that a connection did not accept because of err.
 // The call may have ended meanwhile, with an answer or an error that has more details.
 func (w *roundTripper) unsentOutcome(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
-	answer, callErr, ended := flight.Response()
+	answer, ended, callErr := flight.Response()
 	if refused := l.client.onSendError(l); refused != nil && (!ended || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
 	}

@@ -170,8 +170,8 @@ func (c *Call) isDone() bool {
 	return c.done
 }
 
-// Note queues a note, for example progress, which the call gets before its response.
-func (c *Call) Note(note json.RawMessage) {
+// AddNote queues a note, for example progress, which the call gets before its response.
+func (c *Call) AddNote(note json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.notes) >= c.maxNotes && len(c.notes) > 0 {
@@ -205,8 +205,8 @@ func (c *Call) waker() <-chan struct{} {
 func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, error) {
 	wake := c.waker()
 	for {
-		c.Notes(note)
-		if r, err, ok := c.Response(); ok {
+		c.takeNotes(note)
+		if r, ok, err := c.Response(); ok {
 			return r, err
 		}
 		select {
@@ -217,8 +217,8 @@ func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, 
 	}
 }
 
-// Notes calls note with the queued notes, on this goroutine.
-func (c *Call) Notes(note func(json.RawMessage)) {
+// takeNotes calls note with the queued notes, on this goroutine.
+func (c *Call) takeNotes(note func(json.RawMessage)) {
 	c.mu.Lock()
 	notes := c.notes
 	c.notes = nil
@@ -230,8 +230,8 @@ func (c *Call) Notes(note func(json.RawMessage)) {
 
 // Response returns the response, or the error of Fail or Close, without waiting. ok is false if
 // neither has come, or if a note waits before it.
-func (c *Call) Response() (r Response, err error, ok bool) {
+func (c *Call) Response() (r Response, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.response, c.err, c.done && len(c.notes) == 0
+	return c.response, c.done && len(c.notes) == 0, c.err
 }

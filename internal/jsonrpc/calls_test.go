@@ -85,11 +85,11 @@ func TestCallNotes(t *testing.T) {
 			check.NoError(t, check.Err(c.Wait(t.Context(), func(n json.RawMessage) { got = append(got, string(n)) })))
 		})
 		synctest.Wait()
-		c.Note(raw("1"))
+		c.AddNote(raw("1"))
 		synctest.Wait()
-		c.Note(raw("2"))
-		c.Note(raw("3"))
-		c.Note(raw("4"))
+		c.AddNote(raw("2"))
+		c.AddNote(raw("3"))
+		c.AddNote(raw("4"))
 		calls.Resolve(c.ID, Response{Result: raw("1")})
 		wg.Wait()
 		// The waiting call may see 2 before it is dropped, and sees the rest in order.
@@ -104,21 +104,21 @@ func TestCallNotesDropOldest(t *testing.T) {
 	c, err := start(&calls, nil, 2)
 	check.Must(t, err)
 	for _, n := range []string{"1", "2", "3"} {
-		c.Note(raw(n))
+		c.AddNote(raw(n))
 	}
-	if _, _, ok := c.Response(); ok {
+	if _, ok, _ := c.Response(); ok {
 		t.Error("a response before there was one")
 	}
 	calls.Resolve(c.ID, Response{})
-	if _, _, ok := c.Response(); ok {
+	if _, ok, _ := c.Response(); ok {
 		t.Error("the response overtook the notes")
 	}
 	var got []string
-	c.Notes(func(n json.RawMessage) { got = append(got, string(n)) })
+	c.takeNotes(func(n json.RawMessage) { got = append(got, string(n)) })
 	if len(got) != 2 || got[0] != "2" || got[1] != "3" {
 		t.Errorf("got %q, want 2 and 3", got)
 	}
-	if _, _, ok := c.Response(); !ok {
+	if _, ok, _ := c.Response(); !ok {
 		t.Error("no response once the notes were seen")
 	}
 }
@@ -135,7 +135,7 @@ func TestCallsConcurrently(t *testing.T) {
 					return
 				}
 				wg.Go(func() {
-					c.Note(raw("1"))
+					c.AddNote(raw("1"))
 					calls.Resolve(c.ID, Response{Result: raw("1")})
 				})
 				check.NoError(t, check.Err(c.Wait(t.Context(), ignore)))
