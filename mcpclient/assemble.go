@@ -25,7 +25,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.connector.negotiator = negotiator{
 		peer:         &c.peer,
 		transport:    t,
-		protocol:     c.opts.Protocol,
+		protocol:     &c.opts.Protocol,
 		probeTimeout: c.opts.Timeouts.Probe,
 		send:         c.caller.direct,
 		dial:         c.connector.dial,

@@ -15,7 +15,7 @@ import (
 type negotiator struct {
 	*peer
 	transport    Transport // the transport in use
-	protocol     Protocol
+	protocol     *Protocol
 	probeTimeout time.Duration
 	send         sender
 	dial         func(ctx context.Context, t Transport) error // replaces the connection in use
