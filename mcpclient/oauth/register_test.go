@@ -314,6 +314,37 @@ func TestSignOutWithoutAToken(t *testing.T) {
 	check.Equal(t, "token requests", len(w.forms), 1)
 }
 
+// stuckStore is a store that cannot delete a token at first.
+type stuckStore struct {
+	Store
+	stuck bool
+}
+
+func (s *stuckStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
+	return s.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
+		value, err := change(ctx, old)
+		if old != nil && value == nil && key.Issuer != "" && key.Resource != "" && s.stuck {
+			err = errors.New("disk full")
+		}
+		return value, err
+	})
+}
+
+// TestSignOutAgain: what a SignOut could not delete, the next one deletes.
+func TestSignOutAgain(t *testing.T) {
+	w := newWorld(t)
+	store := &stuckStore{Store: MemoryStore(), stuck: true}
+	opts := w.options()
+	opts.Store = store
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	check.Text(t, auth.SignOut(t.Context()), "disk full")
+	store.stuck = false
+	check.NoError(t, auth.SignOut(t.Context()))
+	w.mustCall(auth)
+	check.Equal(t, "sign-ins", len(w.asked), 2)
+}
+
 // TestSignInOnAnotherPage: a receiver that only refers to a page casts no doubt on the registration.
 func TestSignInOnAnotherPage(t *testing.T) {
 	w := newWorld(t)

@@ -242,24 +242,26 @@ func (t *Transport) SignIn(ctx context.Context) error {
 
 // SignOut forgets the token and the client's registration. It does not tell the authorization
 // server. A sign-in or renewal that is under way is cancelled; other transports with the same store
-// use their token until they need a new one.
+// use their token until they need a new one. After an error it may be called again.
 func (t *Transport) SignOut(ctx context.Context) error {
 	release, err := t.sessions.clear(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	s, err := t.storedLink(ctx)
+	l, err := t.storedLink(ctx)
 	if err != nil {
 		return err
 	}
-	errs := []error{save(ctx, t.opts.Store, t.linkKey(), nil)}
-	if s != nil {
-		errs = append(errs,
-			save(ctx, t.opts.Store, t.tokenKey(s.Resource, s.Issuer), nil),
-			save(ctx, t.opts.Store, t.registrar.key(s.Issuer), nil))
+	if l != nil {
+		err = errors.Join(
+			save(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), nil),
+			save(ctx, t.opts.Store, t.registrar.key(l.Issuer), nil))
 	}
-	return errors.Join(errs...)
+	if err != nil {
+		return err // and the link leads to what is left
+	}
+	return save(ctx, t.opts.Store, t.linkKey(), nil)
 }
 
 func closeBody(req *http.Request) {
