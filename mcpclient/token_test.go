@@ -378,6 +378,23 @@ func TestTokenSourceFails(t *testing.T) {
 	})
 }
 
+// A panic of the source fails the request, also if the client itself makes it.
+func TestTokenSourcePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		server := serve(t, &sessionServer{})
+		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+			if broken.Load() {
+				panic("no token today")
+			}
+			return transport.Token{Value: "token"}, nil
+		}), legacy())
+		broken.Store(true)
+		check.Text(t, c.Ping(t.Context()), "HTTP.Token: source panicked: no token today")
+		check.NoError(t, c.Close()) // which ends the session
+	})
+}
+
 // tokenFunc is a function that implements TokenSource.
 type tokenFunc func(ctx context.Context, refused *transport.Refusal) (transport.Token, error)
 

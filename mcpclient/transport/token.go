@@ -17,7 +17,8 @@ type TokenSource interface {
 	// When the server answers 401 or 403 it is called once more with the refusal: the request
 	// is repeated unless the token is the same. A refusal may come late, after the token has
 	// changed. Token may block while a person signs in, without holding up other requests. ctx
-	// has the values of the request's context. An error is the error of the request.
+	// has the values of the request's context. An error is the error of the request, and so is a
+	// panic.
 	Token(ctx context.Context, refused *Refusal) (Token, error)
 }
 

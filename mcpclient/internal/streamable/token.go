@@ -16,7 +16,11 @@ import (
 // The time that the source takes does not count as silence of the server.
 func (c *conn) requestToken(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
 	defer bound.From(ctx).Hold()() // a person may sign in
-	t, err := c.source.Token(ctx, refused)
+	var t transport.Token
+	err := bound.Run("source", func() (err error) { // not always on a goroutine of the host
+		t, err = c.source.Token(ctx, refused)
+		return err
+	})
 	if err = cmp.Or(err, redact.CheckToken(t.Value)); err != nil {
 		return transport.Token{}, fmt.Errorf("HTTP.Token: %w", err)
 	}
