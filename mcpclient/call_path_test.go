@@ -216,8 +216,8 @@ func TestCapabilitiesRefused(t *testing.T) {
 			"null":           {"Options.Protocol.Capabilities: want a JSON object"},
 			`{"sampling":1}`: {"Options.Protocol.Capabilities: json: cannot unmarshal"},
 
-			`{"extensions":{"x":{}}}`:               {`extension "x": it needs a prefix, such as com.example/`},
-			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": it must be`},
+			`{"extensions":{"x":{}}}`:               {`extension "x": name needs a prefix, such as com.example/`},
+			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": name must be`},
 			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": labels before the slash must be`},
 		} {
 			opts := asks(opts)

@@ -160,7 +160,7 @@ func TestToolThatMayNotAsk(t *testing.T) {
 	}{
 		"mcp-go":  {`\"elicitation/create\": server-initiated requests are not supported in protocol version 2026-07-28`, true},
 		"go-sdk":  {`\"sampling/createMessage\" cannot be sent while serving a request on protocol version 2026-07-28: return an InputRequests map instead (multi round-trip requests, SEP-2322)`, true},
-		"refused": {"calling roots/list: this revision has no requests of the server: it asks by the result input_required", true},
+		"refused": {"calling roots/list: this revision has no requests of the server: the server asks by the result input_required", true},
 		"other":   {"disk full", false},
 	} {
 		for era, opts := range eras() {

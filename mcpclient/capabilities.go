@@ -120,7 +120,7 @@ func (o *Options) offers() (offers, error) {
 func checkExtension(name string) error {
 	prefixed, err := metakey.Check(name)
 	if err == nil && !prefixed {
-		err = errors.New("it needs a prefix, such as com.example/")
+		err = errors.New("name needs a prefix, such as com.example/")
 	}
 	if err != nil {
 		return fmt.Errorf("Options.Protocol.Capabilities: extension %q: %w", excerpt.Cut(name), err)

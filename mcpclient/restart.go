@@ -57,7 +57,7 @@ const longestRestart = 30 * time.Second
 const restartReset = time.Minute
 
 // errOtherEra ends the subscriptions of a server that has changed its era.
-var errOtherEra = fmt.Errorf("%w: it came back speaking another era of the protocol: subscribe again", ErrSubscriptionEnded)
+var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)
 
 func (r *Restart) withDefaults() *Restart {
 	if r == nil {
@@ -146,7 +146,7 @@ func (s *restarts) fail(reason, last error) error {
 	switch {
 	case s.attempts == 0:
 	case last == reason:
-		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, s.attempts)
+		err = fmt.Errorf("%w; the connection did not last after %d restarts in a row (Restart.Attempts)", reason, s.attempts)
 	default:
 		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, s.attempts, last)
 	}

@@ -240,7 +240,7 @@ func TestRestartCountsShortLives(t *testing.T) {
 		_ = p.conn.Close()
 		<-c.Done()
 		err := c.Err()
-		wrong(t, !strings.Contains(err.Error(), "it did not last after 2 restarts in a row"), "got %v", err)
+		wrong(t, !strings.Contains(err.Error(), "the connection did not last after 2 restarts in a row"), "got %v", err)
 		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+")
 	})
 }

@@ -48,7 +48,7 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 		d.link.postAsync(asyncPost{session: from.session, description: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !allowed:
 		d.warnings.logViolation("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
-		d.refuse(m, from, newRefusal(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
+		d.refuse(m, from, newRefusal(mcp.CodeMethodNotFound, noRequests+": the server asks by the result input_required"))
 	default:
 		d.start(m, from)
 	}

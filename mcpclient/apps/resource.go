@@ -129,7 +129,7 @@ func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclien
 	}
 	i := slices.IndexFunc(res.Contents, func(r mcp.ResourceContents) bool { return r.URI == uri })
 	if i < 0 {
-		return nil, fmt.Errorf("load view %q: %w: it has no contents with this URI", excerpt.Cut(uri), mcp.ErrInvalidResult)
+		return nil, fmt.Errorf("load view %q: %w: no contents with this URI", excerpt.Cut(uri), mcp.ErrInvalidResult)
 	}
 	view, err := read(&res.Contents[i])
 	if err != nil {

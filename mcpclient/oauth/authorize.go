@@ -68,7 +68,7 @@ func copyUnbound(field string, c *Credentials) (*Credentials, error) {
 		return nil, nil
 	}
 	if c.Issuer != "" {
-		return nil, fmt.Errorf("%s %q: it has an Issuer: put it into Clients", field, safeURL(c.ID))
+		return nil, fmt.Errorf("%s %q has an Issuer: put it into Clients", field, safeURL(c.ID))
 	}
 	own := *c
 	own.Issuer = "any" // check wants one; configuredClient sets the right one
@@ -254,7 +254,7 @@ func (s *signIn) code(answer url.Values) (string, error) {
 		}
 	}
 	if answer.Get("state") != s.state {
-		return "", untrustedError("the answer of the sign-in has another state than the request: it is not an answer to it")
+		return "", untrustedError("the answer of the sign-in has another state than the request, and so belongs to another one")
 	}
 	// RFC 9207: iss is compared byte by byte, also if the metadata does not announce it. It may be
 	// missing only then.

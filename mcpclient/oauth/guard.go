@@ -38,9 +38,9 @@ func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 	case u.Hostname() == "" || u.Opaque != "":
 		return nil, untrustedError("%s %s: no host", what, safeURL(raw))
 	case u.User != nil:
-		return nil, untrustedError("%s %s: it carries a user name", what, safeURL(raw))
+		return nil, untrustedError("%s %s carries a user name", what, safeURL(raw))
 	case u.Fragment != "":
-		return nil, untrustedError("%s %s: it has a fragment", what, safeURL(raw))
+		return nil, untrustedError("%s %s has a fragment", what, safeURL(raw))
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		err = g.checkAddr(ip)

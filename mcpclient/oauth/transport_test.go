@@ -307,7 +307,7 @@ func TestNewReportsMistakes(t *testing.T) {
 		{serverURL, &Options{Grant: &AuthorizationCode{}}, "Receiver"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{{ID: "x"}}}}, "Issuer"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: "https://host"}}}, "with a path"},
-		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Issuer: issuerOne}}}, "AuthorizationCode.Document \"https://host.test/client.json\": it has an Issuer"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Issuer: issuerOne}}}, "AuthorizationCode.Document \"https://host.test/client.json\" has an Issuer"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Secret: "x", Key: weak}}}, "AuthorizationCode.Document: client"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: document, Key: weak}}}, "AuthorizationCode.Document: key of type"},
 		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Client: &Credentials{Secret: "x"}}}, "AuthorizationCode.Client: Credentials.ID"},

@@ -70,7 +70,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	}
 	sum := sha256.Sum256([]byte(s.issuer() + " " + assertion))
 	if f.refused.Load() == sum {
-		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, safeURL(s.issuer()))
+		return nil, fmt.Errorf("%s: authorization server %s refused this very assertion before, which is not sent again", doing, safeURL(s.issuer()))
 	}
 	client, _ := f.client(ctx, t, s)
 	got, err := t.grant(ctx, s, scopes, &tokenRequest{

@@ -27,7 +27,7 @@ func Check(key string) (prefixed bool, err error) {
 		}
 	}
 	if name != "" && !isWord(name, "-_.") {
-		return prefixed, errors.New("it must be letters, digits and -_. between two letters or digits")
+		return prefixed, errors.New("name must be letters, digits and -_. between two letters or digits")
 	}
 	return prefixed, nil
 }
