@@ -154,17 +154,17 @@ func (o *Options) checkNumbers() error {
 		name  string
 		value int64
 	}{
-		{"Limits.ServerRequests", int64(o.Limits.ServerRequests)},
-		{"Limits.Notifications", int64(o.Limits.Notifications)},
-		{"Limits.Rounds", int64(o.Limits.Rounds)},
-		{"Limits.Pages", int64(o.Limits.Pages)},
-		{"Timeouts.Probe", int64(o.Timeouts.Probe)},
-		{"Timeouts.Close", int64(o.Timeouts.Close)},
-		{"Restart.Attempts", int64(restart.Attempts)},
-		{"Restart.First", int64(restart.First)},
+		{"Options.Limits.ServerRequests", int64(o.Limits.ServerRequests)},
+		{"Options.Limits.Notifications", int64(o.Limits.Notifications)},
+		{"Options.Limits.Rounds", int64(o.Limits.Rounds)},
+		{"Options.Limits.Pages", int64(o.Limits.Pages)},
+		{"Options.Timeouts.Probe", int64(o.Timeouts.Probe)},
+		{"Options.Timeouts.Close", int64(o.Timeouts.Close)},
+		{"Options.Restart.Attempts", int64(restart.Attempts)},
+		{"Options.Restart.First", int64(restart.First)},
 	} {
 		if field.value < 0 {
-			return fmt.Errorf("Options.%s is negative: want 0 for the default, or more", field.name)
+			return fmt.Errorf("%s is negative: want 0 for the default, or more", field.name)
 		}
 	}
 	return nil
