@@ -253,9 +253,8 @@ func (s *settings) command() *mcpclient.Command {
 // usable reports whether everything that was read is as the file means it.
 func (s *settings) usable() bool { return s.err == nil && s.unsupported == nil }
 
-// isKnown reports whether a text that was read is the one of which the file speaks, and may be checked:
-// in a preview its variables have no values. A preview that refused what [Loader.Load] accepts would
-// hide the server from the person.
+// isKnown reports whether a text that was read may be checked: in a preview its variables have no
+// values. A preview that refused what [Loader.Load] accepts would hide the server from the person.
 func (s *settings) isKnown(text string) bool {
 	return s.usable() && !(s.d.preview && strings.Contains(text, "${"))
 }
