@@ -36,13 +36,10 @@ func TestHostilePeers(t *testing.T) {
 	million()
 	for _, h := range hostilities() {
 		bubble(t, h.name, func(t *testing.T) {
-			var before, after runtime.MemStats
 			goroutines, start := runtime.NumGoroutine(), time.Now()
-			runtime.ReadMemStats(&before)
-			h.meet(t)
+			got := check.Allocated(func() { h.meet(t) })
 			within(t, "the client", start, h.lasts)
-			runtime.ReadMemStats(&after)
-			if got := after.TotalAlloc - before.TotalAlloc; got > h.memory {
+			if got > h.memory {
 				t.Errorf("got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
 			}
 			synctest.Wait()

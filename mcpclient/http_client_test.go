@@ -357,7 +357,7 @@ func TestCompressedBomb(t *testing.T) {
 		})
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 		var used error
-		n := allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
+		n := check.Allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
 		if !errors.Is(used, transport.ErrMessageTooLarge) || n > 8<<20 {
 			t.Errorf("got %v and %d bytes allocated, want %v and a few MiB", used, n, transport.ErrMessageTooLarge)
 		}

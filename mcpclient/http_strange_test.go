@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -179,12 +178,10 @@ func TestHugeResponses(t *testing.T) {
 				}
 			}
 			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				_, err := c.CallTool(t.Context(), "huge", nil)
-				runtime.ReadMemStats(&after)
+				var err error
+				used := check.Allocated(func() { _, err = c.CallTool(t.Context(), "huge", nil) })
 				wantBoth(t, err, transport.ErrMessageTooLarge, "HTTP.MaxMessage")
-				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector doubles it
+				if got := used >> 20; got > 5*32 { // the race detector doubles it
 					t.Errorf("got %d MiB allocated, want five times the bound of 32 MiB at most", got)
 				}
 				callText(t, t.Context(), c, "next", "next")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -196,9 +195,9 @@ func TestTaskIsReadOnce(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, result)
 		task := c.Task("k", "slow")
-		polled := allocated(func() { check.NoError(t, check.Err(task.Poll(t.Context()))) })
-		waited := allocated(func() { check.NoError(t, check.Err(task.Wait(t.Context()))) })
-		more := float64(waited-polled) / size
+		polled := check.Allocated(func() { check.NoError(t, check.Err(task.Poll(t.Context()))) })
+		waited := check.Allocated(func() { check.NoError(t, check.Err(task.Wait(t.Context()))) })
+		more := (float64(waited) - float64(polled)) / size
 		wrong(t, more > 1.5, "a wait takes %.1f times its result more than a poll, want room for the result alone", more)
 	})
 }
@@ -314,15 +313,6 @@ func TestTaskResultElsewhere(t *testing.T) {
 		ctx := withTimeout(t, time.Minute)
 		wantBoth(t, check.Err(task.Wait(ctx)), mcp.ErrInvalidResult, "answer: ", "tasks/update")
 	})
-}
-
-// allocated returns the number of bytes that f allocates.
-func allocated(f func()) int64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
 // A server of revision 2025-11-25 may report a cancelled task at once, and then forget it.

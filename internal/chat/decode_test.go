@@ -5,21 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
-
-// allocated is how many bytes a function allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
 
 // nested is an array of parts within parts.
 func nested(levels int) string {
@@ -59,7 +49,7 @@ func TestBombs(t *testing.T) {
 			c := handler.client(t, openAI, &Options{Retries: -1})
 			var reply *Reply
 			var err error
-			bytes := allocated(func() {
+			bytes := check.Allocated(func() {
 				if form == "whole" {
 					reply, err = c.Complete(t.Context(), hello())
 				} else {
@@ -114,7 +104,7 @@ func FuzzCost(f *testing.F) {
 	f.Add([]byte("{}\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := decode(t.Context(), body)
-		cost := allocated(func() { _, _ = d.reply() })
+		cost := check.Allocated(func() { _, _ = d.reply() })
 		if most := uint64(64*len(body) + 64<<10); cost > most {
 			t.Errorf("%d bytes cost %d bytes of memory, want at most %d", len(body), cost, most)
 		}

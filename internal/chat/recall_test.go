@@ -258,7 +258,7 @@ func TestLongArgumentsCostLittle(t *testing.T) {
 	cost := func(base, list string) uint64 {
 		c := h.client(t, base, nil)
 		call := ToolCall{ID: "a", Name: "f", Arguments: `{"a":[` + list + `0]}`}
-		return allocated(func() {
+		return check.Allocated(func() {
 			check.Must(t, check.Err(c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{Text(User, "x"), {Role: Assistant, ToolCalls: []ToolCall{call}}}})))
 		})
 	}

@@ -330,7 +330,7 @@ func TestResponsesBombs(t *testing.T) {
 	} {
 		h := newHost(t, answering(body))
 		var err error
-		grown := allocated(func() { _, err = h.client(t, openAI, nil).Complete(t.Context(), astra()) })
+		grown := check.Allocated(func() { _, err = h.client(t, openAI, nil).Complete(t.Context(), astra()) })
 		fits := name == "twice" || name == "messages" || name == "thoughts"
 		if err == nil && !fits || err != nil && len(err.Error()) > 4<<10 || grown > 40*uint64(len(body))+1<<20 {
 			t.Errorf("%s: %d bytes took %d bytes: %.200v", name, len(body), grown, err)
@@ -343,7 +343,7 @@ func TestResponsesBombs(t *testing.T) {
 	pieces = append(pieces, completed("response.completed", response("completed", "", "")))
 	h := newHost(t, streaming(pieces...))
 	var err error
-	if grown := allocated(func() { _, err = h.client(t, openAI, nil).Stream(t.Context(), astra(), Deltas{}) }); err != nil || grown > 400<<20 {
+	if grown := check.Allocated(func() { _, err = h.client(t, openAI, nil).Stream(t.Context(), astra(), Deltas{}) }); err != nil || grown > 400<<20 {
 		t.Errorf("100,000 pieces took %d bytes: %v", grown, err)
 	}
 }

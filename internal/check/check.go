@@ -4,6 +4,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -76,6 +77,15 @@ func Contains(t testing.TB, what any, text, part string) {
 	if !strings.Contains(text, part) {
 		t.Errorf("%sgot %q, want %q in it", about([]any{what}), text, part)
 	}
+}
+
+// Allocated returns how many bytes f allocates, together with what else runs.
+func Allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // about returns the beginning of a report: the names of the checked things, "" for none.

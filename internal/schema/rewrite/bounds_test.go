@@ -3,7 +3,6 @@ package rewrite
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -19,15 +18,6 @@ func each(n int, format string) string {
 		all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
 	}
 	return strings.Join(all, ",")
-}
-
-// allocated returns how many bytes f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // No schema, however small, makes a result larger than the bound, or needs more memory to write.
@@ -59,7 +49,7 @@ func TestResultsAreBounded(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
 				root := decode(t, in)
 				var out Result
-				if used := allocated(func() { out = For(target, root, nil) }); used > maxMemory {
+				if used := check.Allocated(func() { out = For(target, root, nil) }); used > maxMemory {
 					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
 				}
 				raw, err := json.Marshal(out.Root)
@@ -81,7 +71,7 @@ func TestPathsAreBounded(t *testing.T) {
 	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		var out Result
-		if used := allocated(func() { out = For(target, in, nil) }); used > maxMemory {
+		if used := check.Allocated(func() { out = For(target, in, nil) }); used > maxMemory {
 			t.Errorf("%s: got %d bytes of memory, want at most %d", target, used, maxMemory)
 		}
 		for _, c := range out.Changes {

@@ -49,7 +49,7 @@ func TestMergingIsBounded(t *testing.T) {
 		in := decode(t, tt.schema)
 		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.GoogleAI} {
 			var root map[string]any
-			got, most := allocated(func() { root = For(target, in, nil).Root }), tt.work*uint64(len(tt.schema))
+			got, most := check.Allocated(func() { root = For(target, in, nil).Root }), tt.work*uint64(len(tt.schema))
 			if got > most {
 				t.Errorf("%s: target %s: got %d bytes allocated, want at most %d", name, target, got, most)
 			}

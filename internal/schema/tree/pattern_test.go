@@ -3,7 +3,6 @@ package tree
 import (
 	"regexp"
 	"regexp/syntax"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -32,11 +31,9 @@ func TestCompileRefuses(t *testing.T) {
 		"alternation": strings.Repeat("(ab|cd){1000}|", 20),
 		"long":        strings.Repeat("a", MaxPattern+1),
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := CompilePattern(expr)
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 4<<20 {
+		var err error
+		n := check.Allocated(func() { _, err = CompilePattern(expr) })
+		if err == nil || n > 4<<20 {
 			t.Errorf("%s: got %v and %d bytes allocated, want an error and less than 4 MiB", name, err, n)
 		}
 	}
