@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
@@ -16,6 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv/peer"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -58,20 +61,47 @@ func call(name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
+// thermometers are the tools of two servers of the official SDK, which have one name. A third server
+// cannot be reached.
+func thermometers(t *testing.T) *adapter.Toolset {
+	t.Helper()
+	server := func(name, city, degrees string) adapter.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, nil)
+		schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+		s.AddTool(&sdk.Tool{Name: "temperature", InputSchema: schema}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if string(r.Params.Arguments) != `{"city":"`+city+`"}` {
+				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "no such city"}}}, nil
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: degrees}}}, nil
+		})
+		return adapter.Server{Name: name, Transport: peer.Connect(t, s)}
+	}
+	gone := adapter.Server{Name: "gone", Transport: &mcpclient.Command{Path: "no-such-mcp-server"}}
+	ts, err := adapter.Open(t.Context(), []adapter.Server{server("south", "Rome", "30"), gone, server("north", "Oslo", "10")},
+		&adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}})
+	check.Must(t, err)
+	t.Cleanup(func() { _ = ts.Close() })
+	return ts
+}
+
 func TestReActAgent(t *testing.T) {
-	source := adapter.Merge(echo(t, "forecast", weather), echo(t, "files.read", queried))
+	source := adapter.Merge(echo(t, "forecast", weather), echo(t, "files.read", queried), thermometers(t))
 	model := &script{replies: []*llms.ContentChoice{
+		{Content: "Thought: How warm is it?\nAction: south__temperature\nAction Input: Rome"},
+		{Content: "Thought: And there?\nAction: south__temperature\nAction Input: {\"city\":\"Oslo\"}"},
+		{Content: "Thought: The other one.\nAction: North__Temperature\nAction Input: {\"city\":\"Oslo\"}"},
 		{Content: "Thought: I look.\nAction: forecast\nAction Input: ```json\n{\"city\": \"Rome\", \"days\": \"3\"}\n```\nObservation: sunny\nThought: done"},
 		{Content: "Thought: Once more.\nAction: Forecast\nAction Input: {\"town\": \"Rome\"}"},
 		{Content: "Thought: And a file.\nAction: files_read\nAction Input: notes.txt"},
 		{Content: "Thought: I know.\nFinal Answer: sunny"},
 	}}
 	agent := agents.NewOneShotAgent(model, Tools(source))
-	got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "How is Rome?")
+	got, err := chains.Run(t.Context(), agents.NewExecutor(agent, agents.WithMaxIterations(8)), "How is Rome?")
 	if err != nil || got != "sunny" {
 		t.Fatalf("got %q, %v, want the final answer", got, err)
 	}
 	for _, want := range []string{
+		"Observation: 30\n", "Observation: Error: no such city\n", "Observation: 10\n",
 		`Observation: {"city":"Rome","days":3}`,
 		`Observation: Error: arguments of forecast: missing required property "city"`,
 		`Observation: {"query":"notes.txt"}`,
