@@ -4,15 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
 // argumentError is the error of arguments of a model that do not fit the tool.
 type argumentError struct {
 	tool string // the model's name for it
-	path string // a JSON pointer to the wrong value, "" for the arguments as a whole; "…" for keys that are too long
 	err  error
 }
 
@@ -68,14 +65,7 @@ func (t *Tool) completeCheck(args json.RawMessage, err error) (json.RawMessage, 
 }
 
 func (t *Tool) argumentError(err error) error {
-	e := &argumentError{tool: t.name, err: err}
-	switch v := err.(type) {
-	case *schema.Violation:
-		e.path = v.Path
-	case *mcpclient.SchemaViolation:
-		e.path = v.Path
-	}
-	return e
+	return &argumentError{tool: t.name, err: err}
 }
 
 // filler replaces references in arguments by values. The server gets sent, which has to fit the

@@ -56,7 +56,7 @@ func dollars(micro int64) cost.Money { return cost.Money{Currency: "USD", Micro:
 // TestAccount checks the charges to an account for each outcome of a request. The question has
 // at most 34 tokens of text, and its reply 100.
 func TestAccount(t *testing.T) {
-	most := cost.Charge{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 100}, Cost: dollars(251), Estimated: true}
+	most := cost.Charge{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 100}, Cost: dollars(251)}
 	nothing := func(model string) cost.Charge { return cost.Charge{Model: model} }
 	deny := &Review{Request: func(context.Context, *Request) error { return errors.New("no") }}
 	longer := &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 200; return nil }}
@@ -75,10 +75,10 @@ func TestAccount(t *testing.T) {
 		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, plainAnswer)
-		}, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
+		}, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208)}}},
 		"denied": {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
 		"edited": {answering(counted), longer,
-			[]cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451), Estimated: true}},
+			[]cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451)}},
 			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(33)}}},
 	} {
 		h := newHost(t, test.host)

@@ -44,7 +44,7 @@ func (u usage) charge(model string) cost.Charge {
 			Output:     u.Output,
 			Reasoning:  u.Reasoning,
 		},
-		Cost: u.Cost, Estimated: u.Estimated,
+		Cost: u.Cost,
 	}
 }
 

@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,18 +41,6 @@ func TestFaults(t *testing.T) {
 			io.WriteString(w, strings.ReplaceAll(body, "ECHO", echo(r)))
 		}
 	}
-	endless := func(kind, start, piece string, size int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			io.WriteString(w, start)
-			chunk := strings.Repeat(piece, 1+(1<<20)/len(piece))
-			for sent := 0; size == 0 || sent < size; sent += len(chunk) {
-				if _, err := io.WriteString(w, chunk); err != nil {
-					return
-				}
-			}
-		}
-	}
 	const chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n"
 	tests := []struct {
 		name   string
@@ -61,40 +48,42 @@ func TestFaults(t *testing.T) {
 		data   string
 		asked  int
 		within time.Duration
-		bound  int64 // bytes of a reply; 0 for the default of 32 MiB
 	}{
 		{"401", failing(401, "", `{"error":{"message":"bad key: ECHO","code":"invalid_api_key"}}`),
-			`{"reason":"host_refusal","status":401,"retryable":false}`, 1, 0, 0},
+			`{"reason":"host_refusal","status":401,"retryable":false}`, 1, 0},
 		{"429 with Retry-After", failing(429, "Retry-After: 20", `{"error":{"message":"ECHO"}}`),
-			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 50 * time.Second, 0}, // 20 s twice, and a random quarter
+			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 50 * time.Second}, // 20 s twice, and a random quarter
 		{"429 with a Retry-After that is too long", failing(429, "Retry-After: 3600", `{"error":{"message":"ECHO"}}`),
-			`{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0, 0},
-		{"500", failing(500, "", "ECHO"), `{"reason":"host_failure","status":500,"retryable":true}`, 3, 2 * time.Second, 0},
+			`{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0},
+		{"500", failing(500, "", "ECHO"), `{"reason":"host_failure","status":500,"retryable":true}`, 3, 2 * time.Second},
 		{"HTML instead of JSON", failing(200, "Content-Type: text/html", "<html><title>Sign in ECHO</title>"),
-			`{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
+			`{"reason":"bad_answer","retryable":false}`, 1, 0},
 		{"error under 200", failing(200, "", `{"error":{"message":"ECHO","code":402}}`),
-			`{"reason":"host_refusal","status":402,"retryable":false}`, 1, 0, 0},
+			`{"reason":"host_refusal","status":402,"retryable":false}`, 1, 0},
 		{"too long", failing(400, "", `{"error":{"message":"ECHO","code":"context_length_exceeded"}}`),
-			`{"reason":"context_length","status":400,"retryable":false}`, 1, 0, 0},
-		{"filter", failing(200, "", `{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), `{"reason":"content_filter","retryable":false}`, 1, 0, 0},
-		{"no choice", failing(200, "", `{"choices":[]}`), `{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
+			`{"reason":"context_length","status":400,"retryable":false}`, 1, 0},
+		{"filter", failing(200, "", `{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), `{"reason":"content_filter","retryable":false}`, 1, 0},
+		{"no choice", failing(200, "", `{"choices":[]}`), `{"reason":"bad_answer","retryable":false}`, 1, 0},
 		{"stream cut before its end", failing(200, "Content-Type: text/event-stream", chunk),
-			`{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
+			`{"reason":"bad_answer","retryable":false}`, 1, 0},
 		{"error within a stream", failing(200, "Content-Type: text/event-stream", chunk+`data: {"error":{"message":"ECHO","code":503}}`+"\n\n"),
-			`{"reason":"host_failure","status":503,"retryable":true}`, 1, 0, 0},
-		{"100 MiB", endless("application/json", `{"choices":[{"message":{"content":"`, "x", 100<<20), `{"reason":"too_large","retryable":false}`, 1, 0, 0},
-		{"endless answer", endless("application/json", `{"choices":[{"message":{"content":"`, "x", 0), `{"reason":"too_large","retryable":false}`, 1, 0, 1 << 20},
-		{"endless stream", endless("text/event-stream", "", chunk, 0), `{"reason":"too_large","retryable":false}`, 1, 0, 1 << 20},
+			`{"reason":"host_failure","status":503,"retryable":true}`, 1, 0},
+		{"endless answer", func(w http.ResponseWriter, _ *http.Request) {
+			var err error
+			for piece := []byte(strings.Repeat(" ", 1<<20)); err == nil; {
+				_, err = w.Write(piece)
+			}
+		}, `{"reason":"too_large","retryable":false}`, 1, 0},
 		{"endless silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			`{"reason":"timeout","retryable":false}`, 1, 10 * time.Minute, 0},
+			`{"reason":"timeout","retryable":false}`, 1, 10 * time.Minute},
 		{"silence within a stream", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, chunk)
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
-		}, `{"reason":"timeout","retryable":false}`, 1, 2 * time.Minute, 0},
+		}, `{"reason":"timeout","retryable":false}`, 1, 2 * time.Minute},
 		{"connection cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			`{"reason":"unreachable","retryable":true}`, 3, 2 * time.Second, 0},
+			`{"reason":"unreachable","retryable":true}`, 3, 2 * time.Second},
 	}
 	for _, tt := range tests {
 		for _, streaming := range []bool{false, true} {
@@ -102,17 +91,17 @@ func TestFaults(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/streaming %t", tt.name, streaming), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { checkFault(t, tt.host, streaming, tt.data, tt.asked, tt.within, tt.bound) })
+				synctest.Test(t, func(t *testing.T) { checkFault(t, tt.host, streaming, tt.data, tt.asked, tt.within) })
 			})
 		}
 	}
 }
 
-func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data string, asked int, within time.Duration, bound int64) {
+func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data string, asked int, within time.Duration) {
 	h := newHost(t, fault)
 	var log bytes.Buffer
 	read := &meter{next: h.Client()}
-	opts := &Options{maxReply: bound, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	if streaming {
 		opts.OnText = func(context.Context, *Request, string) {}
 	}
@@ -128,7 +117,7 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	}
 	wantRPC(t, err, mcp.CodeInternalError, data)
 	h.wantAsked(t, asked)
-	if n, most := read.bytes.Load(), cmp.Or(bound, 32<<20)+1<<16; n > most {
+	if n, most := read.bytes.Load(), int64(32<<20+1<<16); n > most {
 		t.Errorf("read %d bytes, want %d at most", n, most)
 	}
 	rpc, _ := errors.AsType[*mcp.RPCError](err)

@@ -100,8 +100,6 @@ type Options struct {
 
 	// Logger logs failures of the host at Warn; servers do not see them. Default: discarded.
 	Logger *slog.Logger
-
-	maxReply int64 // bounds an answer of the host in bytes; default 32 MiB
 }
 
 func (o *Options) check(model string) error {

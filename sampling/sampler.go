@@ -45,7 +45,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	}
 	client, err := chat.New(cfg, &chat.Options{
 		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries,
-		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.maxReply,
+		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new sampler: %w", err)

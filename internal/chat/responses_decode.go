@@ -27,7 +27,7 @@ type responseWire struct {
 
 // itemWire is an item of a response.
 type itemWire struct {
-	kind, status  string
+	kind          string
 	text, refusal string
 	phase         string
 	summary       string // summary of the reasoning, or the reasoning itself
@@ -123,8 +123,6 @@ func (d *decoder) item() (w itemWire) {
 		switch string(key) {
 		case "type":
 			w.kind = d.word()
-		case "status":
-			w.status = d.word()
 		case "phase":
 			w.phase = d.word()
 		case "call_id":

@@ -4,10 +4,9 @@ import "context"
 
 // Charge is the usage of a completion, or a bound of it.
 type Charge struct {
-	Model     string // the name of the model at its host
-	Tokens    Tokens
-	Cost      Money // without a currency if the price is unknown
-	Estimated bool  // the host did not count all of it
+	Model  string // the name of the model at its host
+	Tokens Tokens
+	Cost   Money // without a currency if the price is unknown
 }
 
 // Account is charged for the completions that somebody else makes for it: a run of an
