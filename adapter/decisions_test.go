@@ -68,18 +68,6 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// A decision does not hold for the same program in another folder.
-func TestDecisionsEndWithTheFolder(t *testing.T) {
-	key := func() approval.Key {
-		t.Chdir(t.TempDir())
-		server := &Server{Name: "s", Transport: &mcpclient.Command{Path: "python3", Args: []string{"server.py"}}}
-		return newKey(approval.ScopeServer, "", &Tool{server: newServerState(new(Options).withDefaults(), server)}, nil)
-	}
-	if a, b := key(), key(); a.Origin == b.Origin {
-		t.Errorf("got the origin %s in two folders", a.Origin)
-	}
-}
-
 // Toolsets that share a directory know each other's decisions.
 func TestDecisionsOutliveTheToolset(t *testing.T) {
 	dir := t.TempDir()

@@ -83,8 +83,6 @@ func serveTools() int {
 		case "kill":
 			p, _ := os.FindProcess(os.Getpid())
 			_ = p.Kill()
-		case "write to stderr":
-			fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
 	}
@@ -151,16 +149,6 @@ func TestProcessDiesInCall(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "late", nil)
 			check(err)
 		})
-	}
-}
-
-// Output on standard error delays nothing, even if nobody reads it.
-func TestProcessWritesToStderr(t *testing.T) {
-	c := connectTools(t)
-	for range 3 {
-		if _, err := c.CallTool(t.Context(), "write to stderr", nil); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

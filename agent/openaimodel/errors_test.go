@@ -76,15 +76,6 @@ func TestCancelled(t *testing.T) {
 	check.Is(t, check.Err(m.GenerateContent(ctx, human("Hi"))), context.Canceled)
 }
 
-func TestTruncatedStream(t *testing.T) {
-	m, _ := newModel(t, streaming(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`), nil)
-	_, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithStreamingFunc(func(context.Context, []byte) error { return nil }))
-	got, ok := errors.AsType[*Error](err)
-	if !ok || got.Code != "truncated" {
-		t.Errorf("got %v, want an *Error with code truncated", err)
-	}
-}
-
 // A stream that fails after it has begun was not repeated: an agent may do so.
 func TestFailuresOfStreams(t *testing.T) {
 	for name, tt := range map[string]struct {

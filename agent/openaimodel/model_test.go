@@ -281,22 +281,3 @@ func TestNewErrors(t *testing.T) {
 		}
 	}
 }
-
-// A model serves many users: its thought for one user goes back only in that
-// user's conversation, even if each conversation has the same ids.
-func TestReasoningStaysInItsConversation(t *testing.T) {
-	m, sent := newModel(t, answering(`{"choices":[{"message":{"reasoning_content":"Alice is ill.","tool_calls":[`+
-		`{"id":"functions.search:0","function":{"name":"search","arguments":"{}"}}]}}]}`), &Options{Host: "moonshot"})
-	check.Must(t, check.Err(m.GenerateContent(t.Context(), human("Alice's question"))))
-	for user, found := range map[string]bool{"Alice": true, "Bob": false} {
-		call := llms.ToolCall{ID: "functions.search:0", Type: "function", FunctionCall: &llms.FunctionCall{Name: "search", Arguments: "{}"}}
-		answer := llms.ToolCallResponse{ToolCallID: call.ID, Name: "search", Content: "nothing"}
-		_, err := m.GenerateContent(t.Context(), append(human(user+"'s question"),
-			llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{call}},
-			llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{answer}}))
-		check.Must(t, err)
-		if strings.Contains(sent(), "Alice is ill.") != found {
-			t.Errorf("%s: got %s, want what was thought for Alice in it: %t", user, sent(), found)
-		}
-	}
-}

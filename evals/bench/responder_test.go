@@ -10,14 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-func TestTextHasItsLength(t *testing.T) {
-	for tool, want := range textLength {
-		if got := text(want); len(got) != want || strings.ToValidUTF8(got, "?") != got {
-			t.Errorf("%s: got %d bytes, valid or not, want %d of valid UTF-8", tool, len(got), want)
-		}
-	}
-}
-
 func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 	a := newAnswers(legacy)
 	total := 0
