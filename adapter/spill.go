@@ -69,7 +69,7 @@ func (p *spill) store(text string) string {
 }
 
 // read runs a call of the tool.
-func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+func (p *spill) read(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct {
 		kept.Query
 		Offset float64 `json:"offset"` // the schema accepts 1e9 as an integer
@@ -85,7 +85,7 @@ func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResu
 	if !ok {
 		return toolFailure("there is no result with that handle, or it is not kept any more: call the tool that made it again"), nil
 	}
-	found, err := kept.Read([]byte(text), q, p.tool.server.policy.MaxResult)
+	found, err := kept.Read(ctx, []byte(text), q, p.tool.server.policy.MaxResult)
 	if err != nil {
 		return toolFailure(err.Error()), nil
 	}

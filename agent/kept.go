@@ -63,7 +63,7 @@ func newReader(p profile.Profile) *reader {
 			if err != nil {
 				return "", err
 			}
-			return kept.Read(data, q, max(k.agent.resultTokens()*readBytes, leastResult))
+			return kept.Read(ctx, data, q, max(k.agent.resultTokens()*readBytes, leastResult))
 		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
 	return &reader{source, definitions(source.Catalog(p))[0]}
 }

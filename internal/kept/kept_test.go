@@ -64,7 +64,7 @@ func TestRead(t *testing.T) {
 		"no match":          {text, kept.Query{Pattern: `five`}, "[no match]"},
 		"bad pattern":       {text, kept.Query{Pattern: `(`}, "error: error parsing regexp: missing closing ): `(`"},
 	} {
-		got, err := kept.Read([]byte(tt.data), tt.q, 10_000)
+		got, err := kept.Read(t.Context(), []byte(tt.data), tt.q, 10_000)
 		if err != nil {
 			got = "error: " + err.Error()
 		}
@@ -82,17 +82,17 @@ func TestReadIsBounded(t *testing.T) {
 		"matches":        {Pattern: "w", Context: 1 << 30},
 		"one long match": {Pattern: ".*"},
 	} {
-		got, err := kept.Read([]byte(long), q, 6000)
+		got, err := kept.Read(t.Context(), []byte(long), q, 6000)
 		if err != nil || len(got) > 6000 || len(got) < 1000 {
 			t.Errorf("%s: got %d bytes, %v", name, len(got), err)
 		}
 	}
-	check.Fails(t, check.Err(kept.Read([]byte(long), kept.Query{Pattern: strings.Repeat("a", 1001)}, 6000)), "a long pattern")
+	check.Fails(t, check.Err(kept.Read(t.Context(), []byte(long), kept.Query{Pattern: strings.Repeat("a", 1001)}, 6000)), "a long pattern")
 	deep := strings.Repeat("[", 1<<20)
-	if got, err := kept.Read([]byte(deep), kept.Query{Pointer: "/0/0"}, 6000); err == nil {
+	if got, err := kept.Read(t.Context(), []byte(deep), kept.Query{Pointer: "/0/0"}, 6000); err == nil {
 		t.Errorf("got %q", got)
 	}
-	check.NoError(t, check.Err(kept.Read([]byte(deep), kept.Query{Pattern: `\[$`}, 6000)))
+	check.NoError(t, check.Err(kept.Read(t.Context(), []byte(deep), kept.Query{Pattern: `\[$`}, 6000)))
 }
 
 func FuzzRead(f *testing.F) {
@@ -103,7 +103,7 @@ func FuzzRead(f *testing.F) {
 		if field != "" {
 			q.Fields = []string{field}
 		}
-		if got, err := kept.Read(data, q, 5000); err == nil && len(got) > 5000 {
+		if got, err := kept.Read(t.Context(), data, q, 5000); err == nil && len(got) > 5000 {
 			t.Errorf("got %d bytes", len(got))
 		}
 	})

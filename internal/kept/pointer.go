@@ -2,6 +2,7 @@ package kept
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -83,9 +84,15 @@ func descend(d *jsontext.Decoder, name string) error {
 	return errors.New("is neither an object nor a list")
 }
 
+// maxFields bounds the fields that are selected: an object is read for each of them.
+const maxFields = 50
+
 // selectFields keeps the named members of an object, or of each object in a list. A name may be a
 // pointer into the object.
-func selectFields(value []byte, fields []string) ([]byte, error) {
+func selectFields(ctx context.Context, value []byte, fields []string) ([]byte, error) {
+	if n := len(fields); n > maxFields {
+		return nil, fmt.Errorf("%d fields are selected, and at most %d may be", n, maxFields)
+	}
 	d := jsontext.NewDecoder(bytes.NewReader(value), lenient...)
 	switch d.PeekKind() {
 	case '{':
@@ -95,8 +102,13 @@ func selectFields(value []byte, fields []string) ([]byte, error) {
 		out := []byte{'['}
 		for d.PeekKind() != ']' {
 			item, err := d.ReadValue()
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, errNotJSON
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case len(out) > maxFilled:
+				return nil, errManyFields
 			}
 			if len(out) > 1 {
 				out = append(out, ",\n"...)
@@ -113,6 +125,9 @@ func selectFields(value []byte, fields []string) ([]byte, error) {
 	}
 	return nil, errors.New("fields are of an object or of a list of objects")
 }
+
+// errManyFields is the error of fields that select a part of a result several times.
+var errManyFields = fmt.Errorf("the fields have more than %d MiB: select fewer", maxFilled>>20)
 
 // selectMembers returns an object with these fields of another one, without those that it does not have.
 func selectMembers(object []byte, fields []string) ([]byte, error) {
@@ -132,6 +147,9 @@ func selectMembers(object []byte, fields []string) ([]byte, error) {
 		name, err := jsontext.AppendQuote(nil, f)
 		if err != nil {
 			return nil, err
+		}
+		if len(out)+len(value) > maxFilled {
+			return nil, errManyFields
 		}
 		out = append(append(append(out, name...), ':'), value...)
 	}

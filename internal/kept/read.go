@@ -1,9 +1,8 @@
 package kept
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -35,9 +34,9 @@ const (
 	noticeSize     = 160 // bytes of the note above a piece
 )
 
-// Read returns the selected part of data with a note, in at most most bytes. Errors are written
-// for the model.
-func Read(data []byte, q Query, most int) (string, error) {
+// Read returns the selected part of data with a note, in at most most bytes. A search ends early with
+// the context, or with a note if it takes too long. Errors are written for the model.
+func Read(ctx context.Context, data []byte, q Query, most int) (string, error) {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = defaultLimit
@@ -51,7 +50,7 @@ func Read(data []byte, q Query, most int) (string, error) {
 		}
 		base = q.Pointer
 		if len(q.Fields) > 0 {
-			if part, err = selectFields(part, q.Fields); err != nil {
+			if part, err = selectFields(ctx, part, q.Fields); err != nil {
 				return "", err
 			}
 		}
@@ -59,7 +58,7 @@ func Read(data []byte, q Query, most int) (string, error) {
 	text := strings.ToValidUTF8(string(part), "\ufffd")
 	switch {
 	case q.Pattern != "":
-		return search(text, base, q, limit)
+		return search(ctx, text, base, q, limit)
 	case q.Line > 0 || q.Lines > 0:
 		return lines(text, q, limit)
 	}
@@ -117,21 +116,28 @@ func lines(text string, q Query, limit int) (string, error) {
 
 // search returns the matches of the pattern from the offset on, as many as fit into limit bytes, and
 // at least one. base is the pointer of text in the result.
-func search(text, base string, q Query, limit int) (string, error) {
+func search(ctx context.Context, text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
 		return "", fmt.Errorf("pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
 	}
-	re, err := regexp.Compile("(?m)" + q.Pattern)
+	p, err := compile(q.Pattern)
 	if err != nil {
-		return "", errors.New(strings.Replace(err.Error(), "(?m)", "", 1))
+		return "", err
 	}
 	if q.Offset > len(text) {
 		return "", fmt.Errorf("offset is beyond the text, which has %d bytes", len(text))
 	}
 	start := excerpt.After(text, q.Offset)
-	found := re.FindAllStringIndex(text[start:], maxMatches)
+	found, searched := p.findAll(ctx, text[start:], maxSteps)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	unsearched := ""
+	if start+searched < len(text) && len(found) < maxMatches {
+		unsearched = fmt.Sprintf(", and the search takes too long: continue with offset %d, or use a simpler pattern", start+searched)
+	}
 	if len(found) == 0 {
-		return "[no match]", nil
+		return "[no match" + unsearched + "]", nil
 	}
 	around := min(q.Context, maxContext)
 	if around <= 0 {
@@ -164,6 +170,8 @@ func search(text, base string, q Query, limit int) (string, error) {
 	}
 	if shown < len(found) {
 		about += fmt.Sprintf(", %d are shown; continue with offset %d", shown, found[shown][0])
+	} else {
+		about += unsearched
 	}
 	return about + "]\n" + b.String(), nil
 }
