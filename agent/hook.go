@@ -73,7 +73,7 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall)
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
 		if c.Request == nil {
-			return fmt.Errorf("hook %d, before the model: it left no request", i)
+			return fmt.Errorf("hook %d, before the model: the request is missing", i)
 		}
 	}
 	return nil
@@ -107,15 +107,15 @@ func (r *reply) checkCalls() error {
 		switch p := &r.message.Parts[i]; {
 		case p.Type != run.PartCall:
 		case len(left) == 0:
-			return fmt.Errorf("it added a call of %s: a reply has only the calls that the model made", p.Name)
+			return fmt.Errorf("call of %s was added: a reply has only the calls that the model made", p.Name)
 		case p.ID != left[0].ID || p.Name != left[0].Name || p.Arguments != left[0].Arguments:
-			return fmt.Errorf("it changed the call %s of %s: use BeforeTool", left[0].ID, left[0].Name)
+			return fmt.Errorf("call %s of %s was changed: use BeforeTool", left[0].ID, left[0].Name)
 		default:
 			left = left[1:]
 		}
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("it removed the call %s of %s: use BeforeTool", left[0].ID, left[0].Name)
+		return fmt.Errorf("call %s of %s was removed: use BeforeTool", left[0].ID, left[0].Name)
 	}
 	return nil
 }

@@ -86,17 +86,17 @@ func TestHookFails(t *testing.T) {
 		"before tool":      {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, `before tool "echo": too risky`, false},
 		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
 		"no request": {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }},
-			"before the model: it left no request", false},
+			"before the model: the request is missing", false},
 		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			c.Arguments = json.RawMessage(`{"x":"all"}`)
 			return nil
 		}},
 			`before tool "echo": its arguments do not fit: `, false},
-		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"x":1}` }), "after the model: it changed the call 1 of echo: use BeforeTool", false},
-		"another name":    {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: it changed the call 1 of echo: use BeforeTool", false},
-		"another id":      {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: it changed the call 1 of echo: use BeforeTool", false},
-		"a call removed":  {after(func(m *run.Message) { m.Parts = nil }), "after the model: it removed the call 1 of echo: use BeforeTool", false},
-		"a call added":    {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: it added a call of echo", false},
+		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"x":1}` }), "after the model: call 1 of echo was changed: use BeforeTool", false},
+		"another name":    {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
+		"another id":      {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: call 1 of echo was changed: use BeforeTool", false},
+		"a call removed":  {after(func(m *run.Message) { m.Parts = nil }), "after the model: call 1 of echo was removed: use BeforeTool", false},
+		"a call added":    {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: call of echo was added", false},
 	} {
 		ran := false
 		echo := adapter.Func("echo", "Echoes.", func(context.Context, struct {

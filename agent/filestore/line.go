@@ -189,7 +189,7 @@ func decode(raw []byte) (*line, error) {
 	var l line
 	err := jsonv2.Unmarshal(raw, &l) // has read the version, the first member, before it fails
 	if l.V > version {
-		return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", l.V, version)
+		return nil, fmt.Errorf("version %d, and this program reads versions up to %d", l.V, version)
 	}
 	return &l, err
 }

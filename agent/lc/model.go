@@ -155,7 +155,7 @@ func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageCont
 	go func() {
 		defer close(done)
 		defer close(over)
-		err = errors.New("it ended the goroutine of its call")
+		err = errors.New("model ended the goroutine of its call")
 		err = bound.Run("model", func() (err error) {
 			response, err = w.model.GenerateContent(ctx, messages, w.callOptions(r, send)...)
 			return err

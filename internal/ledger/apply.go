@@ -23,7 +23,7 @@ func Apply(s *State, r Entry) error {
 		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
 	}
 	if isNil(r.Change) {
-		return fmt.Errorf("apply record %d: it has no change", r.Seq)
+		return fmt.Errorf("apply record %d: there is no change", r.Seq)
 	}
 	if err := applyChange(s, r); err != nil {
 		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)

@@ -185,5 +185,5 @@ type Sealed struct {
 func (*Sealed) kind() string { return "sealed" }
 
 func (*Sealed) apply(*State, time.Time) error {
-	return errors.New("it is sealed: load the run from a sealed store, with its keys")
+	return errors.New("record is sealed: load the run from a sealed store, with its keys")
 }

@@ -68,7 +68,7 @@ func (c *Unknown) apply(*State, time.Time) error {
 	if c.V > Version {
 		return checkVersion(c.V)
 	}
-	return fmt.Errorf("its kind is unknown; is it of a later version than %d?", Version)
+	return fmt.Errorf("kind is unknown; is the record of a later version than %d?", Version)
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -95,7 +95,7 @@ func (r Entry) MarshalJSON() ([]byte, error) {
 // write encodes the entry, which may contain entries of sub-agents.
 func (r *Entry) write(e *jsontext.Encoder) error {
 	if r.Change == nil {
-		return errors.New("it has no change")
+		return errors.New("there is no change")
 	}
 	out := envelope[Change]{Seq: r.Seq, At: r.At, Kind: r.Change.kind(), Data: r.Change}
 	if u, ok := r.Change.(*Unknown); ok {

@@ -95,7 +95,7 @@ func TestDepthOfJSON(t *testing.T) {
 // TestLaterVersions refuses data of a later version, and names both versions.
 func TestLaterVersions(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"v":2,"id":"run_1","status":["in","another","shape"]}`), new(ledger.State))
-	if want := "it has version 2, and this program reads versions up to 1"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "version 2, and this program reads versions up to 1"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	for change, want := range map[string]string{
@@ -148,7 +148,7 @@ func TestLaterVersion(t *testing.T) {
 		}
 	}
 	later := append(records(begun...), ledger.Entry{Seq: 2, Change: &ledger.Unknown{Kind: "dreamt"}})
-	if _, err := ledger.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
+	if _, err := ledger.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): kind is unknown") {
 		t.Errorf("got %v, want the kind named", err)
 	}
 	reply := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}

@@ -185,9 +185,9 @@ func (s *State) find(id string) *run.Question {
 func checkVersion(v int) error {
 	switch {
 	case v < 1:
-		return errors.New("it has no version; is it the state of a run?")
+		return errors.New("no version; is this the state of a run?")
 	case v > Version:
-		return fmt.Errorf("it has version %d, and this program reads versions up to %d; use a newer program", v, Version)
+		return fmt.Errorf("version %d, and this program reads versions up to %d; use a newer program", v, Version)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	case !isBlobName(name):
 		err = fmt.Errorf("name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
 	case size > MaxBlob+sealRoom:
-		err = fmt.Errorf("%w: it has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
+		err = fmt.Errorf("%w: blob has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
 	case ofRun+size > maxRunBlobs+sealRoom:
 		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, maxRunBlobs)
 	case ofTenant+size > MaxTenantBlobs:

@@ -267,7 +267,7 @@ func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) 
 		}
 	}
 	if got := heads[len(heads)-1]; got.Key != head.Key || got.Seq != head.Seq || got.Status != head.Status {
-		return nil, fmt.Errorf("its records make run %q, %s at record %d, and its head is of %q, %s at %d: %w",
+		return nil, fmt.Errorf("records make run %q, %s at record %d, and the head is of %q, %s at %d: %w",
 			got.Key.ID, got.Status, got.Seq, head.Key.ID, head.Status, head.Seq, ErrCorrupt)
 	}
 	return heads, nil
@@ -277,7 +277,7 @@ func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) 
 // compared with the number of records.
 func sealedHead(head run.Head, records []run.Record) ([]run.Head, error) {
 	if last := records[0].Seq + uint64(len(records)) - 1; head.Seq != last {
-		return nil, fmt.Errorf("its last record is %d, and its head is of record %d: %w", last, head.Seq, ErrCorrupt)
+		return nil, fmt.Errorf("last record is %d, and the head is of record %d: %w", last, head.Seq, ErrCorrupt)
 	}
 	return []run.Head{head}, nil
 }

@@ -94,7 +94,7 @@ func (k *Keys) Open(key run.Key, sealed string) ([]byte, error) {
 
 func (k *Keys) open(key run.Key, sealed string) ([]byte, error) {
 	if n := base64.RawURLEncoding.DecodedLen(len(sealed)); n > maxSealed+1<<10 {
-		return nil, fmt.Errorf("it has %d bytes, want at most %d", n, maxSealed)
+		return nil, fmt.Errorf("sealed state has %d bytes, want at most %d", n, maxSealed)
 	}
 	if len(sealed)%4 == 1 { // a length that base64 cannot have: it was cut
 		sealed = sealed[:len(sealed)-1]
@@ -194,7 +194,7 @@ func (k *runKeys) unseal(kind, at string, box []byte) ([]byte, error) {
 		return nil, ErrForged
 	}
 	if box[0] != boxForm {
-		return nil, fmt.Errorf("%w: it has the form %d, and this program knows the form %d", ErrForged, box[0], boxForm)
+		return nil, fmt.Errorf("%w: form %d, and this program knows the form %d", ErrForged, box[0], boxForm)
 	}
 	name := 2 + int(box[1])
 	header := name + markSize + 4

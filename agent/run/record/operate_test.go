@@ -147,7 +147,7 @@ func TestImportOfSealed(t *testing.T) {
 	var out bytes.Buffer
 	check(t, record.Export(t.Context(), store, run.Key{ID: "one"}, &out))
 	lines := strings.SplitAfter(out.String(), "\n")
-	for seq, want := range map[string]string{"4": "", "2": "its head is of record 2", "900": "its head is of record 900"} {
+	for seq, want := range map[string]string{"4": "", "2": "the head is of record 2", "900": "the head is of record 900"} {
 		text := strings.Replace(strings.Join(lines[:5], ""), `"seq":4`, `"seq":`+seq, 1)
 		text += fmt.Sprintf("{\"sha256\":\"%x\"}\n", sha256.Sum256([]byte(text)))
 		_, err := record.Import(t.Context(), record.NewMemory(), strings.NewReader(text))

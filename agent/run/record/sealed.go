@@ -89,12 +89,12 @@ func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 	case err != nil:
 		return nil, err
 	case len(log.Records) == 0:
-		return nil, fmt.Errorf("load run %q: it has no records: %w", key.ID, ErrCorrupt)
+		return nil, fmt.Errorf("load run %q: there are no records: %w", key.ID, ErrCorrupt)
 	}
 	first, opened := log.Records[0].Seq, *log
 	opened.Records, opened.Replies = make([]run.Record, len(log.Records)), nil
 	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
-		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
+		return nil, fmt.Errorf("load run %q: last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
 	}
 	keys := s.keys.forRun(key)
 	for i, r := range log.Records {
@@ -249,7 +249,7 @@ func (k *runKeys) openRecord(seq uint64, r run.Record) (run.Record, error) {
 		return run.Record{}, err
 	}
 	if opened.Seq != r.Seq {
-		return run.Record{}, fmt.Errorf("it has the number %d", r.Seq)
+		return run.Record{}, fmt.Errorf("record %d is sealed in record %d", opened.Seq, r.Seq)
 	}
 	return opened, nil
 }

@@ -87,7 +87,7 @@ var (
 	ErrReplied  = errors.New("the question has another answer already")
 	ErrCorrupt  = errors.New("what is kept of the run is damaged")
 	ErrNoBlob   = errors.New("nothing is kept under that name")
-	ErrTooLarge = errors.New("it is larger than the store takes") // trying again does not help
+	ErrTooLarge = errors.New("larger than the store takes") // trying again does not help
 )
 
 // HeldError is the [ErrHeld] error of the stores of this module. The holder renews its lease
