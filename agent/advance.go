@@ -19,7 +19,7 @@ type Next struct {
 }
 
 // step advances the run by at most one turn.
-func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (Next, error) {
+func (d *session) step(ctx context.Context, l *loadedRun, out func(Event) error) (Next, error) {
 	r, end := d.start(ctx, l, out)
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
@@ -62,7 +62,7 @@ func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key
 }
 
 // recordFirst records the first changes of a run.
-func (d *session) recordFirst(ctx context.Context, l *loaded) error {
+func (d *session) recordFirst(ctx context.Context, l *loadedRun) error {
 	r, end := d.start(ctx, l, nil)
 	defer end()
 	if err := r.rec.record(nil, l.first...); err != nil {
@@ -89,7 +89,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 			onEvent(e)
 		}
 		return true
-	}, func(ctx context.Context, l *loaded, out func(Event) error) (err error) {
+	}, func(ctx context.Context, l *loadedRun, out func(Event) error) (err error) {
 		next, err = d.step(ctx, l, out)
 		return err
 	})

@@ -97,10 +97,10 @@ func (h *hold) hasCancelRequest(ctx context.Context) bool {
 
 // endAsRequested records the cancellation of a run that this process holds, within lastWrite. The
 // error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished before.
-func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
+func (d *session) endAsRequested(ctx context.Context, l *loadedRun) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	stored := &loaded{hold: l.hold}
+	stored := &loadedRun{hold: l.hold}
 	err := stored.load(ctx, d.agent, l.hold.lease.Key)
 	if err == nil && !stored.state.Status.Ended() {
 		stored.first = []ledger.Change{ledger.Cancellation()}

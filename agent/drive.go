@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// loaded is a run to continue.
-type loaded struct {
+// loadedRun is a run to continue.
+type loadedRun struct {
 	state   *ledger.State
 	hold    *hold           // nil: the run is not stored
 	first   []ledger.Change // recorded before the run continues
@@ -21,7 +21,7 @@ type loaded struct {
 
 // start returns the driver of a loaded run, bounded by Options.MaxDuration. The caller must call end,
 // which waits for handlers and tool calls. out gets the events; nil: nobody wants them.
-func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (r *driver, end func()) {
+func (d *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (r *driver, end func()) {
 	cancel := func() {}
 	if limit := d.agent.recipe.opts.MaxDuration; limit > 0 {
 		cause := fmt.Errorf("run takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
@@ -32,7 +32,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	e := newEngine(ctx, d.agent.recipe, &openQuestions{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
-		e.visits.end()
+		e.handlers.end()
 		e.workers.end()
 		d.collect(rec.writer)
 		cancel()
@@ -54,7 +54,7 @@ func (d *session) collect(w *writer) {
 // wake gives a waiting run what it waits for: the replies that it was loaded with, or else those that
 // the store has got since. If the run continues, that is made durable with its next changes; until
 // then the store keeps the replies. Otherwise it is durable when wake returns.
-func (l *loaded) wake(r *driver) error {
+func (l *loadedRun) wake(r *driver) error {
 	replies := l.replies
 	l.replies = nil
 	if len(replies) == 0 && l.hold != nil && len(ledger.Open(r.rec.state)) > 0 {
@@ -71,7 +71,7 @@ func (l *loaded) wake(r *driver) error {
 
 // drive records the first changes of the run, and advances it until it has ended or waits. A run that
 // had ended or waits already only emits its last event.
-func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
+func (d *session) drive(ctx context.Context, l *loadedRun, out func(Event) error) error {
 	r, end := d.start(ctx, l, out)
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
@@ -105,7 +105,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 }
 
 // proceed advances a run until it waits or has ended.
-func (l *loaded) proceed(r *driver) error {
+func (l *loadedRun) proceed(r *driver) error {
 	for r.isRunning() {
 		if err := r.step(); err != nil {
 			return err

@@ -20,8 +20,8 @@ type engine struct {
 	parent    *engine             // drives the run that a sub-agent works for; nil at the root
 	drive     func(*engine) error // advances the run of a sub-agent
 
-	catalog *adapter.Catalog // the tools that the model was offered, nil if another process offered them
-	visits  visits           // handlers that work for the run
+	catalog  *adapter.Catalog // the tools that the model was offered, nil if another process offered them
+	handlers activeHandlers   // handlers that work for the run
 
 	mu   sync.Mutex      // guards lost, and during calls catalog
 	lost map[string]bool // servers whose loss was reported
@@ -33,10 +33,10 @@ var (
 	errOver    = errors.New("run is over")
 )
 
-// newEngine returns the engine of a run. Its visits have to be ended.
+// newEngine returns the engine of a run. Its handlers have to be ended.
 func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *engine {
 	e := &engine{agent: a, ctx: ctx, rec: q.rec, questions: q, workers: w}
-	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)
+	e.handlers.ctx, e.handlers.cancel = context.WithCancelCause(ctx)
 	e.rec.endError = e.endError
 	return e
 }

@@ -35,10 +35,10 @@ func asker(ctx context.Context) (server string, call *Call) {
 	return source.Server, call
 }
 
-// visits counts the handlers that work for a run on goroutines of the clients, so that the run
+// activeHandlers counts the handlers that work for a run on goroutines of the clients, so that the run
 // can wait for them.
-type visits struct {
-	ctx    context.Context // ends with visits
+type activeHandlers struct {
+	ctx    context.Context // ends with handlers
 	cancel context.CancelCauseFunc
 
 	mu   sync.Mutex // guards over, and orders wg.Add before wg.Wait
@@ -48,7 +48,7 @@ type visits struct {
 
 // enter returns a context that also ends with the run, for a handler that must call leave. ok
 // is false if the run has ended; the context is then ctx itself.
-func (v *visits) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
+func (v *activeHandlers) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
 	v.mu.Lock()
 	if v.over {
 		v.mu.Unlock()
@@ -65,9 +65,9 @@ func (v *visits) enter(ctx context.Context) (_ context.Context, leave func(), ok
 	}, true
 }
 
-// end refuses further visits, ends the contexts of current ones, and waits for them. It may be
+// end refuses further handlers, ends the contexts of current ones, and waits for them. It may be
 // called more than once.
-func (v *visits) end() {
+func (v *activeHandlers) end() {
 	v.mu.Lock()
 	v.over = true
 	v.mu.Unlock()

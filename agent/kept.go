@@ -55,15 +55,15 @@ func newReader(p profile.Profile) *reader {
 		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
 		"so it need not be read to be passed on.",
 		func(ctx context.Context, q kept.Query) (string, error) {
-			k, ok := ctx.Value(keptKey{}).(*results)
+			all, ok := ctx.Value(keptKey{}).(*results)
 			if !ok {
 				return "", errors.New("results are kept only within a run")
 			}
-			data, err := k.load(ctx, q.Handle)
+			data, err := all.load(ctx, q.Handle)
 			if err != nil {
 				return "", err
 			}
-			return kept.Read(ctx, data, q, max(k.agent.resultTokens()*readBytes, leastResult))
+			return kept.Read(ctx, data, q, max(all.agent.resultTokens()*readBytes, leastResult))
 		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
 	return &reader{source, definitions(source.Catalog(p))[0]}
 }
@@ -82,12 +82,12 @@ type results struct {
 	offered func() *adapter.Catalog
 }
 
-// readerName returns the model's name for the reader. change offers it from now on; it is nil
-// if it is offered already.
-func (k *results) readerName() (name string, change *ledger.Offered, err error) {
+// readerName returns the model's name for the reader. change offers it from now on; it has no tools
+// if the reader is offered already.
+func (r *results) readerName() (name string, change *ledger.Offered, err error) {
 	change = &ledger.Offered{}
-	catalog := k.offered()
-	k.rec.read(func(s *ledger.State) {
+	catalog := r.offered()
+	r.rec.read(func(s *ledger.State) {
 		if i := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return isReaderEntry(&t) }); i >= 0 {
 			name = s.Offered[i].Name
 			return
@@ -96,7 +96,7 @@ func (k *results) readerName() (name string, change *ledger.Offered, err error) 
 		if _, taken := catalog.Lookup(readResult); taken {
 			n.taken[readResult] = true
 		}
-		_, err = n.add(change, k.agent.reader.source.Tool())
+		_, err = n.add(change, r.agent.reader.source.Tool())
 		if err == nil {
 			change.Tools[0].Listed = true
 			name = change.Tools[0].Name
@@ -123,8 +123,8 @@ func (r *recipe) resultTokens() int {
 
 // blobStore returns the store for the run's results, and the run's lease. The store is nil if the run
 // is not stored, its store cannot store blobs, or Durable.ResultTokens is negative.
-func (k *results) blobStore() (record.BlobStore, record.Lease) {
-	if h := k.rec.writer.hold; h != nil && k.agent.opts.Durable.ResultTokens >= 0 {
+func (r *results) blobStore() (record.BlobStore, record.Lease) {
+	if h := r.rec.writer.hold; h != nil && r.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
 	}
 	return nil, record.Lease{}
@@ -148,28 +148,28 @@ type longResult struct {
 // shorten shortens a result that is too long, and returns the long result to store. It returns other
 // results as they are, and nil: results of sub-agents and of read_result, results above
 // record.MaxBlob, and all results if there is no store for them or no room for another tool.
-func (k *results) shorten(j *job, r *adapter.Result) (*adapter.Result, *longResult) {
-	text := cmp.Or(r.Full, r.Text)
-	tokens := k.agent.resultTokens()
-	if len(text) <= tokens || len(text) > record.MaxBlob || r.Tool == nil || k.agent.reader.isReader(r.Tool) {
-		return r, nil
+func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *longResult) {
+	text := cmp.Or(result.Full, result.Text)
+	tokens := r.agent.resultTokens()
+	if len(text) <= tokens || len(text) > record.MaxBlob || result.Tool == nil || r.agent.reader.isReader(result.Tool) {
+		return result, nil
 	}
 	var call ledger.Call
-	k.rec.read(func(s *ledger.State) { call = *s.Call(j.about.ID) })
-	if k.agent.subAgent(&call) != nil {
-		return r, nil
+	r.rec.read(func(s *ledger.State) { call = *s.Call(j.about.ID) })
+	if r.agent.subAgent(&call) != nil {
+		return result, nil
 	}
-	store, _ := k.blobStore()
+	store, _ := r.blobStore()
 	if store == nil {
-		return r, nil
+		return result, nil
 	}
 	limit := max(bytesForTokens(text, tokens), leastResult)
 	if len(text) <= limit {
-		return r, nil
+		return result, nil
 	}
-	name, change, err := k.readerName()
+	name, change, err := r.readerName()
 	if err != nil {
-		return r, nil
+		return result, nil
 	}
 	l := &longResult{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
@@ -178,7 +178,7 @@ func (k *results) shorten(j *job, r *adapter.Result) (*adapter.Result, *longResu
 		Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
 	}
 	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
-	shortened := *r
+	shortened := *result
 	shortened.Text = l.text
 	return &shortened, l
 }
@@ -196,17 +196,17 @@ func bytesForTokens(text string, tokens int) int {
 // store stores the full result before its outcome is recorded, unless a hook has changed the text,
 // and so perhaps removed the handle. If the store refuses it, the run continues with a text that is
 // cut without a handle, and with a warning. The caller records more before the outcome.
-func (k *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
+func (r *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
 	}
-	store, lease := k.blobStore()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.scope.ctx), lastWrite)
+	store, lease := r.blobStore()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.scope.ctx), lastWrite)
 	defer cancel()
 	err := guard("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
 	if err != nil {
 		part.Text = excerpt.Shorten(string(l.data), len(l.text), nil)
-		k.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
+		r.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
 		return nil
 	}
 	part.Kept = &l.kept
@@ -220,21 +220,21 @@ func (k *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 }
 
 // load returns the full text of a stored result.
-func (k *results) load(ctx context.Context, handle string) ([]byte, error) {
-	store, lease := k.blobStore()
+func (r *results) load(ctx context.Context, handle string) ([]byte, error) {
+	store, lease := r.blobStore()
 	if store == nil {
 		return nil, errors.New("results of this run are not kept")
 	}
 	data, err := store.Blob(ctx, lease.Key, handle)
 	switch {
 	case errors.Is(err, record.ErrNoBlob):
-		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, k.handles())
+		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, r.handles())
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("result %q cannot be read from the store", handle)
 	}
-	if entry := k.findKept(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
+	if entry := r.findKept(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
 		return nil, fmt.Errorf("result %q is damaged", handle)
 	}
 	return data, nil
@@ -242,8 +242,8 @@ func (k *results) load(ctx context.Context, handle string) ([]byte, error) {
 
 // findKept returns the entry of a stored result in the state, nil if another agent of the run has
 // it.
-func (k *results) findKept(handle string) (found *run.Kept) {
-	k.rec.read(func(s *ledger.State) {
+func (r *results) findKept(handle string) (found *run.Kept) {
+	r.rec.read(func(s *ledger.State) {
 		if i := slices.IndexFunc(s.Kept, func(entry *run.Kept) bool { return entry.Handle == handle }); i >= 0 {
 			found = s.Kept[i]
 		}
@@ -255,8 +255,8 @@ func (k *results) findKept(handle string) (found *run.Kept) {
 const maxHandles = 20
 
 // handles returns the handles of the newest stored results, the newest first.
-func (k *results) handles() (all []string) {
-	k.rec.read(func(s *ledger.State) {
+func (r *results) handles() (all []string) {
+	r.rec.read(func(s *ledger.State) {
 		for _, entry := range slices.Backward(s.Kept[max(len(s.Kept)-maxHandles, 0):]) {
 			all = append(all, entry.Handle)
 		}
@@ -266,8 +266,8 @@ func (k *results) handles() (all []string) {
 
 // fill replaces references to stored results in the arguments of a call. shown describes the
 // results in their places, for a person; sent has them.
-func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
-	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.load(k.scope.ctx, handle) })
+func (r *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
+	return kept.Fill(arguments, func(handle string) ([]byte, error) { return r.load(r.scope.ctx, handle) })
 }
 
 // listKept adds to the summary of a compaction the newest stored results that the history no longer

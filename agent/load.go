@@ -15,7 +15,7 @@ import (
 // begin returns a session for an input.
 func (a *Agent) begin(in Input, opts []RunOption) *session {
 	d := &session{agent: a}
-	d.load = func(ctx context.Context) (*loaded, error) {
+	d.load = func(ctx context.Context) (*loadedRun, error) {
 		if len(in) == 0 {
 			return nil, errors.New("there are no messages; give at least one")
 		}
@@ -33,7 +33,7 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 		}
 		d.output = o.output
 		if a.recipe.opts.Durable.Store == nil {
-			return &loaded{state: new(ledger.State), first: []ledger.Change{begun}}, nil
+			return &loadedRun{state: new(ledger.State), first: []ledger.Change{begun}}, nil
 		}
 		return a.create(ctx, o, begun, in)
 	}
@@ -41,7 +41,7 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 }
 
 // create creates a run in the store, or adds the input to the run with that name.
-func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loaded, error) {
+func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loadedRun, error) {
 	s := new(ledger.State)
 	first, err := s.Add(time.Now().UTC(), begun) // the time distinguishes runs with the same name
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 	h := a.newHold()
 	h.lease, err = h.store.Create(ctx, a.holder(), ledger.HeadOf(s), first)
 	if err == nil {
-		return &loaded{state: s, hold: h}, nil
+		return &loadedRun{state: s, hold: h}, nil
 	}
 	if !errors.Is(err, record.ErrExists) || o.newOnly {
 		return nil, err
@@ -78,8 +78,8 @@ func (a *Agent) holder() record.Holder {
 
 // hold acquires a run of the store to continue it. The replies are checked before that, and
 // stored with the first records of this process.
-func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*loaded, error) {
-	l := new(loaded)
+func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*loadedRun, error) {
+	l := new(loadedRun)
 	unsaved, err := l.loadWith(ctx, a, key, replies)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 }
 
 // setHold makes h, which this process has just acquired, the hold of the loaded run.
-func (l *loaded) setHold(ctx context.Context, h *hold) {
+func (l *loadedRun) setHold(ctx context.Context, h *hold) {
 	l.hold = h
 	l.isCancelled = !l.state.Status.Ended() && h.hasCancelRequest(ctx)
 }
@@ -123,7 +123,7 @@ func (a *Agent) newHold() *hold {
 
 // holdStep acquires a run for a step. It loads the run unless this process was the last to step
 // it.
-func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
+func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loadedRun, error) {
 	if !a.recipe.cache.has(key) {
 		return a.hold(ctx, key)
 	}
@@ -131,7 +131,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := new(loaded)
+	l := new(loadedRun)
 	l.state, l.tally = a.recipe.cache.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
@@ -144,7 +144,7 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 }
 
 // load reads the run, with its replies, from the store. The error is errNoStore without a store.
-func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
+func (l *loadedRun) load(ctx context.Context, a *Agent, key run.Key) error {
 	if a.recipe.opts.Durable.Store == nil {
 		return errNoStore
 	}
@@ -160,7 +160,7 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 }
 
 // loadWith reads the run from the store and adds replies to it, see addReplies.
-func (l *loaded) loadWith(
+func (l *loadedRun) loadWith(
 	ctx context.Context, a *Agent, key run.Key, replies []run.Reply,
 ) (unsaved []run.Reply, err error) {
 	if err := l.load(ctx, a, key); err != nil {
@@ -173,7 +173,7 @@ func (l *loaded) loadWith(
 // have to be made durable with the next records. That includes replies that the store has already,
 // because the process that gave them may have died before they were durable. If a question is
 // closed, all replies go to the store, which compares them with those of closed questions.
-func (l *loaded) addReplies(
+func (l *loadedRun) addReplies(
 	ctx context.Context, store record.Store, replies []run.Reply,
 ) (unsaved []run.Reply, err error) {
 	open, err := ledger.CheckOpen(l.state, replies)

@@ -95,7 +95,7 @@ func (d *dialog) turn() error {
 	case d.engine.agent.output != nil && reply.output == nil:
 		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
 	}
-	d.engine.visits.end()
+	d.engine.handlers.end()
 	return d.rec.record([]Event{
 		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},

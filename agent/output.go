@@ -65,7 +65,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.
 	d := a.resume(key, replies)
 	d.output = wanted
 	load := d.load
-	d.load = func(ctx context.Context) (*loaded, error) {
+	d.load = func(ctx context.Context) (*loadedRun, error) {
 		if err := a.checkSchema(ctx, key, wanted); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.
 
 // checkSchema returns an error if a continued run asks for another form of output.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
-	l := new(loaded)
+	l := new(loadedRun)
 	if err := l.load(ctx, a, key); err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (e *engine) needsRepair(r *reply) bool {
 
 // finishWith ends the run with structured output.
 func (e *engine) finishWith(output json.RawMessage) error {
-	e.visits.end()
+	e.handlers.end()
 	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
 		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
 }

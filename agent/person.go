@@ -38,10 +38,10 @@ func newPerson(e *engine, s *scope) *person {
 	}
 }
 
-// errands returns errands that ask open questions through Options.Person.Reply: each question
+// workItems returns work items that ask open questions through Options.Person.Reply: each question
 // once, and of several for one sign-in only the first. It ends the wait for replies to settled
 // questions. Questions that do not survive are asked by the servers' handlers.
-func (p *person) errands() (launch []errand) {
+func (p *person) workItems() (launch []workItem) {
 	if p.questions.replyFunc() == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (p *person) errands() (launch []errand) {
 		}
 		ctx, cancel := context.WithCancel(p.scope.ctx)
 		p.prompts[q.ID] = cancel
-		launch = append(launch, errand{report: report{key: q.ID}, do: func() error { return p.ask(ctx, q) }})
+		launch = append(launch, workItem{report: report{key: q.ID}, do: func() error { return p.ask(ctx, q) }})
 	}
 	return launch
 }

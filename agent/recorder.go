@@ -63,20 +63,20 @@ func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error 
 		case rest <= len(events):
 			with, events = r.stamp(now, events[:1]), events[1:]
 		}
-		if err := r.writer.addLocked(r.lift(c, now), with); err != nil {
+		if err := r.writer.addLocked(r.rootEntry(c, now), with); err != nil {
 			return fmt.Errorf("records do not fit the state of the run: %w", err)
 		}
 	}
 	return nil
 }
 
-// lift converts a change of this run to one of the root.
-func (r *recorder) lift(c ledger.Change, now time.Time) ledger.Entry {
+// rootEntry converts a change of this run to one of the root.
+func (r *recorder) rootEntry(c ledger.Change, now time.Time) ledger.Entry {
 	rec := ledger.Entry{Seq: r.state.Seq + 1, At: now, Change: c}
 	if r.parent == nil {
 		return rec
 	}
-	return r.parent.lift(&ledger.Nested{Call: r.call, Record: rec}, now)
+	return r.parent.rootEntry(&ledger.Nested{Call: r.call, Record: rec}, now)
 }
 
 // stamp sets the time and place of events. They get the number of the record that they come

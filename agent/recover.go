@@ -243,10 +243,10 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 			err = &interruptedError{err}
 		}
 	}()
-	var l *loaded
+	var l *loadedRun
 	d := a.resume(key, nil)
 	load := d.load
-	d.load = func(ctx context.Context) (*loaded, error) {
+	d.load = func(ctx context.Context) (*loadedRun, error) {
 		due, err := load(ctx)
 		if err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func takeover(s *ledger.State) []ledger.Change {
 // resume returns a session that continues a run with replies. If another process holds the run, it gets
 // the replies.
 func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
-	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
+	return &session{agent: a, load: func(ctx context.Context) (*loadedRun, error) {
 		l, err := a.hold(ctx, key, replies...)
 		if errors.Is(err, record.ErrHeld) && len(replies) > 0 {
 			if err := a.Reply(ctx, key, replies...); err != nil {
@@ -120,7 +120,7 @@ func (e *runningError) Is(target error) bool { return target == ErrRunning }
 // matches [run.ErrUnfit], [run.ErrExpired], [run.ErrNotAsked] or, for two replies to one question,
 // [record.ErrReplied].
 func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Reply) iter.Seq2[Event, error] {
-	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
+	s := &session{agent: a, load: func(context.Context) (*loadedRun, error) {
 		in := state.inner()
 		if in.Seq == 0 {
 			return nil, errors.New("there is no state")
@@ -131,7 +131,7 @@ func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Re
 			}
 		}
 		fresh, err := record.CheckReplies(ledger.HeadOf(in), nil, ledger.Dated(replies))
-		return &loaded{state: in, replies: fresh}, err
+		return &loadedRun{state: in, replies: fresh}, err
 	}}
 	return s.events(ctx)
 }

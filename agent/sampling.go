@@ -27,7 +27,7 @@ type reviewKey struct{}
 func (s *servers) createMessage(
 	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
 ) (*mcp.CreateMessageResult, error) {
-	ctx, leave, ok := s.visits.enter(ctx)
+	ctx, leave, ok := s.handlers.enter(ctx)
 	if !ok {
 		return next.CreateMessage(ctx, params)
 	}

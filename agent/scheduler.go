@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// scheduler runs errands concurrently until none is left. It knows keys, not calls: the
+// scheduler runs work items concurrently until none is left. It knows keys, not calls: the
 // function start decides which ones can begin. All methods except allowDecided run on the goroutine
 // of run.
 type scheduler struct {
@@ -19,14 +19,14 @@ type scheduler struct {
 	decidedEarly chan struct{}     // see allowDecided
 	active       int               // goroutines at work
 	running      int               // tool calls among them
-	busy         map[string]bool   // keys of errands
-	lanes        map[string]string // the key that holds a lane: errands in one lane run one after the other
+	busy         map[string]bool   // keys of work items
+	lanes        map[string]string // the key that holds a lane: work items in one lane run one after the other
 	decided      bool              // it is decided which tool calls run, or a person is being asked
 	worked       time.Duration     // the time with tool calls in progress
 	since        time.Time         // when the latest such time began, or zero
 
 	// The arguments of run:
-	start  func() ([]errand, error)
+	start  func() ([]workItem, error)
 	commit func() error
 	fail   func(error)
 
@@ -41,14 +41,14 @@ type report struct {
 	err     error // ends the work
 }
 
-// errand is the work of one goroutine of the scheduler.
-type errand struct {
+// workItem is the work of one goroutine of the scheduler.
+type workItem struct {
 	report
 	do      func() error
 	isBrief bool // it may end within microseconds
 }
 
-// newScheduler returns a scheduler for about n errands.
+// newScheduler returns a scheduler for about n work items.
 func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	return &scheduler{
 		workers: w, limit: limit, linger: linger,
@@ -56,9 +56,9 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	}
 }
 
-// run starts the errands that start returns, and handles their reports, until there are none. It calls
+// run starts the work items that start returns, and handles their reports, until there are none. It calls
 // commit after tool calls have ended, and fail with each error. After an error nothing starts.
-func (s *scheduler) run(start func() ([]errand, error), commit func() error, fail func(error)) error {
+func (s *scheduler) run(start func() ([]workItem, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail = start, commit, fail
 	s.rest = make(chan error, 1)
 	return s.proceed()
@@ -71,7 +71,7 @@ func (s *scheduler) proceed() (err error) {
 		if !s.since.IsZero() {
 			s.worked += time.Since(s.since)
 		}
-		var launch []errand
+		var launch []workItem
 		if err == nil {
 			if launch, err = s.start(); err != nil {
 				s.fail(err)
@@ -134,15 +134,15 @@ func (s *scheduler) handleReports(r report, err error) (callEnded bool, _ error)
 	}
 }
 
-// launch starts errands. A single one needs no goroutine, unless ended calls wait for their
+// launch starts work items. A single one needs no goroutine, unless ended calls wait for their
 // commit. handed means that another goroutine continues run.
-func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
+func (s *scheduler) launch(all []workItem, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
-	isLong := func(e errand) bool { return !e.isBrief }
+	isLong := func(e workItem) bool { return !e.isBrief }
 	s.active += len(all)
 	switch {
 	case alone && len(all) == 1:
-		chore{all[0], s.reports}.run()
+		queuedItem{all[0], s.reports}.run()
 	case alone && s.workers.reliefs.Load() < maxReliefs && !slices.ContainsFunc(all, isLong):
 		return s.inline(all)
 	default:
@@ -151,19 +151,19 @@ func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 	return false
 }
 
-// patience is how long brief errands may run one after the other. After that the rest get
+// patience is how long brief work items may run one after the other. After that the rest get
 // goroutines.
 const patience = 2 * time.Millisecond
 
-// maxReliefs is how often patience may run out in a run before all errands get goroutines
+// maxReliefs is how often patience may run out in a run before all work items get goroutines
 // immediately.
 const maxReliefs = 3
 
-// inline runs errands on this goroutine, because moving them to others takes longer than most
+// inline runs work items on this goroutine, because moving them to others takes longer than most
 // of them. If they take longer than patience, the rest run on goroutines of their own, and one
 // of those continues run.
-func (s *scheduler) inline(all []errand) (handed bool) {
-	var next atomic.Int64 // index of the next errand
+func (s *scheduler) inline(all []workItem) (handed bool) {
+	var next atomic.Int64 // index of the next work item
 	over := int64(len(all))
 	relief := time.AfterFunc(patience, func() {
 		if taken := next.Swap(over + 1); taken <= over {
@@ -185,22 +185,22 @@ func (s *scheduler) inline(all []errand) (handed bool) {
 			ended = true
 			return n > over
 		}
-		chore{all[n], s.reports}.run()
+		queuedItem{all[n], s.reports}.run()
 	}
 }
 
-// startDecision starts an errand that decides which tool calls run.
+// startDecision starts a work item that decides which tool calls run.
 func (s *scheduler) startDecision(key string, do func() error) {
 	s.busy[key] = true
 	s.active++
-	s.workers.start([]errand{{report: report{key: key, decides: true}, do: do}}, s.reports)
+	s.workers.start([]workItem{{report: report{key: key, decides: true}, do: do}}, s.reports)
 }
 
-// newCall returns the errand of a tool call, which counts from now on.
-func (s *scheduler) newCall(key string, do func() error) errand {
+// newCall returns the work item of a tool call, which counts from now on.
+func (s *scheduler) newCall(key string, do func() error) workItem {
 	s.busy[key] = true
 	s.running++
-	return errand{report: report{key: key, call: true}, do: do}
+	return workItem{report: report{key: key, call: true}, do: do}
 }
 
 // hasRoom reports whether another tool call may run.

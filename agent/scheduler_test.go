@@ -18,7 +18,7 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 	s := newScheduler(w, n, limit, linger)
 	s.decided = true
 	at, done := time.Now(), make([]bool, n)
-	start := func() (launch []errand, _ error) {
+	start := func() (launch []workItem, _ error) {
 		for i := range n {
 			if done[i] || !s.hasRoom() || s.isLaneTaken(lane(i)) {
 				continue
@@ -80,14 +80,14 @@ func TestSchedulerPasses(t *testing.T) {
 		defer w.end()
 		s := newScheduler(w, 2, 2, 0)
 		at, called, deciding := time.Now(), time.Duration(-1), false
-		start := func() ([]errand, error) {
+		start := func() ([]workItem, error) {
 			switch {
 			case !deciding:
 				deciding = true
 				s.startDecision("decide", func() error { time.Sleep(time.Second); s.allowDecided(); time.Sleep(time.Hour); return nil })
 			case s.hasRoom() && called < 0:
 				called = time.Since(at)
-				return []errand{s.newCall("call", func() error { return nil })}, nil
+				return []workItem{s.newCall("call", func() error { return nil })}, nil
 			}
 			return nil, nil
 		}
@@ -108,7 +108,7 @@ func TestSchedulerRelieves(t *testing.T) {
 			s.decided = true
 			at, launched := time.Now(), false
 			var commits []string
-			start := func() (launch []errand, _ error) {
+			start := func() (launch []workItem, _ error) {
 				for i := range 4 {
 					if launched {
 						break

@@ -17,12 +17,12 @@ import (
 // servers handles what servers ask for during the calls of a turn: a person, the model, or
 // approval.
 type servers struct {
-	rec    *recorder
-	agent  *recipe
-	scope  *scope
-	sched  *scheduler
-	person *person
-	visits *visits
+	rec      *recorder
+	agent    *recipe
+	scope    *scope
+	sched    *scheduler
+	person   *person
+	handlers *activeHandlers
 
 	mu      sync.Mutex                              // guards the following field
 	reviews map[requestID]*inquiry.ReviewLaterError // requests that wait for a person
@@ -63,7 +63,7 @@ func (s *servers) elicit(
 	if origin, _ := mcp.OriginFrom(ctx); isOurs && origin.Key != "" && q.Call != nil {
 		return nil, mcp.ErrAnswerLater
 	}
-	ctx, leave, ok := s.visits.enter(ctx)
+	ctx, leave, ok := s.handlers.enter(ctx)
 	if !ok {
 		return hostAnswer(ctx, params, next)
 	}

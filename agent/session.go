@@ -20,7 +20,7 @@ type session struct {
 
 	// load returns the run: a new one, or one of the store. It is called once each time the
 	// session is driven.
-	load func(context.Context) (*loaded, error)
+	load func(context.Context) (*loadedRun, error)
 
 	// For the result:
 	warnings     []*Warning
@@ -62,13 +62,13 @@ func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
 }
 
 // work advances a loaded run. out gets its events; nil: nobody wants them.
-type work func(ctx context.Context, l *loaded, out func(Event) error) error
+type work func(ctx context.Context, l *loadedRun, out func(Event) error) error
 
 // runWork calls work on a goroutine of its own while the lease of the run is renewed, so that a
 // callback that ends its goroutine does not end the caller's. yield gets the events on the caller's
 // goroutine, with their positions, unless it is nil; when it returns false the work is cancelled,
 // and the error is errStopped. runWork returns when the work has ended.
-func (d *session) runWork(ctx context.Context, l *loaded, yield func(Event) bool, do work) error {
+func (d *session) runWork(ctx context.Context, l *loadedRun, yield func(Event) bool, do work) error {
 	last := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)
 	events := make(chan Event) // never closed: a model may call back too late
@@ -117,7 +117,7 @@ func sendEvent(ctx context.Context, events chan<- Event, e Event) error {
 
 // withHold calls f while this process holds the run. It repeats that if a reply came before the run
 // was released, because its sender was told that the holder handles it.
-func (d *session) withHold(ctx context.Context, l *loaded, f func(context.Context) error) error {
+func (d *session) withHold(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
 	if l.hold == nil {
 		return f(ctx)
 	}
@@ -137,7 +137,7 @@ func (d *session) withHold(ctx context.Context, l *loaded, f func(context.Contex
 }
 
 // reacquire acquires a waiting run again if it has a reply, unless another process has acquired it.
-func (d *session) reacquire(ctx context.Context, l *loaded) (ok bool) {
+func (d *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
 	if l.state.Status != run.StatusWaiting {
 		return false
 	}
@@ -160,7 +160,7 @@ func (d *session) reacquire(ctx context.Context, l *loaded) (ok bool) {
 // withRenewal calls f while the lease of the run is renewed, unless the run is to be cancelled. The
 // context of f ends if the renewal fails, or once the run is to be cancelled. Afterwards the run is
 // released.
-func (d *session) withRenewal(ctx context.Context, l *loaded, f func(context.Context) error) error {
+func (d *session) withRenewal(ctx context.Context, l *loadedRun, f func(context.Context) error) error {
 	defer l.hold.release()
 	if l.isCancelled {
 		return d.endAsRequested(ctx, l)

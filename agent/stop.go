@@ -59,7 +59,7 @@ func (t *turn) endUnsent() error {
 
 // finishFor ends the run with an answer that did not come from the model.
 func (e *engine) finishFor(answer string, why StopReason) error {
-	e.visits.end()
+	e.handlers.end()
 	var output json.RawMessage
 	if e.agent.output != nil {
 		var err error

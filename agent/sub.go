@@ -159,7 +159,7 @@ func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 
 // runChild drives the run of a sub-agent and records its outcome.
 func (t *turn) runChild(c *ledger.Call, e *engine) error {
-	defer e.visits.end()
+	defer e.handlers.end()
 	j := t.tools.job(c)
 	return t.sender.execute(e.ctx, j, func(ctx context.Context) error {
 		e.ctx = ctx

@@ -55,13 +55,13 @@ func newTurn(e *engine) *turn {
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = newPerson(e, t.scope)
 	t.servers = &servers{
-		rec:     e.rec,
-		agent:   e.agent,
-		scope:   t.scope,
-		sched:   t.sched,
-		person:  t.person,
-		visits:  &e.visits,
-		reviews: map[requestID]*inquiry.ReviewLaterError{},
+		rec:      e.rec,
+		agent:    e.agent,
+		scope:    t.scope,
+		sched:    t.sched,
+		person:   t.person,
+		handlers: &e.handlers,
+		reviews:  map[requestID]*inquiry.ReviewLaterError{},
 	}
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
 	t.tools = newTools(e, kept)
@@ -127,12 +127,12 @@ func workOn(e *engine) error {
 // linger is how long the outcome of a call waits for others to share a write.
 const linger = 250 * time.Millisecond
 
-// deciding is the key of the errand that decides on proposed calls in order.
+// deciding is the key of the work item that decides on proposed calls in order.
 const deciding = ""
 
-// start returns the errands that can begin, and records what is decided without one. The intents of
+// start returns the work items that can begin, and records what is decided without one. The intents of
 // all calls are durable before the first is sent, and questions before anyone is asked.
-func (t *turn) start() (launch []errand, err error) {
+func (t *turn) start() (launch []workItem, err error) {
 	if err := t.scope.handlerError(); err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (t *turn) start() (launch []errand, err error) {
 		}
 		if do != nil {
 			if launch == nil {
-				launch = make([]errand, 0, max(1, min(len(t.buffer), t.sched.limit-t.sched.running)))
+				launch = make([]workItem, 0, max(1, min(len(t.buffer), t.sched.limit-t.sched.running)))
 			}
 			e := t.sched.newCall(c.ID, do)
 			e.isBrief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).isNative()
@@ -165,7 +165,7 @@ func (t *turn) start() (launch []errand, err error) {
 	if err := t.rec.record(starts, intents...); err != nil {
 		return nil, err
 	}
-	launch = append(launch, t.person.errands()...)
+	launch = append(launch, t.person.workItems()...)
 	if len(launch) == 0 {
 		return nil, nil
 	}
@@ -209,7 +209,7 @@ func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
 	return copied
 }
 
-// startDeciding decides on proposed calls: in an errand if a person may be asked or calls are
+// startDeciding decides on proposed calls: in a work item if a person may be asked or calls are
 // in progress.
 func (t *turn) startDeciding() error {
 	if t.sched.busy[deciding] {

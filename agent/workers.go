@@ -5,33 +5,33 @@ import (
 	"sync/atomic"
 )
 
-// workers run errands on goroutines that last until the run ends in this process, so that grown
+// workers run work items on goroutines that last until the run ends in this process, so that grown
 // stacks are reused.
 //
-// All errands run concurrently. Each goroutine starts the next one when it takes an errand, and
-// takes another errand when its own has ended. So errands that block have a goroutine each, and
+// All work items run concurrently. Each goroutine starts the next one when it takes a work item, and
+// takes another work item when its own has ended. So work items that block have a goroutine each, and
 // brief ones end before many goroutines have started.
 type workers struct {
-	idle chan struct{} // wakes a goroutine without an errand
+	idle chan struct{} // wakes a goroutine without a work item
 	over chan struct{}
 	wait sync.WaitGroup
 
-	reliefs atomic.Int32 // how often supposedly brief errands were not brief
+	reliefs atomic.Int32 // how often supposedly brief work items were not brief
 
 	mu     sync.Mutex // guards the following fields
-	queue  []chore
-	taken  int  // number of chores that were taken from queue
+	queue  []queuedItem
+	taken  int  // number of queued items that were taken from queue
 	coming bool // a goroutine is about to take from the queue
 }
 
-// chore is an errand of a turn, and where to report it.
-type chore struct {
-	errand
+// queuedItem is a work item of a turn, and where to report it.
+type queuedItem struct {
+	workItem
 	reports chan<- report
 }
 
-// run does the errand and reports its error, even if it ends its goroutine.
-func (c chore) run() {
+// run does the work item and reports its error, even if it ends its goroutine.
+func (c queuedItem) run() {
 	c.err = errGoexit
 	defer func() { c.reports <- c.report }()
 	c.err = guard("tool call", c.do)
@@ -39,14 +39,14 @@ func (c chore) run() {
 
 func newWorkers() *workers { return &workers{idle: make(chan struct{}), over: make(chan struct{})} }
 
-// start runs chores on goroutines.
-func (w *workers) start(all []errand, reports chan<- report) {
+// start runs queued items on goroutines.
+func (w *workers) start(all []workItem, reports chan<- report) {
 	if len(all) == 0 {
 		return
 	}
 	w.mu.Lock()
 	for _, e := range all {
-		w.queue = append(w.queue, chore{e, reports})
+		w.queue = append(w.queue, queuedItem{e, reports})
 	}
 	mustCall := !w.coming
 	w.coming = true
@@ -65,18 +65,18 @@ func (w *workers) call() {
 	}
 }
 
-// next takes a chore. called means that the goroutine was called for it. If there are more, it
+// next takes a queued item. called means that the goroutine was called for it. If there are more, it
 // calls another goroutine.
-func (w *workers) next(called bool) (c chore, ok bool) {
+func (w *workers) next(called bool) (c queuedItem, ok bool) {
 	w.mu.Lock()
 	if called {
 		w.coming = false
 	}
 	if w.taken == len(w.queue) {
 		w.mu.Unlock()
-		return chore{}, false
+		return queuedItem{}, false
 	}
-	c, w.queue[w.taken] = w.queue[w.taken], chore{}
+	c, w.queue[w.taken] = w.queue[w.taken], queuedItem{}
 	w.taken++
 	hasMore := w.taken < len(w.queue)
 	if !hasMore {
@@ -91,7 +91,7 @@ func (w *workers) next(called bool) (c chore, ok bool) {
 	return c, true
 }
 
-// work runs chores until the workers end.
+// work runs queued items until the workers end.
 func (w *workers) work() {
 	for called := true; ; {
 		if c, ok := w.next(called); ok {

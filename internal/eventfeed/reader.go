@@ -17,7 +17,7 @@ type Reader struct {
 	position    agent.Position // position of the last event that has a record
 	next        uint64         // number of the next event in memory, if live
 	live        bool           // everything before next is read
-	caughtUp    bool           // the last look in the store found nothing after at
+	caughtUp    bool           // the last look in the store found nothing after position
 	visits      int            // stream.visits at that look
 	leaves      int            // stream.leaves at that look
 	endReported bool           // the reader was told that the run has ended
@@ -300,7 +300,7 @@ func (r *Reader) look(ctx context.Context) error {
 	return nil
 }
 
-// replay reads events of the store after r.at. It reports whether it has read all of them up to a
+// replay reads events of the store after r.position. It reports whether it has read all of them up to a
 // position, or to the end if it is nil. At most maxReplays do so at a time; others wait.
 func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool, err error) {
 	select {

@@ -6,7 +6,7 @@ import (
 )
 
 func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
-	v := new(visits)
+	v := new(activeHandlers)
 	v.ctx, v.cancel = context.WithCancelCause(t.Context())
 	visiting, leave, ok := v.enter(t.Context())
 	if !ok || visiting.Err() != nil {
