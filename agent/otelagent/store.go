@@ -86,15 +86,12 @@ var observedStatuses = []run.Status{run.StatusRunning, run.StatusWaiting, run.St
 func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
-	seen := map[run.Key]bool{} // damaged runs are listed with each status
+	damaged := map[string]bool{} // by their errors: they are listed with each status, some without a key
 	for _, status := range observedStatuses {
 		q.Status = status
 		for head, err := range store.List(ctx, q) {
 			if d, ok := errors.AsType[*record.DamagedError](err); ok {
-				if !seen[d.Key] {
-					seen[d.Key] = true
-					c.damaged++
-				}
+				damaged[d.Error()] = true
 				continue
 			}
 			if err != nil {
@@ -103,6 +100,7 @@ func count(ctx context.Context, store record.Store, q record.Query) (c counts, e
 			c.add(head, time.Now())
 		}
 	}
+	c.damaged = int64(len(damaged))
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package otelagent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -24,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// damagedStore has a run that cannot be read.
+// damagedStore has runs that cannot be read.
 type damagedStore struct{ record.Store }
 
 func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[runs.Head, error] {
@@ -34,8 +33,12 @@ func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[runs.H
 				return
 			}
 		}
-		key := runs.Key{ID: "bad"}
-		yield(runs.Head{Key: key}, &record.DamagedError{Key: key, Err: errors.New("a bit")})
+		for i, id := range []string{"bad", "", ""} { // two do not say whose runs they are
+			key := runs.Key{ID: id}
+			if !yield(runs.Head{Key: key}, &record.DamagedError{Key: key, Err: fmt.Errorf("file %d: a bit", i)}) {
+				return
+			}
+		}
 	}
 }
 
@@ -60,7 +63,7 @@ func TestObserveStore(t *testing.T) {
 		stop, err := otelagent.ObserveStore(damagedStore{store}, record.Query{AllTenants: true}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
 		check.Must(t, err)
 		got := gauges(t, reader)
-		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.takeovers 2, mcpchain.runs.damaged 1, mcpchain.runs.lag 30"
+		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.takeovers 2, mcpchain.runs.damaged 3, mcpchain.runs.lag 30"
 		for _, one := range strings.Split(want, ", ") {
 			if !got[one] {
 				t.Errorf("got %v, want %s", got, one)

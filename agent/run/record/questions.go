@@ -53,7 +53,7 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 				After:      q.After,
 				Limit:      limit,
 			},
-			left: limit, seen: map[run.Key]bool{}, yield: yield,
+			left: limit, seen: map[run.Key]bool{}, bad: map[string]bool{}, yield: yield,
 		}
 		if l.list(ctx, run.StatusRunning, run.StatusWaiting) && q.After == nil {
 			l.list(ctx, run.StatusRunning) // a waiting run may have continued in the meantime
@@ -67,6 +67,7 @@ type questionList struct {
 	query Query
 	left  int              // how many more questions to yield
 	seen  map[run.Key]bool // runs whose questions were yielded
+	bad   map[string]bool  // errors of damaged runs that were yielded: some do not say whose run it is
 	yield func(OpenQuestion, error) bool
 }
 
@@ -99,9 +100,10 @@ func (l *questionList) unseen(ctx context.Context, head run.Head, err error) ([]
 	switch {
 	case err != nil && !ok:
 		return nil, err
-	case l.seen[head.Key]:
+	case ok && l.bad[damaged.Error()], !ok && l.seen[head.Key]:
 		return nil, nil
 	case ok:
+		l.bad[damaged.Error()] = true
 		return []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}, nil
 	case len(head.Questions) <= head.Replies:
 		return nil, nil

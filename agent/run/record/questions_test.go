@@ -312,3 +312,29 @@ func TestSubmitAfterProcess(t *testing.T) {
 		})
 	}
 }
+
+// Two damaged runs that do not say whose they are are both reported, once.
+func TestQuestionsOfDamagedRuns(t *testing.T) {
+	store := nameless{record.NewMemory()}
+	var got []string
+	for q, err := range record.OpenQuestions(t.Context(), store, record.Query{AllTenants: true}) {
+		check(t, err)
+		got = append(got, q.Err.Error())
+	}
+	if want := []string{"file 0 is damaged", "file 1 is damaged"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// nameless is a store with two files whose runs are unknown.
+type nameless struct{ record.Store }
+
+func (nameless) List(context.Context, record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		for i := range 2 {
+			if !yield(run.Head{}, &record.DamagedError{Err: fmt.Errorf("file %d is damaged", i)}) {
+				return
+			}
+		}
+	}
+}

@@ -173,7 +173,8 @@ func TestSealedStoreHides(t *testing.T) {
 	check(t, err)
 	data, err := json.Marshal(log)
 	check(t, err)
-	for _, word := range []string{"requestState", "Book", "alice", "allow", "files__read", "task_1", "secretville", "accept", "said"} {
+	// A shorter word without a character that base64 lacks may be in a ciphertext by chance.
+	for _, word := range []string{"requestState", "Book a ", "alice", "allow", "files__read", "task_1", "secretville", "accept", `"said"`} {
 		if bytes.Contains(data, []byte(word)) {
 			t.Errorf("%q can be read", word)
 		}
