@@ -37,7 +37,7 @@ starts, and with -prompt, the first Ctrl-C ends the program.`
 
 const objects = `
 answer       the model's answer, or the result of a command
-stop_reason  answer, a limit such as max_turns, error, or command
+stop_reason  answer, length if the answer is cut off, a limit such as max_turns, error, or command
 error        null, or why there is no answer
 model        the model that answered
 usage        model_calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, and

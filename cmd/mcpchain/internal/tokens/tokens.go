@@ -75,7 +75,7 @@ func (t *Table) Reload() (users int, err error) {
 		return 0, fmt.Errorf("%s:%d: %w", t.path, n, err)
 	}
 	if len(hashed) == 0 {
-		return 0, fmt.Errorf("%s: it names no user: want a user and a token on each line", t.path)
+		return 0, fmt.Errorf("%s names no user: want a user and a token on each line", t.path)
 	}
 	t.users.Store(&hashed)
 	return len(slices.Compact(slices.Sorted(maps.Values(hashed)))), nil

@@ -29,7 +29,7 @@ func TestAgain(t *testing.T) {
 		"ada short\n":                            ":1: want a user",
 		"ada\n":                                  ":1: want two words, a user and a token, and got 1",
 		"ada " + first + " her token\n":          ":1: want two words, a user and a token, and got 4",
-		"# nobody\n":                             "it names no user",
+		"# nobody\n":                             "names no user",
 		"ada " + first + "\nbob " + first + "\n": ":2: two users",
 		strings.Repeat("a", 300) + " " + first:   ":1: want a user",
 		"\nada " + strings.Repeat("x", 100_000):  "users:2: bufio.Scanner: token too long",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -57,11 +58,22 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		return Faint, fmt.Sprintf("the conversation got long: the oldest %s are short now, or left out, for the model",
 			Plural(e.Replaced, "message"))
 	case *agent.Output:
-		if e.StopReason != agent.StopOutput {
-			return Warn, fmt.Sprintf("the model was stopped by the limit %s", e.StopReason)
+		switch reason := StopReason(e); {
+		case reason == model.FinishLength:
+			return Warn, "the answer is cut off: it has as many tokens as the model, or -max-tokens, allows"
+		case e.StopReason != agent.StopOutput:
+			return Warn, fmt.Sprintf("the model was stopped by the limit %s", reason)
 		}
 	}
 	return Plain, ""
+}
+
+// StopReason returns why a turn ended: that of the agent, or [model.FinishLength] for an answer that is cut off.
+func StopReason(e *agent.Output) string {
+	if e.StopReason == agent.StopOutput && e.FinishReason == model.FinishLength {
+		return model.FinishLength
+	}
+	return string(e.StopReason)
 }
 
 // formatArguments returns the arguments of a call on one line, an edit by its numbers of lines.

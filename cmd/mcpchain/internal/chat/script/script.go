@@ -20,7 +20,7 @@ import (
 // Turn is the object for a turn. Scripts depend on its members: later versions may only add some.
 type Turn struct {
 	Answer     string   `json:"answer"`      // the model's answer, or the result of a command
-	StopReason string   `json:"stop_reason"` // "answer", a limit such as "max_turns", "error" or "command"
+	StopReason string   `json:"stop_reason"` // "answer", "length" for one that is cut off, a limit such as "max_turns", "error" or "command"
 	Error      *string  `json:"error"`
 	Model      string   `json:"model"` // that answered
 	Usage      Usage    `json:"usage"`
@@ -201,7 +201,7 @@ func (w *Screen) recordLocked(e agent.Event) {
 	case *agent.ToolEnd:
 		w.turn.Calls = append(w.turn.Calls, w.newCallLocked(e))
 	case *agent.Output:
-		w.turn.Answer, w.turn.StopReason = e.Text, string(e.StopReason)
+		w.turn.Answer, w.turn.StopReason = e.Text, screen.StopReason(e)
 	}
 }
 

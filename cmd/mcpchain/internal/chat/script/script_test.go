@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -47,4 +48,15 @@ func TestTurn(t *testing.T) {
 		},
 	}
 	check.Same(t, "", got, want)
+}
+
+// An answer that is cut off is told as such, in the object and to who looks on.
+func TestCutAnswer(t *testing.T) {
+	var out, errs bytes.Buffer
+	w := New(&out, lines.New(io.Discard, &errs, lines.NewInput(t.Context(), strings.NewReader(""), false), lines.Options{}))
+	w.Begin()
+	w.Show(&agent.Output{Text: "half", StopReason: agent.StopOutput, FinishReason: model.FinishLength})
+	check.Must(t, w.Close())
+	check.Contains(t, "the object", out.String(), `"stop_reason":"length"`)
+	check.Contains(t, "the notes", errs.String(), "the answer is cut off")
 }

@@ -178,11 +178,11 @@ func (c *content) envFile(path string) ([]byte, error) {
 	if err := c.unreadable[path]; err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("%s: %w", path, errNotRead)
+	return nil, fmt.Errorf("%s %w", path, errNotRead)
 }
 
 // errNotRead means that an environment file was not named when the content was read.
-var errNotRead = errors.New("it was not read with the file that names it")
+var errNotRead = errors.New("was not read with the file that names it")
 
 // fingerprint returns a hash of the content.
 func (c *content) fingerprint() string {

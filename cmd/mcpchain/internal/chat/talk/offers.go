@@ -140,7 +140,7 @@ func collectEntries[T any](all iter.Seq2[*T, error], convert func(*T) entry) (en
 			return entries, err
 		}
 		if len(entries) == maxOffers {
-			return entries, fmt.Errorf("it lists more than %d", maxOffers)
+			return entries, fmt.Errorf("more than %d are listed", maxOffers)
 		}
 		entries = append(entries, convert(offered))
 	}

@@ -101,7 +101,7 @@ var (
 	ErrTooMany = errors.New("too many of your conversations are at work")
 	ErrFull    = errors.New("there is no room")
 	ErrUnfit   = errors.New("not accepted")
-	ErrGone    = errors.New("it does not exist")
+	ErrGone    = errors.New("there is no such conversation, question or view")
 
 	// ErrElsewhere is the error for a conversation that another process works on.
 	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -112,8 +113,11 @@ func (s *Service) entryOf(key run.Key, e agent.Event) entry {
 	case *agent.Output:
 		path = e.Path
 		end := ended{Status: string(run.StatusFinished)}
-		if e.StopReason != agent.StopOutput {
+		switch {
+		case e.StopReason != agent.StopOutput:
 			end.Stop = hosttext.Line(string(e.StopReason), 100)
+		case e.FinishReason == model.FinishLength: // the answer is cut off
+			end.Stop = model.FinishLength
 		}
 		out.kind, out.view = "ended", end
 	}

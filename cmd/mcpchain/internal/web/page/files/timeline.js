@@ -11,6 +11,7 @@ const words = {
 
 // limits say why a turn ended before its answer.
 const limits = {
+  length: "The answer is cut off: it has as many tokens as the model may write at once. Ask it to continue.",
   max_tokens: "The answer used as many tokens as it may, and ended early. Ask again, or ask for less at once.",
   max_cost: "The answer cost as much as it may, and ended early. Ask again, or ask for less at once.",
   max_turns: "The model was asked as often as it may be for one question, and the answer ended early.",
