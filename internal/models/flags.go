@@ -101,6 +101,8 @@ func (f *Flags) Complete() error {
 		return errors.New("-base-url needs the name of a model, in -model or OPENAI_MODEL")
 	case m.Name == "" && m.BaseURL != "":
 		f.Hint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
+	case m.Name == "" && given["models"]:
+		f.Hint = "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default"
 	case m.Name == "" && m.Key != "" && m.API != Messages:
 		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
 	case m.Name == "" && f.getenv("ANTHROPIC_API_KEY") != "":
@@ -164,6 +166,8 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 			return false, nil
 		}
 		path = filepath.Join(folder, "mcpchain", "models.json")
+	} else if _, err := os.Stat(path); err != nil { // the other file may be missing
+		return false, fmt.Errorf("-models: %w", err)
 	}
 	file, err := Read(path)
 	if err != nil {

@@ -140,9 +140,15 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 			t.Errorf("%q: got %+v, %v, want %+v", tt.args, f.Model, err, tt.want)
 		}
 	}
-	f, err := complete(t, "", map[string]string{"ANTHROPIC_API_KEY": "k"})
-	check.Must(t, err)
-	check.Equal(t, "hint", f.Hint, "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL")
+	write(t, path, `{"models":{"a":{"baseUrl":"http://h/v1","model":"m"}}}`)
+	for args, want := range map[string]string{
+		"":                "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
+		"-models " + path: "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default",
+	} {
+		f, err := complete(t, args, map[string]string{"ANTHROPIC_API_KEY": "k"})
+		check.Must(t, err)
+		check.Equal(t, args, f.Hint, want)
+	}
 }
 
 // complete returns the settings of a command line and an environment.

@@ -166,6 +166,7 @@ func TestRevision(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: there is no flag -nonsense; mcpchain chat -help lists the flags\n")
+	converse(t, "hello\n", "-store", "x.db").check(t, "", 2, "mcpchain: -store is for a conversation on a terminal: that of a script is not stored; ")
 	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
 		t.Errorf("help: got %+v", o)
 	}

@@ -156,9 +156,11 @@ func TestModelOfTheFile(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the model small has an endpoint in "+path+", and OPENAI_BASE_URL names another one") {
 		t.Errorf("got %v, want both endpoints named", err)
 	}
+	empty := write(t, "empty.json", "{}")
 	for args, want := range map[string]string{
 		"-model big -models " + path: "environment variable BIG is not set",
-		"-models /nonexistent":       "there are no models in /nonexistent",
+		"-models /nonexistent":       "-models: stat /nonexistent: ",
+		"-models " + empty:           "-models: there are no models in " + empty,
 	} {
 		if _, err := parseFlags(strings.Fields(args), env(), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)

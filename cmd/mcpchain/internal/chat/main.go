@@ -155,6 +155,8 @@ func (o *options) openStore(
 	switch {
 	case !o.isInteractive(ui) && o.resume:
 		return nil, nil, wrong("-continue needs a terminal")
+	case !o.isInteractive(ui) && o.database != "":
+		return nil, nil, wrong("-store is for a conversation on a terminal: that of a script is not stored")
 	case !o.isInteractive(ui) || path == "": // there is no configuration folder
 		return record.NewMemory(), func() error { return nil }, nil
 	}

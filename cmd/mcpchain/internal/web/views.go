@@ -43,7 +43,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("the sandbox of views: %w; see the flag -views", err)
+		return nil, fmt.Errorf("the sandbox of views: %w; -views names another address, or none", err)
 	}
 	a.later(func() error { _ = listener.Close(); return nil }) // the server may have closed it
 	origin := cmp.Or(o.viewsFrom, "http://"+listener.Addr().String())
