@@ -142,3 +142,18 @@ func TestLongRest(t *testing.T) {
 	}
 	check.Equal(t, "words", strings.Count(ansi.Strip(strings.Join(append(lines, s.End()...), " ")), "word"), words)
 }
+
+// No line is longer than the window, also where words are broken at hyphens: a terminal would show a blank row below it.
+func TestHyphens(t *testing.T) {
+	const names = "- gzip-file-as-resource, toggle-simulated-logging, toggle-subscriber-updates, trigger-long-running-operation, " +
+		"trigger-elicitation-request, trigger-url-elicitation, trigger-sampling-request, simulate-research-query, read_file, read_text_file, read_media_file\n"
+	for width := 40; width < 120; width++ {
+		s := New(width)
+		s.Add(names)
+		for _, line := range s.End() {
+			if got := ansi.StringWidth(line); got > width {
+				t.Errorf("got %d columns, want at most %d: %s", got, width, line)
+			}
+		}
+	}
+}

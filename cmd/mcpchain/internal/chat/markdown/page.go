@@ -20,14 +20,37 @@ import (
 // that text.
 type page struct{ width int }
 
+// maxExcess is the number of columns by which package glamour may make a line too long.
+const maxExcess = 3
+
 // render renders a block that has no code fences, without blank lines around it.
-func (p page) render(source string) string {
+func (p page) render(source string) (drawn string) {
 	if strings.TrimSpace(source) == "" {
 		return ""
 	}
+	width := p.renderWidth(source)
+	for narrower := range maxExcess + 1 {
+		drawn = renderAt(width-narrower, source)
+		if columns(drawn) <= p.width {
+			break
+		}
+	}
+	return drawn
+}
+
+// columns returns the width of the widest line.
+func columns(drawn string) (widest int) {
+	for line := range strings.SplitSeq(drawn, "\n") {
+		widest = max(widest, term.StringWidth(line))
+	}
+	return widest
+}
+
+// renderAt renders a block with a width.
+func renderAt(width int, source string) string {
 	var b strings.Builder
 	md := commonmark.New(extension.Table, extension.Strikethrough, extension.TaskList)
-	options := ansi.Options{WordWrap: p.renderWidth(source), InlineTableLinks: true, Styles: style()}
+	options := ansi.Options{WordWrap: width, InlineTableLinks: true, Styles: style()}
 	nodes := util.Prioritized(ansi.NewRenderer(options), 1000) // the only one, so any priority will do
 	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(nodes)))
 	raw := []byte(escapeEntities(source))
