@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -148,4 +151,28 @@ func TestPromptAsksForArguments(t *testing.T) {
 	p.await("What is the weather in Lima? Then book a table for 3.")
 	p.enter("[?]: ", ctrlC)
 	p.leave()
+}
+
+// Failures of Claude's API are told like those of others.
+func TestFailuresOfClaude(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "20")
+		status := http.StatusNotFound
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "busy") {
+			status = http.StatusTooManyRequests
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	model := func(name string) []string {
+		return []string{"-config", "none", "-model", name, "-models", write(t, "models.json", `{"models": {"`+name+`": {"api": "messages", "baseUrl": "`+server.URL+`", "model": "`+name+`", "apiKey": "k"}}}`)}
+	}
+	o := converse(t, "", append(model("gone"), "-prompt", "one")...)
+	o.check(t, "", 1, "error: messages at ", ": HTTP status 404", "; the base URL is "+server.URL+"\n")
+	m := openScreen(t, model("busy")...)
+	m.enter("you ›", "hello\r")
+	m.enter("429 Too Many Requests, again in ", ctrlC)
+	m.await("interrupted")
+	m.leave()
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/internal/models"
@@ -129,12 +128,11 @@ func (l lentModel) SamplingCapability() mcp.SamplingCapability {
 // urlHint returns what is probably wrong with the base URL after a response with status 404, "" for
 // other errors and for the demo model.
 func (m *Model) urlHint(err error) string {
-	failure, ok := errors.AsType[*openaimodel.Error](err)
-	if !ok || failure.Status != http.StatusNotFound || m.url() == "" {
+	if statusOf(err) != http.StatusNotFound || m.url() == "" {
 		return ""
 	}
 	hint := "; the base URL is " + m.url()
-	if !strings.HasSuffix(m.url(), "/v1") {
+	if !strings.HasSuffix(m.url(), "/v1") && m.endpoint().API != models.Messages { // which adds it
 		hint += ": does it lack /v1?"
 	}
 	return hint

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
 )
@@ -126,10 +128,21 @@ func (s *Session) onRetry(err error, wait time.Duration) {
 		return
 	}
 	what := "no answer of the model"
-	if failure, ok := errors.AsType[*openaimodel.Error](err); ok && failure.Status > 0 {
-		what = fmt.Sprintf("%d %s", failure.Status, http.StatusText(failure.Status))
+	if status := statusOf(err); status > 0 {
+		what = strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 	}
 	s.Screen.Progress("%s, again in %.0f s", what, math.Ceil(wait.Seconds()))
+}
+
+// statusOf returns the HTTP status of a failure of the model's host, 0 if there was no answer.
+func statusOf(err error) int {
+	if failure, ok := errors.AsType[*openaimodel.Error](err); ok {
+		return failure.Status
+	}
+	if failure, ok := errors.AsType[*chat.Error](err); ok { // of an Anthropic model
+		return failure.Status
+	}
+	return 0
 }
 
 // Close closes the views and the connections.

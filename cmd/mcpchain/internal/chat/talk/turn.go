@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
@@ -99,7 +99,7 @@ func (s *Session) report(err error) error {
 // fail shows an error on one line, with what may help, and counts a failure.
 func (s *Session) fail(err error) {
 	s.Failures.Failed.Add(1)
-	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
+	if failed, ok := errors.AsType[*model.Error](err); ok {
 		err = failed // without the context, which the person knows
 	}
 	Fail(s.Screen, fmt.Errorf("%w%s", reason.ExplainTimeout(err), s.Model.urlHint(err)))
