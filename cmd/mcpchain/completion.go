@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -60,7 +59,7 @@ func completion() *cli.Command {
 }
 
 // complete prints what may stand at the place of the last word.
-func complete(words []string, out io.Writer) {
+func complete(words []string) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -78,6 +77,6 @@ func complete(words []string, out io.Writer) {
 		}
 	}
 	for _, found := range command.Complete(words) {
-		fmt.Fprintln(out, found)
+		fmt.Println(found)
 	}
 }

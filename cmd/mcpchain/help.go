@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
@@ -39,28 +39,28 @@ The guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md
 `
 
 // help prints the help of the program, or of a command.
-func help(args []string, out, errs io.Writer) int {
+func help(args []string) int {
 	if len(args) > 0 && args[0] != "help" {
 		c := find(args[0])
 		switch {
 		case c == nil:
-			return refuseUnknown(args[0], errs)
+			return refuseUnknown(args[0])
 		case c.Name == "serve" && wantsService(args[1:]):
 			c = service.Command()
 		}
-		c.Help(out)
+		c.Help(os.Stdout)
 		return cli.StatusFine
 	}
-	fmt.Fprint(out, about)
+	fmt.Print(about)
 	for i, group := range commands() {
 		if i > 0 {
-			fmt.Fprintln(out)
+			fmt.Println()
 		}
 		for _, c := range group {
-			fmt.Fprintf(out, "  %-12s%s\n", c.Name, c.Summary)
+			fmt.Printf("  %-12s%s\n", c.Name, c.Summary)
 		}
 	}
-	fmt.Fprint(out, "  help        print this help, or the help of a command\n", further)
+	fmt.Print("  help        print this help, or the help of a command\n", further)
 	return cli.StatusFine
 }
 

@@ -9,7 +9,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(os.Args[1:]))
 }
 
 // commands lists the commands in the order of the help, which has an empty line between groups.
@@ -68,7 +67,7 @@ func names() (names []string) {
 }
 
 // run runs the command that args begin with, or chat, and returns the exit status.
-func run(args []string, out, errs io.Writer) int {
+func run(args []string) int {
 	name, rest := "chat", args
 	// -h, -help and -version are commands, written as flags.
 	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || isProgramFlag(args[0])) {
@@ -76,15 +75,15 @@ func run(args []string, out, errs io.Writer) int {
 	}
 	switch name {
 	case "h", "help":
-		return help(rest, out, errs)
+		return help(rest)
 	case "complete": // for the scripts of completion
-		complete(rest, out)
+		complete(rest)
 		return cli.StatusFine
 	}
 	if c := find(name); c != nil {
 		return c.Main(rest)
 	}
-	return refuseUnknown(name, errs)
+	return refuseUnknown(name)
 }
 
 // isProgramFlag reports whether a flag stands for a command of the program.
@@ -93,8 +92,8 @@ func isProgramFlag(flag string) bool {
 }
 
 // refuseUnknown reports that there is no such command.
-func refuseUnknown(name string, errs io.Writer) int {
-	fmt.Fprintf(errs, "mcpchain: there is no command %q%s; mcpchain help lists them\n", hosttext.Line(name, 80), spelling.Hint(name, names()))
+func refuseUnknown(name string) int {
+	fmt.Fprintf(os.Stderr, "mcpchain: there is no command %q%s; mcpchain help lists them\n", hosttext.Line(name, 80), spelling.Hint(name, names()))
 	return cli.StatusUsage
 }
 

@@ -96,12 +96,11 @@ func TestProgram(t *testing.T) {
 
 // TestHelp looks for each command in the help.
 func TestHelp(t *testing.T) {
-	var out strings.Builder
-	check.Equal(t, "", run([]string{"help"}, &out, &out), 0)
+	_, out, _ := mcpchain(t, "", "help")
 	for _, name := range names() {
-		check.Contains(t, "the help", out.String(), "\n  "+name+" ")
+		check.Contains(t, "the help", out, "\n  "+name+" ")
 	}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(out) {
 		if len(line) > 140 {
 			t.Errorf("%q is longer than a line", line)
 		}

@@ -212,7 +212,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", storeName(o.store))
 	if o.Users == "" {
 		about := []any{"tokens", slices.Sorted(maps.Keys(demo))}
-		if o.config != "" {
+		if o.config != "" && o.config != cli.NoServers {
 			about = append(about, "they may call the servers of", o.config)
 		}
 		logger.Warn("the users are a demo: everybody knows their tokens", about...)
