@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -35,11 +36,11 @@ const (
 	wantsAPoem = `"poem":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"a poem"}}],"maxTokens":9}}`
 )
 
-func (s *tasker) answer(method string, params json.RawMessage) string {
+func (s *tasker) answer(m *testenv.Message) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	const state = `"resultType":"complete","taskId":"secret","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":86400000,"pollIntervalMs":1000`
-	switch method {
+	switch m.Method {
 	case "server/discover":
 		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	case "tools/list":
@@ -57,7 +58,7 @@ func (s *tasker) answer(method string, params json.RawMessage) string {
 		return `"result":{"status":"completed","result":{"content":[{"type":"text","text":"paid"}]},` + state + `}`
 	case "tasks/update":
 		var p struct{ InputResponses json.RawMessage }
-		if err := json.Unmarshal(params, &p); err != nil {
+		if err := json.Unmarshal(m.Params, &p); err != nil {
 			s.t.Error(err)
 		}
 		if n := len(s.updates); n > 1 || !strings.HasPrefix(string(p.InputResponses), []string{`{"pay":`, `{"poem":`}[n]) {
@@ -72,30 +73,11 @@ func (s *tasker) answer(method string, params json.RawMessage) string {
 	return `"error":{"code":-32601,"message":"no such method"}`
 }
 
-func (s *tasker) serve(conn mcpclient.Conn) {
-	for {
-		data, err := conn.Recv()
-		if err != nil {
-			return
-		}
-		var m struct {
-			ID, Params json.RawMessage
-			Method     string
-		}
-		if err := json.Unmarshal(data, &m); err != nil {
-			s.t.Errorf("the client sent %s: %v", data, err)
-		}
-		if m.ID != nil && conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, s.answer(m.Method, m.Params))) != nil {
-			return
-		}
-	}
-}
-
 // process is an agent with a connection of its own, as another process would have it.
 func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent.Agent {
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
-	go s.serve(conn)
+	go testenv.Answer(conn, s.answer)
 	t.Cleanup(func() { _ = conn.Close() })
 	sampler := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		if _, ok := inquiry.Approved(ctx, p); !ok {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/skillset"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -41,35 +42,23 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 	}
 	list := fmt.Sprintf(`{"skills":[{"uri":"%sSKILL.md","frontmatter":{"name":%q,"description":"Fills\nforms.","allowed-tools":"fill, sign"},"resources":[%s]}]}`, base, name, strings.Join(resources, ","))
 	transport, server := mcpclient.Pipe()
-	go func() {
-		for {
-			raw, err := server.Recv()
-			if err != nil {
-				return
+	go testenv.Answer(server, func(m *testenv.Message) string {
+		switch m.Method {
+		case "server/discover":
+			return `"result":{"supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `}`
+		case "skills/list":
+			return `"result":` + list
+		case "resources/read":
+			var params struct{ URI string }
+			check.NoError(t, json.Unmarshal(m.Params, &params))
+			text := files[strings.TrimPrefix(params.URI, base)]
+			if text == unanswered {
+				return ""
 			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-				Params struct{ URI string }
-			}
-			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
-				continue
-			}
-			answer := `{}`
-			switch m.Method {
-			case "server/discover":
-				answer = `{"supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `}`
-			case "skills/list":
-				answer = list
-			case "resources/read":
-				if files[strings.TrimPrefix(m.Params.URI, base)] == unanswered {
-					continue
-				}
-				answer = fmt.Sprintf(`{"contents":[{"uri":%q,"text":%q}]}`, m.Params.URI, files[strings.TrimPrefix(m.Params.URI, base)])
-			}
-			_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
+			return fmt.Sprintf(`"result":{"contents":[{"uri":%q,"text":%q}]}`, params.URI, text)
 		}
-	}()
+		return `"result":{}`
+	})
 	client, err := mcpclient.Connect(t.Context(), transport, nil)
 	check.Must(t, err)
 	t.Cleanup(func() { client.Close() })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+// TestMain makes this program a server process of its own tests.
+func TestMain(m *testing.M) {
+	testenv.Main(m, map[string]func() int{"go-sdk": serveGo, "mcp-go": serveMark})
+}
+
+// roleCommand runs this program as a child process in a role of TestMain.
+func roleCommand(t *testing.T, role string) *mcpclient.Command {
+	program, err := os.Executable()
+	check.Must(t, err)
+	return &mcpclient.Command{Path: program, Env: []string{testenv.Role(role)}}
+}
 
 // peer is a server for the scenario, with its differences from the protocol.
 type peer struct {

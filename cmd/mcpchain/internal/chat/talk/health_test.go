@@ -2,8 +2,6 @@ package talk
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -20,20 +19,12 @@ type mortal chan mcpclient.Conn
 
 func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	transport, conn := mcpclient.Pipe()
-	go func() {
-		for {
-			raw, err := conn.Recv()
-			var r struct{ ID json.RawMessage }
-			switch {
-			case err != nil:
-				return
-			case json.Unmarshal(raw, &r) != nil || r.ID == nil:
-				m <- conn // the client is ready
-			default:
-				_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"m","version":"1"}}}`, r.ID))
-			}
+	go testenv.Answer(conn, func(r *testenv.Message) string {
+		if r.ID == nil {
+			m <- conn // the client is ready
 		}
-	}()
+		return `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"m","version":"1"}}`
+	})
 	return transport.Dial(ctx)
 }
 
