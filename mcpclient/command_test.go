@@ -33,33 +33,11 @@ var serverRoles = map[string]func() int{
 		fmt.Fprintln(os.Stderr, os.Getpid())
 		return testenv.Stay()
 	},
-	"frail": func() int { // a legacy server that exits on a tool call
-		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-			var m struct {
-				ID     json.RawMessage `json:"id"`
-				Method string          `json:"method"`
-			}
-			if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
-				continue
-			}
-			result := "{}"
-			switch m.Method {
-			case "initialize":
-				result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"frail","version":"1"},"instructions":"` + strconv.Itoa(os.Getpid()) + `"}`
-			case "tools/call":
-				fmt.Fprintln(os.Stderr, "fatal: out of cheese")
-				return 3
-			}
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
-		}
-		return 0
-	},
 }
 
-// serveTools is a server whose tools fail in different ways.
+// serveTools is a server whose tools fail in different ways. Its instructions are its process id.
 func serveTools() int {
 	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 8<<20)
 	for in.Scan() {
 		var m struct {
 			ID     json.RawMessage
@@ -71,9 +49,9 @@ func serveTools() int {
 		}
 		switch {
 		case m.Method == "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"process","version":"1"}}}`+"\n", m.ID)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"process","version":"1"},"instructions":"%d"}}`+"\n", m.ID, os.Getpid())
 			continue
-		case m.Method != "tools/call" || m.Params.Name == "hang":
+		case m.ID == nil || m.Params.Name == "hang":
 			continue
 		}
 		switch m.Params.Name {
@@ -154,7 +132,7 @@ func TestProcessDiesInCall(t *testing.T) {
 
 // When a process dies, the error of its calls says so, and the client continues with another one.
 func TestCommandRestarts(t *testing.T) {
-	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{testenv.Role("frail")}}, &Options{
+	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{testenv.Role("tools")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
 		Restart:  &Restart{First: time.Millisecond},
 	})
@@ -165,7 +143,7 @@ func TestCommandRestarts(t *testing.T) {
 	defer c.Close()
 	for range 2 {
 		before := c.Server().Instructions
-		_, err := c.CallTool(t.Context(), "a", nil)
+		_, err := c.CallTool(t.Context(), "exit", nil)
 		e, ok := errors.AsType[*transport.ProcessError](err)
 		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
 			t.Errorf("got %v, want a lost connection with a ProcessError", err)
