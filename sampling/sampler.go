@@ -277,7 +277,7 @@ func badCall(err error) bool {
 		return true
 	}
 	failure, ok := errors.AsType[*chat.Error](err)
-	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == "tool_use_failed") // the second code is Groq's
+	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == chat.CodeToolUse)
 }
 
 // charge records the cost of a completion in the accounts.

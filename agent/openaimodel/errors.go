@@ -45,6 +45,7 @@ const noQuota = "insufficient_quota"
 var kindsByCode = map[string]model.ErrorKind{
 	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, noQuota: model.ErrorAuth,
 	"server_error": model.ErrorUnavailable, "rate_limit_exceeded": model.ErrorRateLimit,
+	chat.CodeToolUse: model.ErrorUnavailable, // the model may write another call
 }
 
 // kind returns the kind of the failure.

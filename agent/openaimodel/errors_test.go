@@ -38,6 +38,8 @@ func TestErrors(t *testing.T) {
 		{"model", 404, `{"error":"model not found"}`,
 			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Status: 404}},
 		{"down", 503, ``, llms.IsProviderUnavailableError, chat.Error{Status: 503}},
+		{"Groq cannot read a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`,
+			llms.IsProviderUnavailableError, chat.Error{Status: 400, Code: "tool_use_failed"}},
 		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, chat.Error{Status: 502}},
 	}
 	for _, tt := range tests {

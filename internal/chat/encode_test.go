@@ -156,6 +156,8 @@ func TestEncodeMessages(t *testing.T) {
 			`[{"role":"assistant","tool_calls":[{"id":"1y1q7x1lu","type":"function","function":{"name":"f","arguments":"{}"}}]},
 			  {"role":"tool","tool_call_id":"1y1q7x1lu","name":"f","content":"1"},
 			  {"role":"assistant","content":"I have the results."},{"role":"user","content":"b"}]`},
+		{"the assistant last at Mistral", mistral, "m", []Message{Text(User, "a"), Text(Assistant, "b")},
+			`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"Continue."}]`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,6 +22,8 @@ const (
 	CodeEmpty         = "empty"          // the answer has no choice or no output, or the host broke off before the model said anything
 	CodeContentFilter = "content_filter" // the host withheld the answer
 	CodeNoToolCall    = "no_tool_call"   // a call was required, and the model made none
+
+	CodeToolUse = "tool_use_failed" // Groq's code: it cannot read a call of its model
 )
 
 // Error is a failed completion. Its text holds no credentials and no query of a URL.

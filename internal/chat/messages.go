@@ -38,6 +38,9 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	if len(d.messages) == 0 {
 		return errors.New("no messages")
 	}
+	if profile.StrictTurns && d.messages[len(d.messages)-1].Role == "assistant" {
+		e.addText("user", "Continue.")
+	}
 	e.fillReasoning()
 	return nil
 }
@@ -99,7 +102,7 @@ func (e *messageEncoder) encode(m *Message) error {
 
 // addUser adds a message of the user.
 func (e *messageEncoder) addUser(m *Message) error {
-	if sent := e.draft.messages; e.profile.BridgeTools && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
+	if sent := e.draft.messages; e.profile.StrictTurns && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
 		e.addText("assistant", "I have the results.")
 	}
 	var parts []chatPart

@@ -34,7 +34,7 @@ type Profile struct {
 	Formats      formatSupport
 	IDs          idFormat
 	EmptyContent emptyContent   // content of an assistant's message with only tool calls
-	BridgeTools  bool           // a message of the user must not follow one of a tool
+	StrictTurns  bool           // a message of the user must not follow one of a tool, and one of the assistant is not the last
 	Nameless     bool           // the result of a tool needs no name; gateways to Gemini require one
 	JoinText     bool           // several parts of text must be joined
 	Reasoning    reasoningField // field in which the host wants the reasoning of earlier messages back; "" if it does not
@@ -147,7 +147,7 @@ func profiles() []Profile {
 		// Mistral: with "none" the text is garbled; usage needs no request; sounds
 		// have another form.
 		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true,
-			IDs: shortID, BridgeTools: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
+			IDs: shortID, StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
