@@ -33,7 +33,7 @@ type Field struct {
 	Options []Option // for KindChoice and KindChoices
 
 	Format    string // string: "email", "uri", "date", "date-time", or the server's own
-	Pattern   string // string: a regular expression in the syntax of package regexp
+	Pattern   string // string: a regular expression of package regexp; not checked if that takes long
 	MinLength *int   // in characters
 	MaxLength *int
 	Minimum   *float64
@@ -41,8 +41,8 @@ type Field struct {
 	MinItems  *int
 	MaxItems  *int
 
-	// Default has a type that [Field.Parse] returns. It is nil if the server gave none, or an
-	// invalid one.
+	// Default has a type that [Field.Parse] returns. It is nil if the server gave none, or one that
+	// is invalid or takes long to check.
 	Default any
 }
 
@@ -125,7 +125,10 @@ func (f *Field) Text(v any) string {
 // title returns the title of the option with a value, or the value if the title names another option, too.
 func (f *Field) title(value string) string {
 	for _, o := range f.Options {
-		if named, err := f.pick(o.Title); o.Value == value && err == nil && named == value {
+		if o.Value != value {
+			continue
+		}
+		if named, err := f.pick(o.Title); err == nil && named == value {
 			return o.Title
 		}
 	}
@@ -190,8 +193,8 @@ func (f *Field) pick(text string) (string, error) {
 	return "", f.valueError()
 }
 
-// readDefault returns nil for a default that does not answer the field: then the person is asked,
-// which is better than no form at all.
+// readDefault returns nil for no default, and for one that does not answer the field: then the
+// person is asked, which is better than no form at all.
 func (f *Field) readDefault(raw json.RawMessage) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

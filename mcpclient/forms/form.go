@@ -21,6 +21,7 @@ const (
 	maxFieldOptions = 1000
 	maxPattern      = 1 << 10 // bytes
 	maxPatterns     = 8 << 10 // bytes in a form
+	maxWork         = 1 << 24 // to match texts with patterns, in bytes times instructions: up to a second
 )
 
 // Read reads the form's fields in the order of the server's schema. A schema that is not flat, or
@@ -72,18 +73,23 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 		return nil, fmt.Errorf("%d fields, want at most %d", len(properties.names), maxFields)
 	}
 	fields := make([]*Field, 0, len(properties.names))
-	patterns := 0
+	patterns, work := 0, 0
 	var budget tree.PatternBudget
 	for _, name := range properties.names {
-		f, err := readField(name, properties.values[name])
+		f, preset, err := readField(name, properties.values[name])
 		if err != nil {
 			return nil, fmt.Errorf("field %q: %w", excerpt.Cut(name), err)
 		}
 		if patterns += len(f.Pattern); patterns > maxPatterns {
 			return nil, fmt.Errorf("field %q: pattern: more than %d bytes of patterns in the form", excerpt.Cut(name), maxPatterns)
 		}
-		if _, _, over := budget.Check(f.Pattern); over != nil {
+		size, _, over := budget.Check(f.Pattern)
+		if over != nil {
 			return nil, fmt.Errorf("field %q: pattern: %w", excerpt.Cut(name), over)
+		}
+		if cost := size * len(preset); cost <= maxWork-work {
+			work += cost
+			f.Default = f.readDefault(preset)
 		}
 		f.Required = slices.Contains(required, name)
 		fields = append(fields, f)
@@ -91,10 +97,10 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	return fields, nil
 }
 
-// readField reads one field. An invalid default is left out; any other fault is an error.
-func readField(name string, raw json.RawMessage) (*Field, error) {
+// readField reads one field, and returns its default as it is in the schema.
+func readField(name string, raw json.RawMessage) (f *Field, preset json.RawMessage, _ error) {
 	s := readSchema(raw)
-	f := &Field{Name: name, Title: cmp.Or(s.text("title"), name), Description: s.text("description")}
+	f = &Field{Name: name, Title: cmp.Or(s.text("title"), name), Description: s.text("description")}
 	switch typ := s.text("type"); {
 	case typ == "string" && (s.has("enum") || s.has("oneOf") || s.has("anyOf")):
 		f.Kind = KindChoice
@@ -124,11 +130,5 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 	default:
 		s.noteFault("type", "string, number, integer, boolean, or array of options: forms are flat")
 	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	if s.has("default") {
-		f.Default = f.readDefault(s.values["default"])
-	}
-	return f, nil
+	return f, s.values["default"], s.err
 }

@@ -246,3 +246,37 @@ func ExampleRead() {
 	// room d <nil>
 	// field "nights": want a whole number, at least 1, at most 30
 }
+
+// A pattern with a long text can take minutes.
+func TestPatternsThatTakeLong(t *testing.T) {
+	large := "(?:a|b)" + strings.Repeat("a{0,900}", 5)
+	for _, tt := range []struct {
+		pattern string
+		size    int
+		kept    bool
+	}{
+		{large, 500, true},
+		{large, 100_000, false},
+		{"^a+$", 100_000, true},
+	} {
+		text := strings.Repeat("a", tt.size)
+		fields, err := Read(form(fmt.Sprintf(`"x":{"type":"string","pattern":%q,"default":%q}`, tt.pattern, text)))
+		check.Must(t, err)
+		if kept := fields[0].Default != nil; kept != tt.kept {
+			t.Errorf("default of %d bytes for a pattern of %d: got kept %v, want %v", tt.size, len(tt.pattern), kept, tt.kept)
+		}
+	}
+
+	twenty := make([]string, 20)
+	for i := range twenty {
+		twenty[i] = fmt.Sprintf(`"x%d":{"type":"string","pattern":%q,"default":%q}`, i, large, strings.Repeat("a", 500))
+	}
+	fields, err := Read(form(strings.Join(twenty, ",")))
+	check.Must(t, err)
+	if fields[0].Default == nil || fields[19].Default != nil {
+		t.Error("want the first default, and not the last, which are bounded together")
+	}
+
+	f := Field{Kind: KindString, Pattern: large + "c"}
+	check.NoError(t, f.Check(strings.Repeat("a", 100_000)), "a match that takes long is the server's to check")
+}

@@ -51,7 +51,7 @@ func (f *Field) fitsString(s string) bool {
 		return false
 	}
 	re, err := tree.CompilePattern(f.Pattern) // unanchored, as in JSON Schema
-	return err == nil && re.MatchString(s)
+	return err == nil && (re.Work(s) > maxWork || re.MatchString(s))
 }
 
 // within reports whether n is in bounds, where nil is none.
