@@ -42,8 +42,8 @@ type Spec struct {
 	Env  []string // "KEY=value", the whole environment, later entries win; nil for this process's environment
 
 	// Stderr gets the standard error of the process, from one goroutine. If the writer blocks for a
-	// second, the output after the next 64 KiB is dropped, and a line tells how much. After an
-	// error the writer is not called again. Neither delays the process.
+	// second, the output beyond a queue of at most 16 KiB is dropped, and a line tells how much.
+	// After an error the writer is not called again. Neither delays the process further.
 	Stderr io.Writer
 
 	// StopTimeout is the wait at each step of [Process.Stop]. Default 2 s.
