@@ -286,6 +286,7 @@ func TestRunRefusesMistakes(t *testing.T) {
 	store := record.NewMemory()
 	for want, option := range map[string]agent.RunOption{
 		"run agent: WithLimits: Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults": agent.WithLimits(run.Limits{Depth: -1}),
+		"run agent: WithLimits: Limits.Depth is 33, and may be 32 at most":                                  agent.WithLimits(run.Limits{Depth: 33}),
 		`run agent: WithLimits: Limits.Cost of "USD" is -1; give a positive value, or 0 for no cost at all`: agent.WithLimits(run.Limits{Cost: map[string]int64{"USD": -1}}),
 		`run agent: WithVar: the value of "lang" is not valid JSON`:                                         agent.WithVar("lang", json.RawMessage("de")),
 		`run agent: WithVar: the value of "empty" is not valid JSON`:                                        agent.WithVar("empty", json.RawMessage{}),

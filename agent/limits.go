@@ -20,7 +20,8 @@ const (
 )
 
 // withDefaults returns a copy in which the limits that are 0 have their defaults. A negative number
-// means no limit, except where a run needs one: that is an error, and so is a negative cost.
+// means no limit, except where a run needs one: that is an error, and so are a negative cost and a depth
+// that no run can have.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
 		value *int
@@ -35,6 +36,9 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 	}
 	if l.Parallel < 0 || l.Depth < 0 {
 		return l, errors.New("Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
+	}
+	if l.Depth > ledger.MaxDepth {
+		return l, fmt.Errorf("Limits.Depth is %d, and may be %d at most", l.Depth, ledger.MaxDepth)
 	}
 	l.Active, l.Tokens = max(l.Active, 0), max(l.Tokens, 0)
 	l.Cost = maps.Clone(l.Cost)

@@ -75,14 +75,15 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.
 	return decodeOutput[T](result, err)
 }
 
-// checkSchema returns an error if a continued run asks for another form of output.
+// checkSchema returns an error if a run asks for another form of output, unless it has ended without
+// one.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
 	l := new(loadedRun)
 	if err := l.load(ctx, a, key); err != nil {
 		return err
 	}
 	s := l.state
-	if s.Status.Ended() || len(s.Schema) == 0 || sameForm(s.Schema, wanted.schema) {
+	if s.Status == run.StatusFailed || s.Status == run.StatusCancelled || len(s.Schema) == 0 || sameForm(s.Schema, wanted.schema) {
 		return nil
 	}
 	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: "+

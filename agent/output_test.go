@@ -166,6 +166,10 @@ func TestResumeAsAnotherType(t *testing.T) {
 	if err != nil || report.City != "Oslo" {
 		t.Errorf("with other descriptions: got %+v, %v", report, err)
 	}
+	type other struct{ Price int }
+	if got, _, err := agent.ResumeAs[other](t.Context(), second, theRun); err == nil || !strings.Contains(err.Error(), "another schema than that of type agent_test.other") {
+		t.Errorf("of a finished run: got %+v, %v, want an error about the type", got, err)
+	}
 }
 
 // The schema is of one input: the next one may ask for words, which are not a structured answer.

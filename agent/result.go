@@ -157,7 +157,8 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 }
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
-// input as its Messages makes what [Agent.Run] returns, except for State.
+// input as its Messages makes what [Agent.Run] returns, except for State and for what no event has:
+// the messages that replace others in a compaction, and in Spent its usage, Active and what was lost.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:

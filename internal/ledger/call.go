@@ -41,7 +41,7 @@ type Call struct {
 
 	Asked  string          `json:"asked"`           // the arguments as the model wrote them
 	Args   json.RawMessage `json:"args,omitzero"`   // arguments to send
-	Edited bool            `json:"edited,omitzero"` // the person or hook that approved the call has edited Args
+	Edited bool            `json:"edited,omitzero"` // the person who approved the call has edited Args
 
 	At       CallAt     `json:"at"`
 	Tries    int        `json:"tries,omitzero"`   // how often it was sent, including continuations of a round
