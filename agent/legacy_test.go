@@ -100,6 +100,47 @@ func TestHeldQuestion(t *testing.T) {
 	}
 }
 
+// slowLoads is a store whose loads take a moment.
+type slowLoads struct{ record.Store }
+
+func (s slowLoads) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	time.Sleep(50 * time.Millisecond)
+	return log, err
+}
+
+// Answers to several questions that end together are all found, also if they come at the last moment.
+func TestHeldQuestionsEndTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slowLoads{record.NewMemory()}
+		var calls []run.Part
+		for i := range 4 {
+			calls = append(calls, toolCall(fmt.Sprint(i), "quiz", `{"questions":1}`))
+		}
+		opts := agent.Options{ParallelWrites: true, Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}}
+		first, _ := legacyProcess(t, store, play(uses(calls...), says("done")), opts)
+		ended := begin(t.Context(), first)
+		time.Sleep(9500 * time.Millisecond)
+		second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
+		asks, err := second.Questions(t.Context(), theRun)
+		if err != nil || len(asks) != len(calls) {
+			t.Fatalf("got %+v, %v, want %d questions", asks, err, len(calls))
+		}
+		var answers []run.Reply
+		for _, q := range asks {
+			answers = append(answers, signs("Ann")(q))
+		}
+		check(t, second.Reply(t.Context(), theRun, answers...))
+		got := <-ended
+		check(t, got.err)
+		for _, said := range results(history(got.Result)) {
+			if said != "accept Ann" {
+				t.Errorf("a server got %q, want the answer", said)
+			}
+		}
+	})
+}
+
 // signs answers a form with a name.
 func signs(name string) func(*run.Question) run.Reply {
 	return func(q *run.Question) run.Reply {
