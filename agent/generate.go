@@ -118,8 +118,11 @@ func (d *dialog) infer(
 	return r, err
 }
 
-// maxReply bounds the text and calls of a reply, in bytes.
-const maxReply = 8 << 20
+// Bounds of a reply.
+const (
+	maxReply      = 8 << 20 // bytes of its text and calls
+	maxReplyCalls = 4096
+)
 
 var errLongReply = fmt.Errorf("reply of the model is longer than %d MiB", maxReply>>20)
 

@@ -215,6 +215,11 @@ func (d *dialog) generateReply(ctx context.Context, c *ModelCall, stream *stream
 	if err != nil {
 		return nil, err
 	}
+	if n := len(callParts(response.Message.Parts)); n > maxReplyCalls {
+		paid := *response
+		paid.Message.Parts = nil
+		return d.newReply(&paid), fmt.Errorf("reply of the model has %d calls, and may have %d", n, maxReplyCalls)
+	}
 	r := d.newReply(response)
 	if r.size() > maxReply {
 		return r, errLongReply
