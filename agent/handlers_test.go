@@ -495,3 +495,29 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		})
 	}
 }
+
+// The first reply to a question counts, whichever way it comes: one that the store has accepted while
+// Person.Reply was asked is not replaced.
+func TestFirstReplyCounts(t *testing.T) {
+	for name, open := range everyStore {
+		synctestRun(t, name, func(t *testing.T) {
+			store, calls := open(t), 0
+			pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
+				calls++
+				return "paid", nil
+			}, nil)
+			other := newAgent(t, play(says("no")), &agent.Options{Durable: agent.Durable{Store: store}})
+			a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
+				Tools: []adapter.Source{pay}, Durable: agent.Durable{Store: store},
+				Person: agent.Person{Approve: agent.AskPerson, Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
+					check(t, other.Reply(ctx, theRun, q.Deny("too expensive")))
+					return q.Allow(), nil
+				}},
+			})
+			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			if said := results(history(got)); err != nil || calls > 0 || !strings.Contains(said[0], "too expensive") {
+				t.Errorf("got %v, %d calls and %q, want that the call is denied", err, calls, said)
+			}
+		})
+	}
+}

@@ -103,7 +103,8 @@ type Person struct {
 	// questions come here unless the host has given their clients an Elicitation handler. If
 	// Reply is nil, or returns the zero [run.Reply] and no error, the run waits until
 	// [Agent.Resume] brings a reply. An error or an invalid reply fails the run. The context
-	// ends when the question is settled elsewhere.
+	// ends when the run settles the question in another way. A reply that the Store has got
+	// meanwhile counts instead.
 	//
 	// A legacy server waits for the reply during a call, see Legacy. If Reply fails, that
 	// server is told that the person cancelled.

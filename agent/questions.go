@@ -80,8 +80,9 @@ func (o *openQuestions) replyFunc() func(context.Context, *run.Question) (run.Re
 	return nil
 }
 
-// askPerson calls Options.Person.Reply and completes its reply. It returns nil if there is none. A
-// reply that does not fit the question is an error.
+// askPerson calls Options.Person.Reply and completes its reply. It returns nil if there is none. If the
+// store has got a reply meanwhile, that is the first one, and counts. A reply that does not fit the
+// question is an error.
 func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var reply run.Reply
 	err := guard("answer callback", func() (err error) {
@@ -91,6 +92,11 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 	})
 	if err != nil || reply.Action == "" {
 		return nil, err
+	}
+	if w := o.rec.writer; w.hold != nil {
+		if first := w.storedReply(ctx, q.ID, 0); first != nil {
+			return first, nil
+		}
 	}
 	reply.Question = cmp.Or(reply.Question, q.ID)
 	if reply.At.IsZero() {
