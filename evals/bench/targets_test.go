@@ -1,20 +1,11 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
-
-func TestEveryTargetHasCells(t *testing.T) {
-	for _, target := range targets {
-		if !slices.ContainsFunc(cells(), func(c cell) bool { return target.Cells.MatchString(c.String()) }) {
-			t.Errorf("no cell matches %s (%s)", target.Cells, target.What)
-		}
-	}
-}
 
 // TestLeads: ours must not take more than a peer, beyond the ± of both.
 func TestLeads(t *testing.T) {

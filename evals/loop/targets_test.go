@@ -2,19 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
-
-func TestEveryTargetHasCells(t *testing.T) {
-	for _, target := range targets {
-		if !slices.ContainsFunc(cells(), func(c cell) bool { return target.Cells.MatchString(c.String()) }) {
-			t.Errorf("no cell matches %s (%s)", target.Cells, target.What)
-		}
-	}
-}
 
 func TestTargets(t *testing.T) {
 	history := cell{kind: static, calls: 1, turns: 10, history: 1000}

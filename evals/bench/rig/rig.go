@@ -74,6 +74,11 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	for _, t := range c.Targets {
+		if !slices.ContainsFunc(c.Cells, t.Cells.MatchString) {
+			return fmt.Errorf("no cell matches the target %s (%s)", t.Cells, t.What)
+		}
+	}
 	cells, err := c.measureAll(ctx, s, out)
 	if err != nil {
 		return err
