@@ -69,7 +69,9 @@ func (c *callbacks) next() (next callback) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.waiting) > 0 {
-		next, c.waiting = c.waiting[0], c.waiting[1:]
+		next = c.waiting[0]
+		c.waiting[0] = callback{} // the array outlives the slice
+		c.waiting = c.waiting[1:]
 	}
 	return next
 }
