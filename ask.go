@@ -7,18 +7,18 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Ask asks the model of the environment ([FromEnv]) a question. The model has the tools of the
+// Ask asks the model of the environment ([ModelFromEnv]) a question. The model has the tools of the
 // servers of an mcp.json. The person at the terminal allows calls, fills in forms and signs in; if
 // question is empty, Ask reads it from the terminal. A nil Terminal is the zero Terminal.
 //
 // The answer may be written to a terminal: characters that could control it are escaped
 // ([hosttext.Prose]). If the input ended and something was therefore refused, Ask returns the
-// answer and an error that matches [ErrNobody].
+// answer and an error that matches [ErrInputEnded].
 func Ask(ctx context.Context, file, question string, t *Terminal) (string, error) {
 	if t == nil {
 		t = new(Terminal)
 	}
-	m, err := FromEnv() // first: without a model no server is started, and nobody is asked
+	m, err := ModelFromEnv() // first: without a model no server is started, and nobody is asked
 	if err != nil {
 		return "", err
 	}
@@ -32,7 +32,7 @@ func Ask(ctx context.Context, file, question string, t *Terminal) (string, error
 		return "", err
 	}
 	if question == "" {
-		if question, err = t.Read(ctx, "Your question:"); err != nil {
+		if question, err = t.ReadLine(ctx, "Your question:"); err != nil {
 			return "", err
 		}
 	}
@@ -41,7 +41,7 @@ func Ask(ctx context.Context, file, question string, t *Terminal) (string, error
 		return "", err
 	}
 	if t.foundNobody() {
-		err = ErrNobody
+		err = ErrInputEnded
 	}
 	return hosttext.Prose(result.Output), err
 }

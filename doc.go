@@ -6,8 +6,8 @@
 //	result, err := a.Run(ctx, agent.Text("Book a table for 4"))
 //
 // [Ask] is a whole program in one call: it asks the model a question and the person at the terminal
-// for decisions. [FromEnv] returns the model that the environment names. [Host.Ask] uses it without
-// an agent of your own, [Host.Model] makes it a model for langchaingo's chains, and [Sampler] lends
+// for decisions. [ModelFromEnv] returns the model that the environment names. [Host.Ask] uses it without
+// an agent of your own, [Host.Model] makes it a model for langchaingo's chains, and [NewSampler] lends
 // it to servers. The packages below can be used without this one:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every

@@ -45,7 +45,7 @@ func openForUsers(ctx context.Context, url string, token func(user string) strin
 
 func ask(ctx context.Context, a *agent.Agent, name, question string) (*agent.Result, error) {
 	ctx = context.WithValue(ctx, userKey{}, name)
-	return a.Run(ctx, agent.Text(question), agent.ForTenant(name), agent.In("main"))
+	return a.Run(ctx, agent.Text(question), agent.WithTenant(name), agent.WithRun("main"))
 }
 
 // Each user's calls carry the user's token, and two users have a run of one name each.
@@ -66,7 +66,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	looksUp, says := agenttest.CallTools(agenttest.ToolCall{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
 	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: record.NewMemory()}}))
 	for _, name := range []string{"ann", "bob"} {
-		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Spent.Turns != 2 {
+		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Usage.Turns != 2 {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestCookbookDurable(t *testing.T) {
 	store := must(filestore.Open("runs", nil))
 	model := agenttest.Play(agenttest.Say("Done."))
 	before := must(agent.New(model, &agent.Options{Name: "clerk", Durable: agent.Durable{Store: store}}))
-	key := must(before.Begin(t.Context(), agent.Text("Go on."), agent.In("begun")))
+	key := must(before.Begin(t.Context(), agent.Text("Go on."), agent.WithRun("begun")))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -120,14 +120,14 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 func TestCookbookBudget(t *testing.T) {
 	spends := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		step := agenttest.CallTools(agenttest.ToolCall{Tool: "today", Arguments: `{}`})
-		if p.Request.Choice == model.ChoiceNone {
+		if p.Request.ToolChoice == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
 		}
 		return step.WithUsage(1000, min(p.Request.MaxTokens, 4000))(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	got, err := budget(agenttest.PlayRepeating(spends).WithInfo(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
-	if err != nil || got.Output != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
+	if err != nil || got.Output != "Out of money." || got.Usage.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Usage.Cost["USD"] > 200_000 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -165,7 +165,7 @@ func ownTools(model agent.Model) *agent.Agent {
 		return time.Now().Format(time.DateOnly), nil
 	}, &adapter.FuncOptions{ReadOnly: true})
 	reader := must(agent.New(model, &agent.Options{System: "Say in one line what a letter wants."}))
-	letters := must(agent.Sub(reader, "reader", "Reads one letter."))
+	letters := must(agent.NewSubAgent(reader, "reader", "Reads one letter."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{today, letters}}))
 	return a
 }
@@ -179,7 +179,7 @@ func TestCookbookOwnTools(t *testing.T) {
 		agenttest.Say("Pay today."),
 	)
 	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
-	if err != nil || got.Output != "Pay today." || got.Spent.Turns != 4 || got.Spent.Calls != 2 {
+	if err != nil || got.Output != "Pay today." || got.Usage.Turns != 4 || got.Usage.Calls != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if third := model.Turns()[2]; !slices.Equal(third.Results(), []string{"It wants money."}) {
@@ -188,8 +188,8 @@ func TestCookbookOwnTools(t *testing.T) {
 }
 
 func lends(ctx context.Context, host openai.ClientConfig, servers []adapter.Server) *adapter.Toolset {
-	sampler := must(sampling.New(host, "gpt-6-luna", &sampling.Options{Limits: sampling.Limits{All: sampling.Budget{Requests: 20, Tokens: 100_000}}}))
-	tools := must(adapter.Open(ctx, servers, &adapter.Options{Client: &mcpclient.Options{Sampling: sampler}}))
+	sampler := must(sampling.New(host, "gpt-6-luna", &sampling.Options{Limits: sampling.Limits{Total: sampling.Budget{Requests: 20, Tokens: 100_000}}}))
+	tools := must(adapter.Open(ctx, servers, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: sampler}}))
 	return tools
 }
 

@@ -64,7 +64,7 @@ func TestConfigurations(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, block := range blocks(read(t, guide), "json") {
 			shown++
-			loader := config.Loader{Filters: true, SignIn: true, Input: func(_ context.Context, in *config.Input) (string, error) {
+			loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: func(_ context.Context, in *config.Input) (string, error) {
 				return cmp.Or(in.Default, "x"), nil
 			}}
 			cfg, err := loader.Parse(t.Context(), guide, []byte(block), func(name string) (string, bool) { return name, true })
@@ -226,7 +226,7 @@ var _ = func(ctx context.Context, transport mcpclient.Transport) error {
 
 // docs/sampling.md, who asks
 var _ = func(ctx context.Context, transport mcpclient.Transport, sampler *sampling.Sampler) error {
-	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
+	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.ForServer("github")})
 	if err != nil {
 		return err
 	}
@@ -236,8 +236,8 @@ var _ = func(ctx context.Context, transport mcpclient.Transport, sampler *sampli
 
 // docs/sampling.md, servers of an adapter
 var _ = func() error {
-	opts := &sampling.Options{Source: func(ctx context.Context) (server, call string) {
-		s, _ := adapter.SourceFrom(ctx)
+	opts := &sampling.Options{Origin: func(ctx context.Context) (server, call string) {
+		s, _ := adapter.OriginFrom(ctx)
 		return s.Server, s.Call.ID
 	}}
 	_ = opts
@@ -247,9 +247,9 @@ var _ = func() error {
 // docs/sampling.md, review and policy
 var _ = func() error {
 	opts := &sampling.Options{
-		Policy: sampling.Policy{Outside: sampling.ModeDeny}, // out of the blue: never
+		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny}, // out of the blue: never
 		Servers: map[string]sampling.Policy{
-			"notes": {During: sampling.ModeAllow, Outside: sampling.ModeDeny},
+			"notes": {DuringCalls: sampling.ModeAllow, OutsideCalls: sampling.ModeDeny},
 		},
 	}
 	_ = opts
@@ -272,7 +272,7 @@ var _ = sampling.Options{
 
 // docs/authorization.md
 var _ = func(ctx context.Context, dir string, showAndOpen func(context.Context, string) error) error {
-	store, err := oauth.FileStore(dir)
+	store, err := oauth.NewFileStore(dir)
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ var _ mcpclient.Middleware = audited
 func audited(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		result, err := next(ctx, r)
-		log.Printf("call %d: %s %s: %v", r.Call, r.Method, r.Name, err)
+		log.Printf("call %d: %s %s: %v", r.CallID, r.Method, r.Name, err)
 		return result, err
 	}
 }
@@ -316,8 +316,8 @@ var _ = func(ctx context.Context, transport mcpclient.Transport) error {
 		return err
 	}
 	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-		Middleware:       []mcpclient.Middleware{telemetry.Client},
-		ServerMiddleware: []mcpclient.Middleware{telemetry.Server},
+		Middleware:       []mcpclient.Middleware{telemetry.ClientMiddleware},
+		ServerMiddleware: []mcpclient.Middleware{telemetry.ServerMiddleware},
 	})
 	if err != nil {
 		return err
@@ -332,7 +332,7 @@ var _ = func(model agent.Model, tools []adapter.Source) error {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(model, &agent.Options{Name: "support", Observe: telemetry, Tools: tools})
+	a, err := agent.New(model, &agent.Options{Name: "support", Observer: telemetry, Tools: tools})
 	if err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ var _ = func(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 	_ = store
 	return err
 }

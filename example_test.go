@@ -31,7 +31,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer host.Close()
-	for _, server := range host.Left() {
+	for _, server := range host.Problems() {
 		fmt.Println("left out:", server.Name)
 	}
 

@@ -34,8 +34,8 @@ func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 	if opts != nil {
 		o = *opts
 	}
-	if o.Source == nil {
-		o.Source = source
+	if o.Origin == nil {
+		o.Origin = source
 	}
 	sampler, err := lent.Sampler(&o)
 	l.sampler = sampler
@@ -44,7 +44,7 @@ func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 
 // source returns the server and the call of a request.
 func source(ctx context.Context) (server, call string) {
-	s, _ := adapter.SourceFrom(ctx)
+	s, _ := adapter.OriginFrom(ctx)
 	return s.Server, s.Call.ID
 }
 

@@ -22,12 +22,12 @@ func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption
 	return a.Run(ctx, agent.Text(question), opts...)
 }
 
-// Model returns the model of the environment ([FromEnv]) for chains and agents of langchaingo. Its
+// Model returns the model of the environment ([ModelFromEnv]) for chains and agents of langchaingo. Its
 // first call reads the environment, lends the model to the servers, and returns an error if the
 // environment names no model.
 func (h *Host) Model() llms.Model {
 	return &envModel{sync.OnceValues(func() (llms.Model, error) {
-		own, err := FromEnv()
+		own, err := ModelFromEnv()
 		if err != nil {
 			return nil, err
 		}
@@ -53,11 +53,11 @@ func (m *envModel) Call(ctx context.Context, prompt string, options ...llms.Call
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// Sampler returns a sampler that lends the model of the environment ([FromEnv]) to servers. Set its
-// [sampling.Sampler.For] as Sampling of [mcpclient.Options]. The servers of a [Host] do not need
+// NewSampler returns a sampler that lends the model of the environment ([ModelFromEnv]) to servers. Set its
+// [sampling.Sampler.ForServer] as Sampling of [mcpclient.Options]. The servers of a [Host] do not need
 // it: see Sampling of [Options].
-func Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
-	m, err := FromEnv()
+func NewSampler(opts *sampling.Options) (*sampling.Sampler, error) {
+	m, err := ModelFromEnv()
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,13 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "")
 	h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
-		&Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader("y\ny\n"), Out: io.Discard}})
+		&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader("y\ny\n"), Out: io.Discard}})
 	check.Must(t, err)
 	defer h.Close()
 	const none = "no model: set OPENAI_MODEL"
 	check.Text(t, check.Err(h.Ask(t.Context(), "go")), none)
 	check.Text(t, check.Err(llms.GenerateFromSinglePrompt(t.Context(), h.Model(), "go")), none)
-	check.Text(t, check.Err(Sampler(nil)), none)
+	check.Text(t, check.Err(NewSampler(nil)), none)
 
 	t.Setenv("OPENAI_MODEL", "m")
 	t.Setenv("OPENAI_API_KEY", "k")
@@ -42,9 +42,9 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	if text, err := llms.GenerateFromSinglePrompt(t.Context(), h.Model(), "go"); err != nil || text != "pong" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	sampler, err := Sampler(nil)
+	sampler, err := NewSampler(nil)
 	check.Must(t, err)
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serve(t)}, &mcpclient.Options{Sampling: sampler.For("s")})
+	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serve(t)}, &mcpclient.Options{Sampling: sampler.ForServer("s")})
 	check.Must(t, err)
 	defer client.Close()
 	if result, err := client.CallTool(t.Context(), "ask", struct{}{}); err != nil || result.Text() != "pong" {
@@ -54,5 +54,5 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "claude-opus-4-7")
 	t.Setenv("ANTHROPIC_API_KEY", "k")
-	check.Text(t, check.Err(Sampler(nil)), "cannot be lent", "that the model cannot be lent")
+	check.Text(t, check.Err(NewSampler(nil)), "cannot be lent", "that the model cannot be lent")
 }

@@ -54,7 +54,7 @@ type Host struct {
 }
 
 // Open reads an mcp.json (docs/mcp-json.md) and connects to its servers. A server that cannot be
-// used does not stop the others, see [Host.Left]; one that could not be reached is tried again
+// used does not stop the others, see [Host.Problems]; one that could not be reached is tried again
 // while the host is open. Open returns an error if the file cannot be read or the options are
 // invalid.
 //
@@ -65,7 +65,7 @@ func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) 
 	if opts != nil {
 		h.options = *opts
 	}
-	loader := &config.Loader{Filters: true, SignIn: true}
+	loader := &config.Loader{AllowFilters: true, AllowSignIn: true}
 	if t := h.options.Terminal; t != nil {
 		loader.Input = t.askInput
 	}
@@ -88,7 +88,7 @@ func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) 
 	}
 	if t := h.options.Terminal; t != nil {
 		h.signIn(ctx, t)
-		t.showLeft(h.Left())
+		t.showProblems(h.Problems())
 	}
 	return h, nil
 }
@@ -100,15 +100,15 @@ func (h *Host) toolsetOptions() *adapter.Options {
 		o = *h.options.Toolset
 	}
 	var client mcpclient.Options
-	if o.Client != nil {
-		client = *o.Client
+	if o.ClientOptions != nil {
+		client = *o.ClientOptions
 	}
 	if client.Sampling == nil {
 		client.Sampling = h.lender
 	}
-	o.Client, o.Policy.Start = &client, adapter.StartAvailable
-	if dir, err := os.UserConfigDir(); err == nil && o.Lists == "" {
-		o.Lists = filepath.Join(dir, "mcpchain", "tools")
+	o.ClientOptions, o.Policy.Start = &client, adapter.StartAvailable
+	if dir, err := os.UserConfigDir(); err == nil && o.ListDir == "" {
+		o.ListDir = filepath.Join(dir, "mcpchain", "tools")
 	}
 	return &o
 }
@@ -117,10 +117,10 @@ func (h *Host) toolsetOptions() *adapter.Options {
 // without a model. Do not close it: [Host.Close] does.
 func (h *Host) Tools() *adapter.Toolset { return h.tools }
 
-// Left lists the servers of the file with a problem. Err says why a server cannot be used at the
+// Problems lists the servers of the file with a problem. Err says why a server cannot be used at the
 // moment. A server without Err can be used; its Unmatched names the tools that the file allows or
 // leaves out and that the server does not have.
-func (h *Host) Left() []adapter.ServerStatus {
+func (h *Host) Problems() []adapter.ServerStatus {
 	left := h.left[:len(h.left):len(h.left)]
 	for _, s := range h.tools.Servers() {
 		if s.Err != nil || len(s.Unmatched) > 0 {
@@ -131,7 +131,7 @@ func (h *Host) Left() []adapter.ServerStatus {
 }
 
 // Agent returns an agent with the tools of the servers and of the options. If m is nil, it
-// uses the model of the environment ([FromEnv]).
+// uses the model of the environment ([ModelFromEnv]).
 //
 // If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the
 // person at the terminal answers the questions of runs, and decides on each call
@@ -141,7 +141,7 @@ func (h *Host) Left() []adapter.ServerStatus {
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
 		var err error
-		if m, err = FromEnv(); err != nil {
+		if m, err = ModelFromEnv(); err != nil {
 			return nil, fmt.Errorf("new agent: %w", err)
 		}
 	}
@@ -173,10 +173,10 @@ func (h *Host) Close() error {
 	return err
 }
 
-// FromEnv returns the model that the environment names: if OPENAI_MODEL is set, the model of
+// ModelFromEnv returns the model that the environment names: if OPENAI_MODEL is set, the model of
 // [openaimodel.FromEnv], else if ANTHROPIC_MODEL is set, the model of [anthropicmodel.FromEnv].
 // Otherwise it returns an error.
-func FromEnv() (agent.Model, error) {
+func ModelFromEnv() (agent.Model, error) {
 	switch {
 	case os.Getenv("OPENAI_MODEL") != "":
 		m, err := openaimodel.FromEnv()

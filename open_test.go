@@ -26,7 +26,7 @@ import (
 
 func linkOf(t *testing.T, address string) *hosttext.Link {
 	t.Helper()
-	link, err := hosttext.ReadLink(address)
+	link, err := hosttext.ParseLink(address)
 	check.Must(t, err)
 	return link
 }
@@ -71,14 +71,14 @@ func TestOpen(t *testing.T) {
 		"typo":   map[string]any{"comand": "x"},
 		"absent": map[string]any{"command": "no-such-program-here"},
 		"locked": map[string]any{"url": protected(t)},
-	}), &Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader(""), Out: &shown}})
+	}), &Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(""), Out: &shown}})
 	check.Must(t, err)
 	defer h.Close()
 	if all := h.Tools().Catalog(profile.Plain).Tools(); len(all) != 1 || all[0].Name() != "add" {
 		t.Errorf("got %v, want the tool that the file allows", all)
 	}
 	left := map[string]adapter.ServerStatus{}
-	for _, s := range h.Left() {
+	for _, s := range h.Problems() {
 		left[s.Name] = s
 	}
 	if len(left) != 4 || left["typo"].Err == nil || left["absent"].Err == nil || left["locked"].Err == nil || len(left["good"].Unmatched) != 1 {
@@ -130,7 +130,7 @@ func TestAgentOfAHost(t *testing.T) {
 	for typed, want := range map[string]string{"y\ny\n": "pong", "y\nn\n": "not approved"} {
 		var shown strings.Builder
 		h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
-			&Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
+			&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
 		check.Must(t, err)
 		defer h.Close()
 		a, err := h.Agent(nil, nil)
@@ -189,7 +189,7 @@ func TestFromEnv(t *testing.T) {
 		t.Setenv("OPENAI_API_KEY", tt.key)
 		t.Setenv("ANTHROPIC_MODEL", tt.anthropic)
 		t.Setenv("ANTHROPIC_API_KEY", tt.key)
-		m, err := FromEnv()
+		m, err := ModelFromEnv()
 		switch {
 		case tt.want != "" && (err == nil || m != nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%+v: got %v, %v", tt, m, err)

@@ -19,8 +19,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// ErrNobody means that nobody could be asked, because the input of the [Terminal] has ended.
-var ErrNobody = errors.New("nobody could be asked: the input has ended")
+// ErrInputEnded means that nobody could be asked, because the input of the [Terminal] has ended.
+var ErrInputEnded = errors.New("nobody could be asked: the input has ended")
 
 // Terminal asks a person questions, one at a time, and reads one line for each. The zero value
 // reads standard input and writes to standard error. Texts of servers and models are shown by
@@ -63,8 +63,8 @@ func (t *Terminal) note(format string, args ...any) {
 	fmt.Fprintln(t.out(), hosttext.Line(fmt.Sprintf(format, args...), maxShown))
 }
 
-// showLeft shows the result of [Host.Left].
-func (t *Terminal) showLeft(left []adapter.ServerStatus) {
+// showProblems shows the result of [Host.Problems].
+func (t *Terminal) showProblems(left []adapter.ServerStatus) {
 	for _, s := range left {
 		if s.Err != nil {
 			t.note("left out: %v", s.Err)
@@ -82,9 +82,9 @@ func (t *Terminal) foundNobody() bool {
 	return t.nobody
 }
 
-// Read asks the person for a line, such as the next question for the model. It returns [ErrNobody]
+// ReadLine asks the person for a line, such as the next question for the model. It returns [ErrInputEnded]
 // at the end of the input, and the cause of ctx if it ends first.
-func (t *Terminal) Read(ctx context.Context, prompt string) (string, error) {
+func (t *Terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.askLocked(ctx, "%s", prompt)
@@ -113,7 +113,7 @@ func (t *Terminal) readLocked(ctx context.Context, question string, secret bool)
 		}
 		t.nobody = true
 		fmt.Fprintln(t.out())
-		return "", ErrNobody
+		return "", ErrInputEnded
 	case <-ctx.Done():
 		fmt.Fprintln(t.out())
 		return "", context.Cause(ctx)

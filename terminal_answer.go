@@ -28,7 +28,7 @@ func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error
 	}
 	a, err := put(ctx, q)
 	switch {
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, ErrInputEnded):
 		return unasked(q), nil
 	case err != nil:
 		return run.Reply{}, err
@@ -43,7 +43,7 @@ func unasked(q *run.Question) run.Reply {
 	case run.QuestionDoubt:
 		return run.Reply{}
 	case run.QuestionApproval, run.QuestionSampling:
-		return q.Deny(ErrNobody.Error())
+		return q.Deny(ErrInputEnded.Error())
 	}
 	return q.Cancel()
 }
@@ -76,7 +76,7 @@ func isAnswer(line, key string) bool {
 // approveLocked asks about a call.
 func (t *Terminal) approveLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	key, err := t.chooseLocked(ctx, []string{"y", "n", "a"}, "Run %s%s with %s? y, n, or a for always with this tool:",
-		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSONLine(string(q.Arguments)))
 	if key == "n" {
 		return q.Deny("the user said no"), err
 	}
@@ -107,7 +107,7 @@ func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, 
 
 // fillInLocked asks for each field of a form.
 func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
-	fields, err := forms.Read(q.Elicit)
+	fields, err := forms.Fields(q.Elicit)
 	if err != nil {
 		return run.Reply{}, err
 	}
@@ -116,7 +116,7 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 	for _, f := range fields {
 		value, err := t.fieldLocked(ctx, f)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, ErrNobody):
+		case ctx.Err() != nil || errors.Is(err, ErrInputEnded):
 			return q.Cancel(), err
 		case err != nil:
 			fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
@@ -151,7 +151,7 @@ func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error)
 			return value, err
 		}
 		text := err.Error()
-		if wrong, ok := errors.AsType[*forms.Error](err); ok {
+		if wrong, ok := errors.AsType[*forms.FieldError](err); ok {
 			text = wrong.Reason // the person has just read the field's title, and never its name
 		}
 		fmt.Fprintf(t.out(), "  %s\n", hosttext.Line(text, maxShown))
@@ -186,7 +186,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 	if q.Kind == run.QuestionURL {
 		address, reason = q.Elicit.URL, "asks you: "+message(q)
 	}
-	link, err := hosttext.ReadLink(address)
+	link, err := hosttext.ParseLink(address)
 	if err != nil {
 		fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
 		return q.Decline(), nil
@@ -203,7 +203,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 // doubtLocked asks whether a call ran.
 func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "It is not known whether %s%s ran with %s. Did it? y or n:",
-		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSONLine(string(q.Arguments)))
 	if key == "n" {
 		return q.NotRun(), err
 	}

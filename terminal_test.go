@@ -44,7 +44,7 @@ func TestTerminal(t *testing.T) {
 		"denied":         {native, "NO\n", run.Reply{Question: "q", Action: run.ActionDeny, Reason: "the user said no"}, ""},
 		"for always":     {native, "a\n", run.Reply{Question: "q", Action: run.ActionAllow, Scope: run.ScopeTool}, `Run "now" with {}?`},
 		"asked again":    {native, "\nok\ny\n", run.Reply{Question: "q", Action: run.ActionAllow}, "Please type y, n or a: Please type y, n or a: "},
-		"nobody allows":  {native, "", run.Reply{Question: "q", Action: run.ActionDeny, Reason: ErrNobody.Error()}, ""},
+		"nobody allows":  {native, "", run.Reply{Question: "q", Action: run.ActionDeny, Reason: ErrInputEnded.Error()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
@@ -101,9 +101,9 @@ func TestQuestionThatEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := errors.New("it is over")
 	cancel(over)
-	check.Is(t, check.Err(you.Read(ctx, "first:")), over, "the cause of the end")
+	check.Is(t, check.Err(you.ReadLine(ctx, "first:")), over, "the cause of the end")
 	go func() { _, _ = io.WriteString(typed, "a line\n") }()
-	if line, err := you.Read(t.Context(), "second:"); line != "a line" || err != nil {
+	if line, err := you.ReadLine(t.Context(), "second:"); line != "a line" || err != nil {
 		t.Errorf("got %q, %v", line, err)
 	}
 	if want := "first: \nsecond: "; shown.String() != want {
@@ -116,11 +116,11 @@ func TestLongLine(t *testing.T) {
 	long := strings.Repeat("text ", 50_000) + "."
 	you := &Terminal{In: strings.NewReader(long + "\r\nlast"), Out: io.Discard}
 	for _, want := range []string{long, "last"} {
-		if got, err := you.Read(t.Context(), "question:"); got != want || err != nil {
+		if got, err := you.ReadLine(t.Context(), "question:"); got != want || err != nil {
 			t.Errorf("got %d bytes, %v, want %d", len(got), err, len(want))
 		}
 	}
-	check.Is(t, check.Err(you.Read(t.Context(), "question:")), ErrNobody, "the end of the input")
+	check.Is(t, check.Err(you.ReadLine(t.Context(), "question:")), ErrInputEnded, "the end of the input")
 }
 
 // TestInputOfTheFile asks for the inputs of an mcp.json.
@@ -133,7 +133,7 @@ func TestInputOfTheFile(t *testing.T) {
 			t.Errorf("%q: got %q, %v, and %q", typed, got, err, &shown)
 		}
 	}
-	if _, err := (&Terminal{In: strings.NewReader(""), Out: io.Discard}).askInput(t.Context(), in); err != ErrNobody {
+	if _, err := (&Terminal{In: strings.NewReader(""), Out: io.Discard}).askInput(t.Context(), in); err != ErrInputEnded {
 		t.Errorf("got %v, want that nobody is there", err)
 	}
 }

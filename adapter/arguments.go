@@ -73,9 +73,9 @@ func (t *Tool) argumentError(err error) error {
 // an earlier shown.
 type filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
 
-// Filling returns the tool for calls whose arguments contain references. Such arguments are not
+// WithReferences returns the tool for calls whose arguments contain references. Such arguments are not
 // repaired: with their values they fit or are refused.
-func (t *Tool) Filling(f func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)) *Tool {
+func (t *Tool) WithReferences(f func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)) *Tool {
 	filling := *t
 	filling.fill = f
 	return &filling

@@ -59,7 +59,7 @@ func BenchmarkOpen(b *testing.B) {
 		for i := range 20 {
 			servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(b, 50, nil)})
 		}
-		if ts := open(b, &Options{Client: &legacy}, servers...); len(ts.Catalog(profile.Plain).Tools()) != 1000 {
+		if ts := open(b, &Options{ClientOptions: &legacy}, servers...); len(ts.Catalog(profile.Plain).Tools()) != 1000 {
 			b.Fatalf("got %d tools", len(ts.Catalog(profile.Plain).Tools()))
 		}
 	}
@@ -73,7 +73,7 @@ func TestLargeToolset(t *testing.T) {
 	for i := range 20 {
 		servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(t, 50, counts)})
 	}
-	ts := open(t, &Options{Client: &legacy}, servers...)
+	ts := open(t, &Options{ClientOptions: &legacy}, servers...)
 	check.Equal(t, "definitions", len(ts.Catalog(profile.Plain).Definitions()), 1000)
 	for _, p := range profile.All() {
 		first := ts.Catalog(p).Definitions()
@@ -110,7 +110,7 @@ func BenchmarkFunc(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if r := p.WithKey("K").Run(b.Context()); r.Text != "ok" {
+		if r := p.WithIdempotencyKey("K").Run(b.Context()); r.Text != "ok" {
 			b.Fatal(r.Text)
 		}
 	}

@@ -129,10 +129,10 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	return tool, ok
 }
 
-// Find returns the tool with a server's label, the server's own name for the tool, and a
+// LookupStored returns the tool with a server's label, the server's own name for the tool, and a
 // fingerprint ("" for any). With it a call that was made in another process finds its tool, see
 // [Tool.Prepare] and [Tool.Restore]. The error is an [ErrStale].
-func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
+func (c *Catalog) LookupStored(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
 	known, equal := 0, 0
 	for _, tool := range c.tools {

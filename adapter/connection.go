@@ -89,7 +89,7 @@ func (c *connector) connectOptions(s *server) *mcpclient.Options {
 	if s.state.useOlder.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
 	}
-	if s.recipe.Options == nil && opts.Logger != nil { // one logger for several servers
+	if s.recipe.ClientOptions == nil && opts.Logger != nil { // one logger for several servers
 		opts.Logger = opts.Logger.With("server", s.label)
 	}
 	if level := c.level.Load(); level != nil {
@@ -100,10 +100,10 @@ func (c *connector) connectOptions(s *server) *mcpclient.Options {
 
 // hostOptions returns the host's options for the connection, or nil.
 func (c *connector) hostOptions(s *server) *mcpclient.Options {
-	if s.recipe.Options != nil {
-		return s.recipe.Options
+	if s.recipe.ClientOptions != nil {
+		return s.recipe.ClientOptions
 	}
-	return c.opts.Client
+	return c.opts.ClientOptions
 }
 
 // withNotifications adds to options a handler of notifications that runs before the host's.

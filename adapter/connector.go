@@ -42,14 +42,12 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := c.newServer(added, newServerState(c.opts, added))
-	err := c.openOrRecall(ctx, s)
-	tools := s.tools // once the server has joined, the lock of the roster guards them
-	if err := c.roster.add(s, err); err != nil {
+	if err := c.roster.add(s, c.openOrRecall(ctx, s)); err != nil {
 		_ = s.close()
 		return err
 	}
 	c.watchServer(s)
-	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
+	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 	return nil
 }
 

@@ -40,11 +40,11 @@
 //
 // # Calls that outlive their process
 //
-// A program can store a call and continue with it later. [Catalog.Find] finds the tool again, and
+// A program can store a call and continue with it later. [Catalog.LookupStored] finds the tool again, and
 // [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a call that
 // waits for input, and [Prepared.Resume] one that has become a task. [Result.Unsent] and
 // [Result.Interrupted] tell whether a failed call may have run. A server recognizes a repeated call
-// by its key, see [Prepared.WithKey].
+// by its key, see [Prepared.WithIdempotencyKey].
 //
 // # What reaches the server
 //
@@ -72,7 +72,7 @@
 //	calls of one Dispatch at the same time      8
 //	text of one result                          64 KiB   Policy.MaxResult
 //	media of one result                         8 MiB
-//	results kept for paging                     none     Options.Spill
+//	results kept for paging                     none     Options.KeepResults
 //	remembered decisions                        10,000
 //	lists of tools, and events of each kind     1 per second and server   Options.RefreshInterval
 //	wait until a server agrees to announce      1 s

@@ -3,8 +3,8 @@ package adapter
 import "errors"
 
 // Reasons that a call was not sent. [Result.Err] and the errors of [Catalog.Prepare],
-// [Prepared.Approve] and [Catalog.Find] match one of these. Their text says what is wrong, and
-// [Catalog.Refuse] phrases it for the model.
+// [Prepared.Approve] and [Catalog.LookupStored] match one of these. Their text says what is wrong, and
+// [Catalog.ErrorResult] phrases it for the model.
 var (
 	// ErrUnknownTool means that no tool has the name that the model used.
 	ErrUnknownTool = errors.New("unknown tool")

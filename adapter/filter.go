@@ -8,9 +8,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ReadOnly is a [Server.Filter] that keeps the tools that declare that they change nothing. The
+// DeclaresReadOnly is a [Server.Filter] that keeps the tools that declare that they change nothing. The
 // declaration is the server's own.
-func ReadOnly(tool *mcp.Tool) bool {
+func DeclaresReadOnly(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }

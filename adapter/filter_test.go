@@ -47,7 +47,7 @@ func TestFilters(t *testing.T) {
 		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false},
 	} {
 		tool := &mcp.Tool{Annotations: tt.annotations}
-		if ReadOnly(tool) != tt.readOnly {
+		if DeclaresReadOnly(tool) != tt.readOnly {
 			t.Errorf("%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
 		}
 	}
@@ -62,7 +62,7 @@ func TestAllowAndDeny(t *testing.T) {
 		{Server{Allow: []string{"read_*"}}, []string{"read_dir", "read_file"}},
 		{Server{Deny: []string{"delete_*", "x"}}, []string{"read_dir", "read_file"}},
 		{Server{Allow: []string{"*_file"}, Deny: []string{"delete_*"}}, []string{"read_file"}},
-		{Server{Allow: []string{"read_*"}, Filter: ReadOnly}, []string{"read_file"}},
+		{Server{Allow: []string{"read_*"}, Filter: DeclaresReadOnly}, []string{"read_file"}},
 		{Server{Deny: []string{"*"}}, []string{}},
 	} {
 		p := newPeer().tool("read_dir", object, echo).tool("delete_file", object, echo)

@@ -4,13 +4,13 @@ import "github.com/mcpchain/mcpchain/mcpclient/config"
 
 // FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their
 // sign-in. left has those that cannot be used; their Err names the line. Load the file with
-// Loader.Filters, or servers with lists of tools are among left.
+// Loader.AllowFilters, or servers with lists of tools are among left.
 func FromConfig(c *config.Config) (servers []Server, left []ServerStatus) {
 	for i := range c.Servers {
 		switch s := &c.Servers[i]; {
 		case s.Disabled:
 		case s.Err != nil:
-			left = append(left, ServerStatus{Name: s.Name, Err: s.At(s.Err)})
+			left = append(left, ServerStatus{Name: s.Name, Err: s.Annotate(s.Err)})
 		default:
 			servers = append(servers, Server{
 				Name:      s.Name,

@@ -18,7 +18,7 @@ func TestFromConfig(t *testing.T) {
 		"mistyped": {"comand": "x"},
 		"odd": {"command": "x", "timeout": 2000}
 	}}`
-	cfg, err := (&config.Loader{Filters: true}).Parse(t.Context(), "mcp.json", []byte(file), nil)
+	cfg, err := (&config.Loader{AllowFilters: true}).Parse(t.Context(), "mcp.json", []byte(file), nil)
 	check.Must(t, err)
 	servers, left := FromConfig(cfg)
 	want := []Server{{

@@ -29,19 +29,19 @@ type FuncOptions struct {
 	// either kind may be repeated, see [Tool.Repeatable].
 	ReadOnly, Idempotent bool
 
-	// HonoursKeys says that the function runs at most once for each key, see [KeyFrom].
+	// HonoursKeys says that the function runs at most once for each key, see [IdempotencyKeyFrom].
 	HonoursKeys bool
 
 	// Trusted lets the function run without approval.
 	Trusted bool
 
-	// Listed offers the tool from the start, even if the model searches for tools
+	// AlwaysOffered offers the tool from the start, even if the model searches for tools
 	// (agent.Options.Discover).
-	Listed bool
+	AlwaysOffered bool
 
-	// Serves names what the function provides, such as skills, and says what each is for. A search
-	// finds the function by these, see [Tool.Serving].
-	Serves map[string]string
+	// Topics names what the function provides, such as skills, and says what each is for. A search
+	// finds the function by these, see [Tool.SearchTopics].
+	Topics map[string]string
 
 	// Options has the settings that a function shares with toolsets: Approve, Decisions, User,
 	// Intercept, Logger, and Policy's MaxResult and CallTimeout. Other fields are
@@ -172,8 +172,8 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	tool.calls = c
 	tool.local = run
 	tool.honoursKeys = o.HonoursKeys
-	tool.listed = o.Listed
-	tool.serves = newServings(o.Serves)
+	tool.listed = o.AlwaysOffered
+	tool.serves = newServings(o.Topics)
 	tool = tool.withName(assignNames([]identity{{server: tool.server.label, tool: def.Name}}, false)[0])
 	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }

@@ -87,7 +87,7 @@ func TestFuncOptions(t *testing.T) {
 		if in.City == "nowhere" {
 			panic("lost")
 		}
-		return in.City + KeyFrom(ctx) + strings.Repeat("!", 300), nil
+		return in.City + IdempotencyKeyFrom(ctx) + strings.Repeat("!", 300), nil
 	}
 	source := Merge(
 		Func("write", "", where, &FuncOptions{Options: common}),
@@ -102,7 +102,7 @@ func TestFuncOptions(t *testing.T) {
 		if tool.Name() == "write" {
 			want = "[the user changed the arguments to {\"city\":\"Oslo\"}]\nOsloK!"
 		}
-		if r := p.WithKey("K").Run(t.Context()); !strings.HasPrefix(r.Text, want) || len(r.Text) > 256 {
+		if r := p.WithIdempotencyKey("K").Run(t.Context()); !strings.HasPrefix(r.Text, want) || len(r.Text) > 256 {
 			t.Errorf("%s: got %q", tool.Name(), r.Text)
 		}
 		if tool.Repeatable() != (tool.Name() != "write") || tool.HonoursKeys() != (tool.Name() == "again") {
@@ -112,7 +112,7 @@ func TestFuncOptions(t *testing.T) {
 	if want := []string{"write", "read", "again"}; !slices.Equal(ran, want) || !slices.Equal(asked, []string{"local write"}) {
 		t.Errorf("got the calls %q and the approvals %q", ran, asked)
 	}
-	if tool, err := catalog.Find("files", "read", ""); err != nil || tool.Name() != "read" {
+	if tool, err := catalog.LookupStored("files", "read", ""); err != nil || tool.Name() != "read" {
 		t.Errorf("got %v, %v, want the function by its label", tool, err)
 	}
 	catalog.Call(t.Context(), call("1", "read", `{"city":"nowhere"}`))

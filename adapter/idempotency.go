@@ -14,9 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// KeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithKey], unless
+// IdempotencyKeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithIdempotencyKey], unless
 // [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
-const KeyMeta = "io.mcpchain/idempotencyKey"
+const IdempotencyKeyMeta = "io.mcpchain/idempotencyKey"
 
 // HonoursKeys reports whether the server recognizes a repeated call by its key, according to
 // [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
@@ -28,13 +28,13 @@ func (t *Tool) HonoursKeys() bool {
 // [Policy.Repeat] says so, or the tool declares that it changes nothing (readOnlyHint) or
 // nothing more the second time (idempotentHint) and [Policy.Trust] believes hints.
 func (t *Tool) Repeatable() bool {
-	return t.repeat || t.server.policy.Trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
+	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it
 // (readOnlyHint), and [Policy.Trust] believes hints.
 func (t *Tool) ReadOnly() bool {
-	return t.isReader() || t.server.policy.Trust >= TrustHints && ReadOnly(t.def)
+	return t.isReader() || t.server.policy.Trust >= TrustHints && DeclaresReadOnly(t.def)
 }
 
 func idempotent(tool *mcp.Tool) bool {
@@ -44,9 +44,9 @@ func idempotent(tool *mcp.Tool) bool {
 
 type keyKey struct{} // context key of the idempotency key, a string
 
-// KeyFrom returns the key of the call that has the context, or "". It is for interceptors, and
+// IdempotencyKeyFrom returns the key of the call that has the context, or "". It is for interceptors, and
 // for functions of [Func].
-func KeyFrom(ctx context.Context) string {
+func IdempotencyKeyFrom(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key
 }
@@ -77,7 +77,7 @@ func (s *pendingCall) withKey(t *Tool, arguments json.RawMessage, opts []mcpclie
 
 // keyOption returns the call option that sends the key.
 func (t *Tool) keyOption(key string) mcpclient.CallOption {
-	return mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, KeyMeta), jsonrpc.AppendString(nil, key))
+	return mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, IdempotencyKeyMeta), jsonrpc.AppendString(nil, key))
 }
 
 // continueOptions returns the options of a call that continues a round. It has a key of its own,

@@ -21,7 +21,7 @@ const keyedSchema = `{"type":"object","properties":{"city":{"type":"string"},"ke
 // keyed is a server that answers with the arguments and keys of each call.
 func keyed(t *testing.T, opts *Options, s Server) *Toolset {
 	p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return say(fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[KeyMeta], " ", req.Params.Meta["k"])), nil
+		return say(fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[IdempotencyKeyMeta], " ", req.Params.Meta["k"])), nil
 	})
 	s.Name, s.Transport = "p", p.transport(t)
 	return open(t, opts, s)
@@ -49,8 +49,8 @@ func TestKey(t *testing.T) {
 					return approval.Allow(), nil
 				},
 				Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
-					if KeyFrom(ctx) != "K" {
-						t.Errorf("got key %q in an interceptor", KeyFrom(ctx))
+					if IdempotencyKeyFrom(ctx) != "K" {
+						t.Errorf("got key %q in an interceptor", IdempotencyKeyFrom(ctx))
 					}
 					return next(ctx, r)
 				}),
@@ -58,7 +58,7 @@ func TestKey(t *testing.T) {
 			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", "pay", tt.input))
 			check.Must(t, err)
-			if r := p.WithKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
+			if r := p.WithIdempotencyKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
 				t.Errorf("got %q after a question about %s, want %q", r.Text, seen, tt.want)
 			}
 			if p.Tool().HonoursKeys() != tt.honours {
@@ -105,21 +105,21 @@ func TestKeyOfARound(t *testing.T) {
 			p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				var in struct{ Key string }
 				_ = json.Unmarshal(req.Params.Arguments, &in)
-				keys = append(keys, fmt.Sprint(req.Params.Meta[KeyMeta], in.Key))
+				keys = append(keys, fmt.Sprint(req.Params.Meta[IdempotencyKeyMeta], in.Key))
 				if len(req.Params.InputResponses) == 0 {
 					return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Mode: "form", Message: "?",
 						RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}}}}}, nil
 				}
 				return say("paid"), nil
 			})
-			ts := openOne(t, Server{KeyInArgument: place, Options: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}}, p)
+			ts := openOne(t, Server{KeyInArgument: place, ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}}, p)
 			input := `{"city":"Rome","key":"K"}`
 			if place != "" {
 				input = `{"city":"Rome"}`
 			}
 			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "pay", input))
 			check.Must(t, err)
-			prepared = prepared.WithKey("K")
+			prepared = prepared.WithIdempotencyKey("K")
 			r := prepared.Run(t.Context(), mcpclient.WithManualInput())
 			if r.InputRequired == nil {
 				t.Fatalf("got %+v, want a round", r)
@@ -171,16 +171,16 @@ func TestRepeatable(t *testing.T) {
 func TestKeyIsOfItsCall(t *testing.T) {
 	var keys []string
 	inner := Func("inner", "", func(ctx context.Context, _ struct{}) (string, error) {
-		keys = append(keys, KeyFrom(ctx))
+		keys = append(keys, IdempotencyKeyFrom(ctx))
 		return "", nil
 	}, nil)
 	outer := Func("outer", "", func(ctx context.Context, _ struct{}) (string, error) {
-		keys = append(keys, KeyFrom(ctx))
+		keys = append(keys, IdempotencyKeyFrom(ctx))
 		inner.Catalog(profile.Plain).Call(ctx, call("2", "inner", "{}"))
 		return "", nil
 	}, nil)
 	p, err := outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}"))
 	check.Must(t, err)
-	p.WithKey("K").Run(t.Context())
+	p.WithIdempotencyKey("K").Run(t.Context())
 	check.Same(t, "keys", keys, []string{"K", ""})
 }

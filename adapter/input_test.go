@@ -33,7 +33,7 @@ func TestInputRequired(t *testing.T) {
 	questions := 0
 	opts := &Options{
 		Approve: counted(&questions, approval.Allow()),
-		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			t.Error("the handler was asked")
 			return nil, nil
 		})},
@@ -77,7 +77,7 @@ func TestInputRequired(t *testing.T) {
 func TestInterceptedRound(t *testing.T) {
 	change := false
 	opts := &Options{
-		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)},
+		ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)},
 		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			if change {
 				r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
@@ -101,13 +101,13 @@ func TestInterceptedRound(t *testing.T) {
 // The handler of a round's question sees the view of the call, not that of an outer call.
 func TestAnswerInputForAView(t *testing.T) {
 	var views []string
-	opts := &Options{Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		views = append(views, ViewFrom(ctx)+" "+KeyFrom(ctx))
+	opts := &Options{ClientOptions: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		views = append(views, ViewFrom(ctx)+" "+IdempotencyKeyFrom(ctx))
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}}
 	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
 	check.Must(t, err)
-	p = p.WithKey("K")
+	p = p.WithIdempotencyKey("K")
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
 	if r.InputRequired == nil {
 		t.Fatalf("got %+v, want a round", r)

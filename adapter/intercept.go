@@ -39,7 +39,7 @@ type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 // and the model reads its text.
 //
 // Pass next a context derived from the interceptor's: the toolset finds the caller
-// ([SourceFrom]) in it.
+// ([OriginFrom]) in it.
 type Interceptor func(next Handler) Handler
 
 // pendingCall is one call of a model on its way through the interceptors.

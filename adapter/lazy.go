@@ -21,10 +21,10 @@ func (c *connector) openOrRecall(ctx context.Context, s *server) error {
 // recallList sets up the server from its stored list, without connecting. It reports whether there
 // is a usable list.
 func (c *connector) recallList(s *server) bool {
-	if !s.isLazy() || c.opts.Lists == "" {
+	if !s.isLazy() || c.opts.ListDir == "" {
 		return false
 	}
-	defs, err := lists(c.opts.Lists).load(s.state.origin)
+	defs, err := lists(c.opts.ListDir).load(s.state.origin)
 	if err != nil {
 		c.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
 		return false
@@ -46,10 +46,10 @@ func (c *connector) makeDormant(s *server, defs []*mcp.Tool) {
 
 // storeList stores the definitions that the server listed, for the next program.
 func (c *connector) storeList(s *server, defs []*mcp.Tool) {
-	if !s.isLazy() || c.opts.Lists == "" {
+	if !s.isLazy() || c.opts.ListDir == "" {
 		return
 	}
-	if err := lists(c.opts.Lists).store(s.state.origin, defs); err != nil {
+	if err := lists(c.opts.ListDir).store(s.state.origin, defs); err != nil {
 		c.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestLazyServers(t *testing.T) {
 				ways = append(ways, way)
 				servers = append(servers, Server{Name: fmt.Sprint("s", n), Transport: way, Policy: Policy{Start: StartLazy}})
 			}
-			return open(t, &Options{Policy: Policy{Start: StartAvailable}, Lists: lists}, servers...)
+			return open(t, &Options{Policy: Policy{Start: StartAvailable}, ListDir: lists}, servers...)
 		}
 		began := time.Now()
 		first := program()
@@ -125,11 +125,11 @@ func TestLazyServers(t *testing.T) {
 func TestLazyServerThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := t.TempDir()
-		first := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Policy: Policy{Start: StartLazy}})
+		first := open(t, &Options{ListDir: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Policy: Policy{Start: StartLazy}})
 		_ = first.Close()
 
 		var e events
-		next := open(t, &Options{Lists: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", newListener(t, "b", "c")), Policy: Policy{Start: StartLazy}})
+		next := open(t, &Options{ListDir: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", newListener(t, "b", "c")), Policy: Policy{Start: StartLazy}})
 		wantTools(t, next, "a", "b")
 		r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
 		if stale, ok := errors.AsType[*staleToolError](r.Err); !ok || stale.reason != toolGone {
@@ -144,7 +144,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 		}
 		_ = next.Close()
 
-		third := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x"), Policy: Policy{Start: StartLazy}})
+		third := open(t, &Options{ListDir: lists}, Server{Name: "p", Transport: serving("x"), Policy: Policy{Start: StartLazy}})
 		wantTools(t, third, "b", "c")
 		if r := third.Catalog(profile.Plain).Call(t.Context(), call("3", "b", "")); !r.Unsent() || !strings.Contains(r.Text, "Nothing was done") {
 			t.Errorf("a server that cannot be reached: got %+v", r)
@@ -159,7 +159,7 @@ func TestLazyServerOfUsers(t *testing.T) {
 		lists := t.TempDir()
 		user := func(ctx context.Context) string { s, _ := ctx.Value(lazyUser{}).(string); return s }
 		with := func(way *reached) *Toolset {
-			return open(t, &Options{Lists: lists, User: user}, Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}, PerUser: 2})
+			return open(t, &Options{ListDir: lists, User: user}, Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}, PerUser: 2})
 		}
 		_ = with(serving("x", newListener(t, "a"))).Close()
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
@@ -185,13 +185,13 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		dir := t.TempDir()
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
 		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}}
-		_ = open(t, &Options{Lists: dir}, server).Close()
+		_ = open(t, &Options{ListDir: dir}, server).Close()
 		files, err := os.ReadDir(dir)
 		if err != nil || len(files) != 1 {
 			t.Fatalf("got %v, %v", files, err)
 		}
 		check.Must(t, os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600))
-		ts := open(t, &Options{Lists: dir}, server)
+		ts := open(t, &Options{ListDir: dir}, server)
 		if s := ts.Servers()[0]; s.Client == nil || len(s.Tools) != 1 || way.dials.Load() != 2 {
 			t.Errorf("got %+v after %d connections", s, way.dials.Load())
 		}
@@ -207,12 +207,12 @@ func TestLazyServerThatHangs(t *testing.T) {
 		lists := t.TempDir()
 		way := serving("x", newListener(t, "a"))
 		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy, ConnectTimeout: 5 * time.Second}}
-		check.Must(t, open(t, &Options{Lists: lists}, server).Close())
+		check.Must(t, open(t, &Options{ListDir: lists}, server).Close())
 		way.next = func(ctx context.Context, _ int) (mcpclient.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		r := open(t, &Options{Lists: lists}, server).Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
+		r := open(t, &Options{ListDir: lists}, server).Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
 		if !r.Unsent() || !strings.Contains(r.Text, "cannot be reached. Nothing was done.") {
 			t.Errorf("got %q, unsent: %t, want that nothing was done", r.Text, r.Unsent())
 		}

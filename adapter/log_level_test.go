@@ -22,7 +22,7 @@ func newLevelPeer() *peer {
 }
 
 func TestLogLevelWhileRunning(t *testing.T) {
-	ts := open(t, &Options{Client: &mcpclient.Options{LogLevel: mcp.LogError}, Prefix: true},
+	ts := open(t, &Options{ClientOptions: &mcpclient.Options{LogLevel: mcp.LogError}, AlwaysPrefix: true},
 		Server{Name: "a", Transport: newLevelPeer().transport(t)},
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
 	asked := func(server, want string) {

@@ -10,7 +10,7 @@ import (
 
 // Source provides tools for models: a [*Toolset], a function ([Func]), or several sources
 // combined by [Merge]. The labels of servers should be unique among the sources of one agent,
-// see [Catalog.Find].
+// see [Catalog.LookupStored].
 type Source interface {
 	// Catalog returns the present tools for a provider. The value stays the same until they
 	// change. It panics if the profile is unknown.

@@ -47,7 +47,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	long := strings.Repeat("a long line\n", 100)
 	source := func(text string) *Toolset {
 		p := newPeer().tool("read", object, answer(text))
-		return open(t, &Options{Spill: 1 << 20, Policy: Policy{MaxResult: 512}}, Server{Name: "s", Transport: p.transport(t)})
+		return open(t, &Options{KeepResults: 1 << 20, Policy: Policy{MaxResult: 512}}, Server{Name: "s", Transport: p.transport(t)})
 	}
 	catalog := Merge(source("1"+long), source("2"+long)).Catalog(profile.Gemini)
 	tools := catalog.Tools()
@@ -63,7 +63,7 @@ func TestMergeOfTheSame(t *testing.T) {
 			t.Errorf("read on with %s: got %q", reader, got.Text)
 		}
 	}
-	_, err := catalog.Find("s", "read", tools[0].Fingerprint())
+	_, err := catalog.LookupStored("s", "read", tools[0].Fingerprint())
 	staleFor(t, err, &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
 }
 
@@ -82,7 +82,7 @@ func TestFind(t *testing.T) {
 	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))
 	check.Must(t, err)
 	now := process(wrapped)
-	tool, err := now.Find("p", "asks", was.Tool().Fingerprint())
+	tool, err := now.LookupStored("p", "asks", was.Tool().Fingerprint())
 	check.Must(t, err)
 	// The call of a model that was offered the schema inside of a property.
 	p, err := tool.Prepare(call("1", "other name", `{"input":{"city":"Rome"}}`), true)
@@ -108,11 +108,11 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %q after %d questions", r.Text, asked)
 	}
 	check.Text(t, check.Err(tool.Restore(call("1", "asks", ""), json.RawMessage(`{"city":7}`), false)), "", "no error for arguments that do not fit")
-	_, err = process(object).Find("p", "asks", tool.Fingerprint())
+	_, err = process(object).LookupStored("p", "asks", tool.Fingerprint())
 	staleFor(t, err, &staleToolError{tool: "asks", server: "p", reason: toolChanged})
-	if same, err := now.Find("p", "asks", ""); err != nil || same != tool {
+	if same, err := now.LookupStored("p", "asks", ""); err != nil || same != tool {
 		t.Errorf("got %v, %v, want the tool by its name", same, err)
 	}
-	_, err = now.Find("q", "asks", tool.Fingerprint())
+	_, err = now.LookupStored("q", "asks", tool.Fingerprint())
 	staleFor(t, err, &staleToolError{tool: "asks", server: "q", reason: toolGone})
 }

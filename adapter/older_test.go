@@ -85,7 +85,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 		"has acted":            {tool: sdk.Tool{Title: "says", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, acts: true, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
 		"the host repeats it":  {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, server: Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return true }}}, want: "decline", dials: 2},
 		"the revision is set":  {server: Server{Revision: mcp.Revision20260728}, want: "cannot be sent while serving", dials: 1},
-		"the options have one": {server: Server{Options: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}}, want: "cannot be sent while serving", dials: 1},
+		"the options have one": {server: Server{ClientOptions: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}}, want: "cannot be sent while serving", dials: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 					return p
 				}}
 				tt.server.Name, tt.server.Transport = "p", d
-				ts := open(t, &Options{OnChange: e.hear, Client: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{EraCache: &cache}}}, tt.server)
+				ts := open(t, &Options{OnChange: e.hear, ClientOptions: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{EraCache: &cache}}}, tt.server)
 				catalog := ts.Catalog(profile.Plain)
 				waited := make(chan *Result)
 				go func() { waited <- catalog.Call(t.Context(), call("0", "waits", "")) }()
@@ -168,7 +168,7 @@ func ended(p *peer) bool {
 // A server that cannot be reached in the older revision keeps its connection, and is tried only
 // once.
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
-	ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
+	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {
 		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
 			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
@@ -192,7 +192,7 @@ func TestToolThatAsksOfABusyServer(t *testing.T) {
 			}
 			return d.Dial(ctx)
 		})
-		ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: busy})
+		ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: busy})
 		for _, want := range []string{"cannot be sent while serving", "decline"} {
 			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "asks", ""))
 			check.Contains(t, "the answer", r.Text, want)

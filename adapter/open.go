@@ -46,7 +46,7 @@ func checkServers(servers []Server) error {
 }
 
 // Add adds a server at the end. Names of other tools may change if they collide with the new
-// ones, see [Options.Prefix]. ctx bounds only the opening.
+// ones, see [Options.AlwaysPrefix]. ctx bounds only the opening.
 func (t *Toolset) Add(ctx context.Context, added Server) error {
 	if err := t.connector.add(ctx, &added); err != nil {
 		return fmt.Errorf("add to toolset: %w", err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,10 +177,10 @@ func TestOpenTimesOut(t *testing.T) {
 // A server may have its own revision, which does not change the shared options.
 func TestServerRevision(t *testing.T) {
 	opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
-	ts := open(t, &Options{Client: opts},
+	ts := open(t, &Options{ClientOptions: opts},
 		Server{Name: "one", Transport: newPeer().transport(t), Revision: mcp.Revision20251125},
 		Server{Name: "other", Transport: newPeer().transport(t)},
-		Server{Name: "own", Transport: newPeer().transport(t), Options: &mcpclient.Options{}})
+		Server{Name: "own", Transport: newPeer().transport(t), ClientOptions: &mcpclient.Options{}})
 	want := []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20260728}
 	for i, s := range ts.Servers() {
 		if got := s.Client.Server().Revision; got != want[i] {
@@ -228,29 +227,4 @@ func TestFilterThatPanics(t *testing.T) {
 	if !strings.Contains(log.String(), "TestFilterThatPanics") {
 		t.Errorf("got the log %s, want the stack in it", log.String())
 	}
-}
-
-// Servers that are late and servers that are added join at the same time.
-func TestServersJoinTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		late := func() mcpclient.Transport {
-			l := newListener(t, "a")
-			return transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-				time.Sleep(2 * time.Second)
-				return l.way.Dial(ctx)
-			})
-		}
-		var e events
-		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, Patience: time.Second, OnChange: e.hear},
-			Server{Name: "first", Transport: newListener(t, "a").way}, Server{Name: "p", Transport: late()}, Server{Name: "q", Transport: late()})
-		var adding sync.WaitGroup
-		for _, name := range []string{"r", "s", "t"} {
-			adding.Go(func() { check.NoError(t, ts.Add(t.Context(), Server{Name: name, Transport: late()})) })
-		}
-		adding.Wait()
-		time.Sleep(time.Minute)
-		if got := e.take(); len(got) != 5 || len(ts.Catalog(profile.Plain).Tools()) != 6 {
-			t.Errorf("got the events %v, want 5 servers that joined", got)
-		}
-	})
 }

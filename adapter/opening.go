@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
-// ErrConnecting is the error of a server that is still being connected, see [Options.Patience].
+// ErrConnecting is the error of a server that is still being connected, see [Options.OpenWait].
 var ErrConnecting = errors.New("connection is still being made")
 
 // failTogether is how long the other servers may continue to start after one has failed, so
@@ -37,7 +37,7 @@ type opening struct {
 // connect fails, the roster has all of them to be closed.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
 	o := &opening{
-		connector: c, all: make([]*server, len(servers)), patience: c.opts.Patience,
+		connector: c, all: make([]*server, len(servers)), patience: c.opts.OpenWait,
 		opened: make(chan int, len(servers)), pending: slices.Repeat([]bool{true}, len(servers)),
 	}
 	for i, recipe := range servers {
@@ -138,13 +138,12 @@ func (c *connector) replacePlaceholder(placeholder, s *server) {
 		}
 		return
 	}
-	tools := s.tools // once the server has joined, the lock of the roster guards them
 	if !c.roster.replace(placeholder, s, func() bool { return true }) {
 		_ = s.close()
 		return
 	}
 	placeholder.end()
 	c.watchServer(s)
-	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(tools))
-	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
+	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
+	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 }

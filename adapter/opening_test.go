@@ -39,7 +39,7 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return nil, errNoDial
 		}
-		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, Patience: time.Second, OnChange: e.hear},
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OpenWait: time.Second, OnChange: e.hear},
 			Server{Name: "quick", Transport: slow("quick", 200*time.Millisecond, newListener(t, "a"))},
 			Server{Name: "slow", Transport: slow("slow", 8*time.Second, newListener(t, "b"))},
 			Server{Name: "next", Transport: slow("next", 900*time.Millisecond, newListener(t, "c"))},
@@ -76,11 +76,11 @@ func TestSlowServerAtTheEnd(t *testing.T) {
 				{Name: "slow", Transport: slow("slow", time.Hour, newListener(t, "b"))},
 			}
 		}
-		opts := &Options{Policy: Policy{Start: StartAvailable, ConnectTimeout: 2 * time.Hour}, Patience: time.Second}
+		opts := &Options{Policy: Policy{Start: StartAvailable, ConnectTimeout: 2 * time.Hour}, OpenWait: time.Second}
 		ts := open(t, opts, servers()...)
 		_ = ts.Close()
 
-		opts.Patience = time.Minute
+		opts.OpenWait = time.Minute
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		check.Is(t, check.Err(Open(ctx, servers(), opts)), context.DeadlineExceeded, "the end of the context")

@@ -12,25 +12,25 @@ import (
 // Options configure a toolset. Nil and the zero value are valid. In a number, 0 means the
 // default and a negative value means none or no limit.
 type Options struct {
-	// Client configures every connection. Default: the defaults of [mcpclient.Connect].
-	Client *mcpclient.Options
+	// ClientOptions configures every connection. Default: the defaults of [mcpclient.Connect].
+	ClientOptions *mcpclient.Options
 
 	// Policy applies to all servers. [Server.Policy] overrides it for one.
 	Policy Policy
 
-	// Patience is how long Open waits for the other servers once one is ready, if no server is
+	// OpenWait is how long Open waits for the other servers once one is ready, if no server is
 	// [StartRequired]. Those that are not ready by then have the error [ErrConnecting], and
 	// join later ([ServerAdded]). Default 0: Open waits until each is ready or has failed.
-	Patience time.Duration
+	OpenWait time.Duration
 
-	// Spill is how many bytes of results that were shortened (see Policy.MaxResult) are kept in
+	// KeepResults is how many bytes of results that were shortened (see Policy.MaxResult) are kept in
 	// memory, the latest first. The model gets a tool read_result to read them. Default 0:
 	// nothing is kept.
-	Spill int
+	KeepResults int
 
-	// Prefix prefixes all tool names with the server's, as in "files__read", so that they do
+	// AlwaysPrefix prefixes all tool names with the server's, as in "files__read", so that they do
 	// not depend on which other servers there are. Default: only names that would collide.
-	Prefix bool
+	AlwaysPrefix bool
 
 	// Approve decides on calls before they are sent; [approval.Request.Server] is the server.
 	// Default: all calls are sent.
@@ -62,10 +62,10 @@ type Options struct {
 	// negative: none.
 	RefreshInterval time.Duration
 
-	// Lists is a directory that stores the tools of servers with [StartLazy], so that a later
+	// ListDir is a directory that stores the tools of servers with [StartLazy], so that a later
 	// program need not connect before their first call. It is created when needed; processes
 	// may share it. Default: nothing is stored.
-	Lists string
+	ListDir string
 
 	// Logger logs servers and tools that are left out, and violations found by
 	// Policy.CheckOutputs, at level Warn. Default: discarded.

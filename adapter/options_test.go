@@ -12,9 +12,9 @@ func TestNumbersOfOptions(t *testing.T) {
 	const none, unlimited = -1, math.MaxInt64
 	type meaning struct{ zero, negative int64 }
 	options := map[string]meaning{
-		"Patience":        {0, none}, // Open waits for all, either way
+		"OpenWait":        {0, none}, // Open waits for all, either way
 		"RefreshInterval": {int64(time.Second), none},
-		"Spill":           {0, none},
+		"KeepResults":     {0, none},
 	}
 	policy := map[string]meaning{
 		"ConnectTimeout": {int64(30 * time.Second), unlimited},

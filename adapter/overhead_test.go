@@ -65,7 +65,7 @@ func (q *quick) Close() error {
 // bothWays has a bare call with the necessary validation, and a call through the adapter.
 func bothWays(t testing.TB) (bare, through func()) {
 	server := &quick{answers: make(chan []byte, 1), closed: make(chan struct{})}
-	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: server})
+	ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "s", Transport: server})
 	tool, _ := ts.Catalog(profile.Plain).Lookup("t0")
 	bare = func() {
 		check.Must(t, tool.valid([]byte(benchArguments)))

@@ -83,8 +83,8 @@ var notHere = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp
 func openPerUser(t *testing.T, n int) (*Toolset, *dialed) {
 	d := &dialed{t: t, make: formServer}
 	return open(t, &Options{
-		User:   func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user },
-		Client: &mcpclient.Options{Elicitation: notHere, Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}},
+		User:          func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user },
+		ClientOptions: &mcpclient.Options{Elicitation: notHere, Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}},
 	}, Server{Name: "p", Transport: d, PerUser: n}), d
 }
 
@@ -175,7 +175,7 @@ func TestConversationsTakeTurns(t *testing.T) {
 				return say("done"), nil
 			})
 		}}
-		ts := open(t, &Options{Client: &legacy, User: func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user }},
+		ts := open(t, &Options{ClientOptions: &legacy, User: func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user }},
 			Server{Name: "p", Transport: d, PerUser: 2})
 		first, second := newConversation("grace", "1"), newConversation("grace", "2")
 		a := first.run(t.Context(), ts, "slow")
@@ -210,7 +210,7 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 		})
 		opts := legacy
 		opts.Elicitation = notHere
-		ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: p.transport(t)})
+		ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "p", Transport: p.transport(t)})
 		all := []*conversation{newConversation("grace", "1"), newConversation("linus", "2")}
 		var answers []<-chan string
 		for _, c := range all {
@@ -236,7 +236,7 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 		n++
 		return newSilentPeer().tool("x", fmt.Sprintf(`{"type":"object","maxProperties":%d}`, n), answer("x"))
 	}}
-	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
+	ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""))
 	if _, stale := errors.AsType[*staleToolError](r.Err); !stale || !r.Unsent() {
 		t.Errorf("got %v, want a stale tool", r.Err)
@@ -283,7 +283,7 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 			}
 			return d.Dial(ctx)
 		})
-		ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: way, PerUser: 2})
+		ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: way, PerUser: 2})
 		catalog := ts.Catalog(profile.Plain)
 		first, cancel := context.WithCancel(t.Context())
 		cancelled, answered := make(chan *Result), make(chan *Result)
@@ -297,28 +297,6 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 		}
 		if r := <-answered; r.Err != nil || r.Text != "1" || dials != 3 {
 			t.Errorf("the other call: got %q, %v after %d connections, want 1 after 3", r.Text, r.Err, dials)
-		}
-	})
-}
-
-// A toolset may be closed while a call opens the connection of its user.
-func TestCloseWhileAConnectionOpens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &dialed{t: t, make: formServer}
-		dials := 0
-		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-			if dials++; dials == 2 { // the first is that of the list
-				time.Sleep(time.Second)
-			}
-			return d.Dial(ctx)
-		})
-		ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: way, PerUser: 1})
-		called := make(chan *Result)
-		go func() { called <- ts.Catalog(profile.Plain).Call(t.Context(), call("1", "count", "")) }()
-		time.Sleep(time.Second)
-		check.NoError(t, ts.Close())
-		if r := <-called; r.Err != nil && !r.Unsent() {
-			t.Errorf("got %q, want a result, or that nothing was done", r.Text)
 		}
 	})
 }

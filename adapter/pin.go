@@ -41,7 +41,7 @@ func Fingerprint(tool *mcp.Tool) string {
 		h.Write(part)
 	}
 	// A decision applies to calls of models and of views, so it depends on who may call.
-	if about, _ := apps.OfTool(tool); !about.ForModel || !about.ForViews {
+	if about, _ := apps.ReadToolMeta(tool); !about.ForModel || !about.ForViews {
 		fmt.Fprintf(h, "model %t, app %t", about.ForModel, about.ForViews)
 	}
 	return hex.EncodeToString(h.Sum(nil))

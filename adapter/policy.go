@@ -66,7 +66,7 @@ const (
 	StartAvailable Start = "available"
 
 	// StartLazy connects at the first call. Until then the tools are those of the last listing,
-	// which [Options.Lists] stores; without one it is like StartAvailable. A tool that has
+	// which [Options.ListDir] stores; without one it is like StartAvailable. A tool that has
 	// changed in the meantime is stale, see [ErrStale]. The connection is closed after 10
 	// minutes without calls, and opened by the next. A server that is not connected has no
 	// Client and no instructions.

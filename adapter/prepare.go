@@ -44,7 +44,7 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 }
 
 // Prepare is [Catalog.Prepare] for a call that is known to mean this tool, for example one of
-// another process, see [Catalog.Find]. wrapped is [Tool.Wrapped] of the tool that the model was
+// another process, see [Catalog.LookupStored]. wrapped is [Tool.Wrapped] of the tool that the model was
 // offered. The name in the call is ignored.
 func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
 	t = t.shownAs(wrapped)
@@ -96,10 +96,10 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	return &Prepared{call: p.call, tool: p.tool, arguments: checked, key: p.key}, nil
 }
 
-// WithKey returns the call with a key that is unique to it and the same each time it is made.
+// WithIdempotencyKey returns the call with a key that is unique to it and the same each time it is made.
 // The server gets it, see [Server.KeyInMeta]; models and approvers do not see it. The
 // continuation of a round gets a key derived from it.
-func (p *Prepared) WithKey(key string) *Prepared {
+func (p *Prepared) WithIdempotencyKey(key string) *Prepared {
 	keyed := *p
 	keyed.key = key
 	return &keyed
@@ -114,7 +114,7 @@ func (p *Prepared) NeedsApproval(ctx context.Context) bool {
 // decision. Run then asks only if an interceptor changes them. Without Approve, Run asks.
 //
 // The error is an [ErrDenied], [ErrUndecided] or [ErrStale], or says that the server cannot be
-// reached. [Catalog.Refuse] turns it into the answer for the model.
+// reached. [Catalog.ErrorResult] turns it into the answer for the model.
 func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if p.approved {
 		return p, nil

@@ -311,7 +311,7 @@ func TestApproveBeforeRun(t *testing.T) {
 		check.Must(t, err)
 		r := new(Result)
 		if approved, err := p.Approve(t.Context()); err != nil {
-			r = catalog.Refuse(t.Context(), write, err)
+			r = catalog.ErrorResult(t.Context(), write, err)
 		} else {
 			r = approved.Run(t.Context())
 		}

@@ -47,7 +47,7 @@ func TestRefreshDespiteACallback(t *testing.T) {
 		defer close(release)
 		ts := open(t, nil, Server{
 			Name: "p", Transport: serving("x", first, second),
-			Options: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
+			ClientOptions: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
 		})
 		check.Must(t, first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
 		synctest.Wait()
@@ -91,8 +91,8 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		var e events
 		first, second := newListener(t, "a"), newListener(t, "b")
 		way := serving("x", first, second)
-		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, First: time.Second}}
-		ts := open(t, &Options{Client: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: way})
+		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, InitialWait: time.Second}}
+		ts := open(t, &Options{ClientOptions: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: way})
 		client := ts.Servers()[0].Client
 		_ = first.conn.Close()
 		synctest.Wait()
@@ -127,7 +127,7 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 			heard := 0
 			opts := legacy
 			opts.OnNotification = func(*mcp.Notification) { heard++ }
-			ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: transport})
+			ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "p", Transport: transport})
 			synctest.Wait()
 			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
 			check.Must(t, conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))

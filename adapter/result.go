@@ -110,9 +110,9 @@ func (e *unknownToolError) Error() string {
 	return fmt.Sprintf("there is no tool named %q", excerpt.Limit(e.name, 200))
 }
 
-// Refuse returns the result of a call that did not run because of err, an error of
+// ErrorResult returns the result of a call that did not run because of err, an error of
 // [Catalog.Prepare] or [Prepared.Approve].
-func (c *Catalog) Refuse(ctx context.Context, call llms.ToolCall, err error) *Result {
+func (c *Catalog) ErrorResult(ctx context.Context, call llms.ToolCall, err error) *Result {
 	tool, ok := c.Lookup(function(call).Name)
 	if !ok {
 		return c.unknownResult(call)

@@ -43,7 +43,7 @@ func TestResume(t *testing.T) {
 					t.Errorf("got %q of task %q, want that it is interrupted", r.Text, id)
 				}
 				again := open(t, opts, Server{Name: "p", Transport: p.transport(t)})
-				tool, err := again.Catalog(profile.Plain).Find("p", "slow", prepared.Tool().Fingerprint())
+				tool, err := again.Catalog(profile.Plain).LookupStored("p", "slow", prepared.Tool().Fingerprint())
 				check.Must(t, err)
 				restored, err := tool.Restore(call("1", "slow", ""), prepared.Arguments(), false)
 				check.Must(t, err)

@@ -68,7 +68,7 @@ func (r *roster) buildLocked() {
 		all = append(all, r.own)
 		ids = append(ids, identity{tool: r.own.def.Name, prefix: "toolset"})
 	}
-	for i, name := range assignNames(ids, r.opts.Prefix) {
+	for i, name := range assignNames(ids, r.opts.AlwaysPrefix) {
 		all[i] = all[i].withName(name)
 	}
 	rest := all

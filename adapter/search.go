@@ -60,9 +60,9 @@ func newServings(all map[string]string) *servings {
 	return s
 }
 
-// Serving yields at most limit names and purposes from [FuncOptions.Serves] that match a query,
+// SearchTopics yields at most limit names and purposes from [FuncOptions.Topics] that match a query,
 // the best first.
-func (t *Tool) Serving(query string, limit int) iter.Seq2[string, string] {
+func (t *Tool) SearchTopics(query string, limit int) iter.Seq2[string, string] {
 	return func(yield func(name, about string) bool) {
 		if t.serves == nil {
 			return

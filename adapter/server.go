@@ -14,7 +14,7 @@ import (
 // Server is one server of a toolset, and how it is treated.
 type Server struct {
 	// Name is the host's label of the server. It must be unique. It prefixes the names of tools
-	// where necessary, and identifies the server in errors and in [RequestSource]. The server's
+	// where necessary, and identifies the server in errors and in [RequestOrigin]. The server's
 	// own name is never used for that.
 	Name string
 
@@ -22,11 +22,11 @@ type Server struct {
 	Transport mcpclient.Transport
 
 	// Client is an existing connection to use instead of Transport. The toolset does not close
-	// it, and [SourceFrom] does not work in its handlers.
+	// it, and [OriginFrom] does not work in its handlers.
 	Client *mcpclient.Client
 
-	// Options configure the connection. Default: [Options.Client].
-	Options *mcpclient.Options
+	// ClientOptions configure the connection. Default: [Options.ClientOptions].
+	ClientOptions *mcpclient.Options
 
 	// Policy overrides [Options.Policy] for this server.
 	Policy Policy
@@ -53,7 +53,7 @@ type Server struct {
 
 	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify
 	// the tool. A tool for which it panics is left out, see [ServerStatus.Skipped]. Default: all are
-	// offered. [ReadOnly] is a filter.
+	// offered. [DeclaresReadOnly] is a filter.
 	Filter func(*mcp.Tool) bool
 
 	// Prefix is used in the names of tools instead of Name. Default: Name.
@@ -65,10 +65,10 @@ type Server struct {
 	Rename func(*mcp.Tool) string
 
 	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
-	// ([Prepared.WithKey]), and where it expects the key: in this entry of _meta, such as
-	// [KeyMeta], or in this argument of its tools, which is hidden from models. A tool without
+	// ([Prepared.WithIdempotencyKey]), and where it expects the key: in this entry of _meta, such as
+	// [IdempotencyKeyMeta], or in this argument of its tools, which is hidden from models. A tool without
 	// the argument takes no key. Each call then has a key. Default: the server recognizes no
-	// keys; the key of a call is sent in [KeyMeta].
+	// keys; the key of a call is sent in [IdempotencyKeyMeta].
 	KeyInMeta, KeyInArgument string
 
 	// Pins are the fingerprints that the server's tools must have, by the server's names, as

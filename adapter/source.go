@@ -10,23 +10,23 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// RequestSource describes where a server's request comes from.
-type RequestSource struct {
+// RequestOrigin describes where a server's request comes from.
+type RequestOrigin struct {
 	Server string        // [Server.Name]
 	Tool   *Tool         // the tool that caused the request, nil if unknown
 	Call   llms.ToolCall // the model's call, zero if unknown
 }
 
-// SourceFrom returns the source of the request that a handler answers. It works in the handlers
-// of [Options.Client] and [Server.Options], with the context that they get.
+// OriginFrom returns the source of the request that a handler answers. It works in the handlers
+// of [Options.ClientOptions] and [Server.ClientOptions], with the context that they get.
 //
 // The server is always known. The tool and the call are unknown if the request may belong to
 // one of several current calls that differ in them, on a connection that does not say to which
 // (stdio up to revision 2025-11-25).
-func SourceFrom(ctx context.Context) (RequestSource, bool) {
-	s, ok := ctx.Value(sourceKey{}).(*RequestSource)
+func OriginFrom(ctx context.Context) (RequestOrigin, bool) {
+	s, ok := ctx.Value(sourceKey{}).(*RequestOrigin)
 	if !ok {
-		return RequestSource{}, false
+		return RequestOrigin{}, false
 	}
 	return *s, true
 }
@@ -34,7 +34,7 @@ func SourceFrom(ctx context.Context) (RequestSource, bool) {
 // The keys of context values. The tool and the call have a key each, because a handler's
 // context has the values that are the same in all calls that may have caused its request.
 type (
-	sourceKey struct{} // *RequestSource, in a handler
+	sourceKey struct{} // *RequestOrigin, in a handler
 	toolKey   struct{} // *Tool, in a call
 	callKey   struct{} // *llms.ToolCall, in a call
 )
@@ -62,7 +62,7 @@ func (c *callContext) Value(key any) any {
 
 // withRequestSource returns the context of a handler of a server's requests.
 func withRequestSource(ctx context.Context, server string) context.Context {
-	source := &RequestSource{Server: server}
+	source := &RequestOrigin{Server: server}
 	// A handler may call a tool of another server. The requests of that server also carry the
 	// values of the first call, which do not belong to it.
 	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.server.label == server {
@@ -74,15 +74,15 @@ func withRequestSource(ctx context.Context, server string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, source)
 }
 
-// WithSource returns options for a connection to a server. Their handlers can use [SourceFrom], and
+// WithOrigin returns options for a connection to a server. Their handlers can use [OriginFrom], and
 // pass requests to the [Caller] of the tool call. Servers may elicit during calls that have a
-// caller, even without an Elicitation handler. A toolset uses WithSource for its own connections;
+// caller, even without an Elicitation handler. A toolset uses WithOrigin for its own connections;
 // use it for a [Server.Client], with the Name of the [Server].
-func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
+func WithOrigin(opts *mcpclient.Options, server string) *mcpclient.Options {
 	return withQuestions(opts, server, func(context.Context) func(error) { return func(error) {} })
 }
 
-// withQuestions is WithSource with a function that is called when a question begins. Its result is
+// withQuestions is WithOrigin with a function that is called when a question begins. Its result is
 // called when the question ends.
 func withQuestions(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
 	var out mcpclient.Options
@@ -125,9 +125,9 @@ func (onlyCallers) ElicitationCapability() mcp.ElicitationCapability {
 }
 
 func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return nil, ErrNotAsked
+	return nil, ErrUserNotAsked
 }
 
-// ErrNotAsked is sent to a server whose question nobody was asked, instead of an answer in the name
+// ErrUserNotAsked is sent to a server whose question nobody was asked, instead of an answer in the name
 // of a person.
-var ErrNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}
+var ErrUserNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}

@@ -30,11 +30,11 @@ func asks(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, e
 // legacy makes the server ask by requests, which do not say which call they belong to.
 var legacy = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: "2025-11-25"}}
 
-// seen is what a handler learns from SourceFrom.
+// seen is what a handler learns from OriginFrom.
 type seen struct{ Server, Tool, Call string }
 
 func seenIn(ctx context.Context) seen {
-	source, ok := SourceFrom(ctx)
+	source, ok := OriginFrom(ctx)
 	if !ok {
 		return seen{Server: "(unknown)"}
 	}
@@ -66,7 +66,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 			Mode: "form", Message: "name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
 		}}}, nil
 	})
-	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
+	ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "mine", Transport: p.transport(t)})
 	if got := ts.Servers()[0].Client.Server().Revision; got != "2026-07-28" {
 		t.Fatalf("got revision %s, want the modern one", got)
 	}
@@ -106,7 +106,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 				<-release
 				return say("ok"), nil
 			})
-			catalog := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)}).Catalog(profile.Plain)
+			catalog := open(t, &Options{ClientOptions: &opts}, Server{Name: "mine", Transport: p.transport(t)}).Catalog(profile.Plain)
 			texts := make(chan string)
 			all.Add(len(tt.tools))
 			for i, tool := range tt.tools {
@@ -130,7 +130,7 @@ func TestSourceInsideAHandler(t *testing.T) {
 	ctx := withRequestSource((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	check.Same(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
 	check.Same(t, "source", seenIn(withRequestSource(ctx, "b")), seen{Server: "b"})
-	if _, ok := SourceFrom(t.Context()); ok {
+	if _, ok := OriginFrom(t.Context()); ok {
 		t.Error("got a source outside of a handler")
 	}
 }
@@ -152,7 +152,7 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 		return &mcp.CreateMessageResult{Model: seenIn(ctx).Server}, nil
 	}
 	given := &mcpclient.Options{Sampling: ableSampler{sample}, Elicitation: ableAsker{}}
-	got := WithSource(given, "s")
+	got := WithOrigin(given, "s")
 	check.Equal(t, "another sampling capability", inquiry.SamplingCapabilityOf(got.Sampling), (mcp.SamplingCapability{Tools: true}))
 	check.Equal(t, "another elicitation capability", inquiry.ElicitationCapabilityOf(got.Elicitation), (mcp.ElicitationCapability{URL: true}))
 	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
@@ -162,12 +162,12 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 		t.Error("got the caller's options changed")
 	}
 
-	plain := WithSource(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
+	plain := WithOrigin(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
 	check.Equal(t, "a sampling capability", inquiry.SamplingCapabilityOf(plain.Sampling), (mcp.SamplingCapability{}))
 	check.Equal(t, "no forms", inquiry.ElicitationCapabilityOf(plain.Elicitation), (mcp.ElicitationCapability{Form: true}))
-	none := WithSource(nil, "s")
+	none := WithOrigin(nil, "s")
 	if none.Sampling != nil || inquiry.ElicitationCapabilityOf(none.Elicitation) != (mcp.ElicitationCapability{Form: true, URL: true}) {
 		t.Error("got other handlers than one of questions, which callers answer")
 	}
-	check.Is(t, check.Err(none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"})), ErrNotAsked, "without a caller")
+	check.Is(t, check.Err(none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"})), ErrUserNotAsked, "without a caller")
 }

@@ -29,7 +29,7 @@ type spill struct {
 
 // newSpill returns a spill with the tool that reads its texts.
 func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {
-	p := &spill{limit: o.Spill, current: current, texts: map[string]string{}}
+	p := &spill{limit: o.KeepResults, current: current, texts: map[string]string{}}
 	input, err := toolschema.OfType(reflect.TypeFor[kept.Query]())
 	if err != nil {
 		panic(err) // the type is ours

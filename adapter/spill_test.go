@@ -18,7 +18,7 @@ func TestSpill(t *testing.T) {
 		fmt.Fprintf(&all, "line %d é\n", i)
 	}
 	p := newPeer().tool("long", object, answer(all.String())).tool("short", object, answer("ok"))
-	ts := open(t, &Options{Policy: Policy{MaxResult: 1000}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Policy: Policy{MaxResult: 1000}, KeepResults: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
 	wantTools(t, ts, "long", "short", "read_result")
 	check.Equal(t, "a short result as it is", ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short", "")).Text, "ok")
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", ""))
@@ -58,7 +58,7 @@ func TestSpill(t *testing.T) {
 		}
 	}
 	tool, _ := ts.Catalog(profile.Plain).Lookup("read_result")
-	if tool.Server() != "" || tool.Client() != nil || !ReadOnly(tool.Definition()) {
+	if tool.Server() != "" || tool.Client() != nil || !DeclaresReadOnly(tool.Definition()) {
 		t.Error("got a tool of some server, want the toolset's own")
 	}
 }
@@ -78,13 +78,13 @@ func TestSpillIsBounded(t *testing.T) {
 
 func TestSpillKeepsItsName(t *testing.T) {
 	p := newPeer().tool("read_result", object, answer("mine")).tool("long", object, answer(strings.Repeat("x", 1000)))
-	ts := open(t, &Options{Policy: Policy{MaxResult: 400}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Policy: Policy{MaxResult: 400}, KeepResults: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
 	wantTools(t, ts, "long", "p__read_result", "toolset__read_result")
 	if found := cutNotice.FindStringSubmatch(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
 		t.Errorf("got %v, want the name that the tool has here", found)
 	}
 	var kept []string
-	for _, tool := range open(t, &Options{Spill: 1}).Catalog(profile.Plain).Tools() {
+	for _, tool := range open(t, &Options{KeepResults: 1}).Catalog(profile.Plain).Tools() {
 		kept = append(kept, tool.Name())
 	}
 	check.Equal(t, "the toolset's own tool without servers", len(kept), 1)

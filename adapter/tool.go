@@ -27,12 +27,12 @@ type Tool struct {
 	task    bool                // it may be called as a task
 	outputs mcpclient.Validator // checks results against the output schema, nil for no check
 
-	keyArgument string    // the argument for the key of a call, "" for none
-	listed      bool      // offered without a search
-	serves      *servings // what a function provides by name, or nil
-	honoursKeys bool      // a function that uses KeyFrom
-	repeat      bool      // the host allows to repeat it
-	views       apps.Tool // the definition's metadata about views
+	keyArgument string        // the argument for the key of a call, "" for none
+	listed      bool          // offered without a search
+	serves      *servings     // what a function provides by name, or nil
+	honoursKeys bool          // a function that uses IdempotencyKeyFrom
+	repeat      bool          // the host allows to repeat it
+	views       apps.ToolMeta // the definition's metadata about views
 
 	fill     filler                      // see Filling; nil: arguments contain no references
 	validate func(json.RawMessage) error // the host's validator of arguments, or nil
@@ -63,7 +63,7 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 	if ignored := input.Ignored(); len(ignored) > 0 {
 		state.log.Debug("patterns that are left to the server", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "at", ignored)
 	}
-	about, err := apps.OfTool(def)
+	about, err := apps.ReadToolMeta(def)
 	if err != nil {
 		state.log.Warn("what a tool says of views cannot be read", "server", state.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
 	}
@@ -147,7 +147,7 @@ func (t *Tool) shownAs(wrapped bool) *Tool {
 func (t *Tool) Name() string { return t.name }
 
 // Server returns the host's label of the tool's server. It is "" for the toolset's own tool,
-// see [Options.Spill].
+// see [Options.KeepResults].
 func (t *Tool) Server() string { return t.server.label }
 
 // Fingerprint returns the [Fingerprint] of the tool's definition.
@@ -156,12 +156,12 @@ func (t *Tool) Fingerprint() string { return t.fingerprint }
 // ViewURI returns the URI of the view that shows the tool's results, or "".
 func (t *Tool) ViewURI() string { return t.views.ResourceURI }
 
-// Native reports whether the tool runs in this program: it is a function, or the toolset's own.
-func (t *Tool) Native() bool { return t.local != nil }
+// Local reports whether the tool runs in this program: it is a function, or the toolset's own.
+func (t *Tool) Local() bool { return t.local != nil }
 
-// Listed reports whether the tool is offered from the start to a model that searches for its
+// AlwaysOffered reports whether the tool is offered from the start to a model that searches for its
 // tools, see [FuncOptions].
-func (t *Tool) Listed() bool { return t.listed }
+func (t *Tool) AlwaysOffered() bool { return t.listed }
 
 // Client returns the connection to the tool's server. It is nil for a tool of this program, and
 // if the server is idle ([StartLazy]).
@@ -178,9 +178,9 @@ func (t *Tool) Wrapped() bool { return t.wrapped }
 // Definition returns the tool as its server describes it. It is shared and must not be modified.
 func (t *Tool) Definition() *mcp.Tool { return t.def }
 
-// Shown returns the definition as models and people see it, without the argument of
+// ModelDefinition returns the definition as models and people see it, without the argument of
 // [Server.KeyInArgument]. It is shared and must not be modified.
-func (t *Tool) Shown() *mcp.Tool {
+func (t *Tool) ModelDefinition() *mcp.Tool {
 	if t.shown == nil {
 		return t.def
 	}

@@ -38,7 +38,7 @@ func newToolset(o *Options) *Toolset {
 	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
 	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
 	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
-	if o.Spill > 0 {
+	if o.KeepResults > 0 {
 		kept := newSpill(o, &t.connector.schemas, t.roster.current)
 		kept.tool.calls, t.calls.fit, t.roster.own = t.calls, kept.fit, kept.tool
 	}
@@ -134,10 +134,12 @@ func (t *Toolset) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
-	servers = slices.DeleteFunc(servers, func(s *server) bool { return s == nil || !s.isOpened() }) // see openFor
 	r.mu.Unlock()
 	r.end()
 	err := concurrently(servers, func(s *server) error {
+		if s == nil {
+			return nil
+		}
 		if err := s.close(); err != nil {
 			return fmt.Errorf("close server %q: %w", s.label, err)
 		}

@@ -103,7 +103,7 @@ func TestRefreshThatFails(t *testing.T) {
 		}
 		return `{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`
 	})
-	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
+	ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: transport})
 	fail = true
 	if err := ts.Refresh(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), `refresh toolset: server "p"`) {
 		t.Errorf("got %v, want what went wrong and where", err)
@@ -138,7 +138,7 @@ func TestServerOptions(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	a := newPeer().tool("long", object, answer(long)).tool("fails", object, failing("broken"))
 	b := newPeer().tool("long", object, answer(long)).tool("fails", object, failing("broken"))
-	ts := open(t, &Options{Prefix: true},
+	ts := open(t, &Options{AlwaysPrefix: true},
 		Server{Name: "a", Transport: a.transport(t), Policy: Policy{MaxResult: 300}, Prefix: "short",
 			Rename: func(tool *mcp.Tool) string { return strings.TrimPrefix(tool.Name, "f") }},
 		Server{Name: "b", Transport: b.transport(t)})

@@ -47,7 +47,7 @@ type nextView string
 // [ViewFrom]. Calls that such a call makes are not on behalf of the view. Calls of a
 // [Toolset.ViewAccess] have its view without it.
 //
-// A run does not store the view: pass it to agent.Agent.Resume again, and in
+// A run does not store the view: pass it to agent.Agent.ResumeEvents again, and in
 // RecoverOptions.Context to agent.Recover.
 func WithView(ctx context.Context, uri string) context.Context {
 	return context.WithValue(ctx, viewKey{}, nextView(uri))
@@ -61,7 +61,7 @@ func currentView(ctx context.Context) string {
 
 // ViewTools returns the tools of all servers for views. An agent with this source makes the
 // calls of views as runs, which can wait for a person and survive the process. Each process
-// that drives such a run has to set the view, see [WithView]. Use [Catalog.Find] with the
+// that drives such a run has to set the view, see [WithView]. Use [Catalog.LookupStored] with the
 // view's own server only. All profiles are as [profile.Plain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 

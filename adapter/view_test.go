@@ -218,13 +218,13 @@ func TestViewTools(t *testing.T) {
 	}
 	slices.Sort(names)
 	check.Same(t, "names", names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"})
-	tool, err := catalog.Find("q", "app_tool", "")
+	tool, err := catalog.LookupStored("q", "app_tool", "")
 	check.Must(t, err)
 	r := catalog.Call(WithView(t.Context(), "ui://q/v"), call("1", tool.Name(), "{}"))
 	if r.Text != "q's" || !slices.Equal(views, []string{"ui://q/v"}) {
 		t.Errorf("got %+v, approvals of %q", r, views)
 	}
-	check.Text(t, check.Err(catalog.Find("q", "plain", "")), "", "a tool of another server was found")
+	check.Text(t, check.Err(catalog.LookupStored("q", "plain", "")), "", "a tool of another server was found")
 }
 
 // A view calls tools through the session, with the host's approval.

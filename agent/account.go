@@ -347,7 +347,7 @@ func (d *dialog) contentSize(p *run.Part) (size int64) {
 		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
 	}
 	for i := range p.Media {
-		if d.engine.agent.info.Takes(p.Media[i].MIMEType) {
+		if d.engine.agent.info.Accepts(p.Media[i].MIMEType) {
 			size += d.contentSize(&p.Media[i])
 		}
 	}
@@ -360,7 +360,7 @@ func (a account) chargeLost() error {
 	var changes []ledger.Change
 	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
 		reserved := a.rec.state.Sampling[key]
-		lost := run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
+		lost := run.Usage{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 		changes = append(changes, &ledger.Charged{Spent: lost, Settles: &key})
 	}
 	return a.rec.record(nil, changes...)

@@ -11,15 +11,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Next is the state of a run after a step: what it waits for, if anything.
-type Next struct {
+// Progress is the state of a run after a step: what it waits for, if anything.
+type Progress struct {
 	Status    run.Status
 	Questions []*run.Question // open questions if the run waits, including those of sub-agents
 	Wake      time.Time       // when a waiting run continues without a reply; zero: never
 }
 
 // step advances the run by at most one turn.
-func (d *session) step(ctx context.Context, l *loadedRun, out func(Event) error) (Next, error) {
+func (d *session) step(ctx context.Context, l *loadedRun, out func(Event) error) (Progress, error) {
 	r, end := d.start(ctx, l, out)
 	defer end()
 	defer func() { _ = r.rec.writer.save() }() // what is lost is in doubt for a later process
@@ -39,11 +39,11 @@ func (d *session) step(ctx context.Context, l *loadedRun, out func(Event) error)
 			return r.rec.commit()
 		})
 	})
-	return Next{Status: l.state.Status, Questions: ledger.Open(l.state), Wake: l.state.Wake}, err
+	return Progress{Status: l.state.Status, Questions: ledger.Open(l.state), Wake: l.state.Wake}, err
 }
 
-// Begin stores a new run in [Durable.Store], or adds the input to the run named by [In], and
-// leaves the work to [Recover] or an engine. The error matches [ErrWaiting], [ErrRunning] or
+// Begin stores a new run in [Durable.Store], or adds the input to the run named by [WithRun], and
+// leaves the work to [Recover] or an engine. The error matches [ErrWaiting], [ErrUnfinished] or
 // [record.ErrHeld] if the run accepts no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
 	if a.recipe.opts.Durable.Store == nil {
@@ -77,12 +77,12 @@ func (d *session) recordFirst(ctx context.Context, l *loadedRun) error {
 // If the run fails, Next says so as well as the error.
 //
 // onEvent is called with the events of the step on the caller's goroutine; nil ignores them.
-func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Next, error) {
+func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Progress, error) {
 	l, err := a.holdStep(ctx, key)
 	if err != nil {
-		return Next{}, fmt.Errorf("advance: %w", err)
+		return Progress{}, fmt.Errorf("advance: %w", err)
 	}
-	var next Next
+	var next Progress
 	d := &session{agent: a}
 	err = d.runWork(ctx, l, func(e Event) bool {
 		if onEvent != nil {
@@ -98,10 +98,10 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
 		if errors.Is(err, ErrCancelled) {
-			next = Next{Status: l.state.Status}
+			next = Progress{Status: l.state.Status}
 		}
 		if next.Status.Ended() && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrCancelled) {
-			next = Next{} // the end was not stored
+			next = Progress{} // the end was not stored
 		}
 	}
 	return next, err

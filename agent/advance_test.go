@@ -22,14 +22,14 @@ func TestAdvance(t *testing.T) {
 		store := record.NewMemory()
 		opts := agent.Options{Person: agent.Person{QuestionTTL: time.Hour}}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), uses(toolCall("2", "ask", "{}"))), opts)
-		key, err := first.Begin(t.Context(), human("go"), agent.In("r"), agent.ForTenant("acme"))
+		key, err := first.Begin(t.Context(), human("go"), agent.WithRun("r"), agent.WithTenant("acme"))
 		if want := (run.Key{Tenant: "acme", ID: "r"}); err != nil || key != want {
 			t.Fatalf("got %v, %v, want %v", key, err, want)
 		}
 		var seen []string
-		advance := func(a *agent.Agent, want run.Status) agent.Next {
+		advance := func(a *agent.Agent, want run.Status) agent.Progress {
 			t.Helper()
-			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, agent.TypeOf(e)) })
+			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, agent.EventType(e)) })
 			if err != nil || next.Status != want {
 				t.Fatalf("got %+v, %v, want %s", next, err, want)
 			}
@@ -57,8 +57,8 @@ func TestAdvance(t *testing.T) {
 		})
 		log := load(t, store, key)
 		got, err := agent.ResultOf(log.Records)
-		if err != nil || got.Output != "done" || !log.Head.Held.IsZero() {
-			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", got, err, log.Head.Held)
+		if err != nil || got.Output != "done" || !log.Head.HeldUntil.IsZero() {
+			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", got, err, log.Head.HeldUntil)
 		}
 	})
 }
@@ -76,11 +76,11 @@ func TestAdvanceEvents(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			inside--
-			if agent.TypeOf(e) == "tool_progress" {
+			if agent.EventType(e) == "tool_progress" {
 				progress++
 			}
 			if p := e.Position(); p.Seq < max(at.Seq, 1) {
-				t.Errorf("%s has the position %+v after %+v", agent.TypeOf(e), p, at)
+				t.Errorf("%s has the position %+v after %+v", agent.EventType(e), p, at)
 			}
 			at = e.Position()
 		}); err != nil {
@@ -119,7 +119,7 @@ func TestAdvanceFails(t *testing.T) {
 func TestCancelRun(t *testing.T) {
 	store := record.NewMemory()
 	a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{})
-	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	if err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -131,10 +131,10 @@ func TestCancelRun(t *testing.T) {
 	if err := a.Reply(t.Context(), theRun, got.Questions[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want that it is not asked", err)
 	}
-	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.NewOnly()); !errors.Is(err, record.ErrExists) {
+	if _, err := a.Begin(t.Context(), human("again"), agent.WithRun(theRun.ID), agent.WithNewRun()); !errors.Is(err, record.ErrExists) {
 		t.Errorf("got %v, want that there is such a run", err)
 	}
-	check(t, errorOf(a.Begin(t.Context(), human("again"), agent.In(theRun.ID))))
+	check(t, errorOf(a.Begin(t.Context(), human("again"), agent.WithRun(theRun.ID))))
 	if next, err := a.Advance(t.Context(), theRun, nil); err != nil || next.Status != run.StatusFinished {
 		t.Fatalf("got %+v, %v", next, err)
 	}
@@ -171,7 +171,7 @@ func cancelFromAnywhere(t *testing.T, store record.Store) {
 	drive := func() <-chan outcome {
 		done := make(chan outcome, 1)
 		go func() {
-			r, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			r, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 			done <- outcome{r, err}
 		}()
 		return done
@@ -181,7 +181,7 @@ func cancelFromAnywhere(t *testing.T, store record.Store) {
 		if !errors.Is(got.err, agent.ErrCancelled) || got.result.Status != run.StatusCancelled {
 			t.Errorf("%s: got %s, %v, want a cancelled run", who, got.result.Status, got.err)
 		}
-		if log, err := store.Load(t.Context(), theRun); err != nil || log.Head.Status != run.StatusCancelled || !log.Head.Held.IsZero() {
+		if log, err := store.Load(t.Context(), theRun); err != nil || log.Head.Status != run.StatusCancelled || !log.Head.HeldUntil.IsZero() {
 			t.Errorf("%s: the store has %+v, %v, want a cancelled run that is free", who, log.Head, err)
 		}
 	}
@@ -258,18 +258,18 @@ func cancelOutlivesTheWait(t *testing.T, store record.Store) {
 	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
 		Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
 	})
-	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	if err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
 	check(t, store.RequestCancel(t.Context(), theRun))
-	got, err = a.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+	got, err = a.Resume(t.Context(), theRun, got.Questions[0].Allow())
 	if !errors.Is(err, agent.ErrCancelled) || got.Status != run.StatusCancelled || got.Failure != agent.ErrCancelled.Error() || calls > 0 {
 		t.Errorf("resumed: got %s, %v and %d calls, want a cancelled run without calls", got.Status, err, calls)
 	}
 
 	key := run.Key{ID: "steps"}
-	check(t, errorOf(a.Begin(t.Context(), human("go"), agent.In(key.ID))))
+	check(t, errorOf(a.Begin(t.Context(), human("go"), agent.WithRun(key.ID))))
 	check(t, store.RequestCancel(t.Context(), key))
 	next, err := a.Advance(t.Context(), key, nil)
 	if !errors.Is(err, agent.ErrCancelled) || next.Status != run.StatusCancelled {

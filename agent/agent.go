@@ -14,11 +14,11 @@
 // tools that the model asks for. With [Durable.Store] each step is durable before the next, so that
 // any process can continue the run.
 //
-//	Agent.Run, As              begin a run and return its outcome
+//	Agent.Run, RunAs           begin a run and return its outcome
 //	Agent.Events               begin a run and yield what happens
-//	Agent.ResumeRun, ResumeAs  continue a stored run, with replies, and return its outcome
-//	Agent.Resume               continue a stored run, with replies, and yield what happens
-//	Agent.ResumeState          continue a run without a store
+//	Agent.Resume, ResumeAs     continue a stored run, with replies, and return its outcome
+//	Agent.ResumeEvents         continue a stored run, with replies, and yield what happens
+//	Agent.ResumeStateEvents    continue a run without a store
 //	Agent.Begin, Agent.Reply   store an input or replies, and leave the work to Recover
 //	Recover                    work on the due runs of a store
 //	Agent.Advance              work on a run for one turn, for an engine

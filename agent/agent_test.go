@@ -58,7 +58,7 @@ func describe(e agent.Event) string {
 	case *agent.TextDelta:
 		return fmt.Sprintf("turn %d: text %s", e.Turn, e.Text)
 	case *agent.ModelEnd:
-		return fmt.Sprintf("turn %d: model %s ends: %s, %d calls, %s", e.Turn, e.Model, e.Text, len(e.ToolCalls), e.StopReason)
+		return fmt.Sprintf("turn %d: model %s ends: %s, %d calls, %s", e.Turn, e.Model, e.Text, len(e.ToolCalls), e.FinishReason)
 	case *agent.ApprovalAsked:
 		return fmt.Sprintf("turn %d: asked about %s (%s) %s", e.Turn, e.Name, e.ID, e.Arguments)
 	case *agent.ApprovalDecided:
@@ -78,7 +78,7 @@ func describe(e agent.Event) string {
 		if e.Reply == nil {
 			return "no answer yet"
 		}
-		r, err := e.Question.Elicited(*e.Reply)
+		r, err := e.Question.ElicitResult(*e.Reply)
 		return fmt.Sprintf("%s was answered: %s %v%v", e.Question.Server, r.Action, r.Content, or(err))
 	case *agent.Suspended:
 		return fmt.Sprintf("waits for %d answers", len(e.Questions))
@@ -122,7 +122,7 @@ func name(c *agent.Call) string {
 }
 
 func TestAddingEventsGivesTheResult(t *testing.T) {
-	stop := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.Stop("enough") }}
+	stop := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("enough") }}
 	look := adapter.Func("look", "", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
 	for name, opts := range map[string]*agent.Options{"output": nil, "stopped": {Tools: []adapter.Source{look}, Hooks: []agent.Hook{stop}}} {
 		fresh := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "look", "{}")), says("done")), opts) }
@@ -157,10 +157,10 @@ func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 	for stage, steps := range map[string][]step{
 		"*agent.ModelStart": {says("x")},
 		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*model.Response, error) {
-			if err := p.Show(model.Delta{Text: "a"}); err != nil {
+			if err := p.Stream(model.Delta{Text: "a"}); err != nil {
 				return nil, err
 			}
-			return nil, p.Show(model.Delta{Text: "b"})
+			return nil, p.Stream(model.Delta{Text: "b"})
 		}},
 		"*agent.ModelEnd": {says("x")},
 		"*agent.ToolEnd":  {uses(toolCall("a", "x", "{}"), toolCall("b", "x", "{}"))},
@@ -202,7 +202,7 @@ func TestCancelDuringModelCall(t *testing.T) {
 			t.Errorf("error %v, want context.Canceled", err)
 		}
 		// The turn before is kept: call and result.
-		if len(history(got)) != 3 || got.Spent.Turns != 1 || got.StopReason != "" {
+		if len(history(got)) != 3 || got.Usage.Turns != 1 || got.StopReason != "" {
 			t.Errorf("partial result %+v, want one turn of 3 messages and no stop reason", got)
 		}
 	})
@@ -293,7 +293,7 @@ func TestRunRefusesMistakes(t *testing.T) {
 	} {
 		model := play(says("x"))
 		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
-		if err := errorOf(a.Run(t.Context(), human("go"), agent.In("chat"), option)); err == nil || err.Error() != want || len(model.prompts()) > 0 {
+		if err := errorOf(a.Run(t.Context(), human("go"), agent.WithRun("chat"), option)); err == nil || err.Error() != want || len(model.prompts()) > 0 {
 			t.Errorf("got %v after %d model calls, want %s", err, len(model.prompts()), want)
 		}
 	}
@@ -308,13 +308,13 @@ func TestRunRefusesMistakes(t *testing.T) {
 
 func TestNewRefusesMistakes(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{
-		"Limits.Parallel": {Limits: run.Limits{Parallel: -1}},
-		"Limits.Depth":    {Limits: run.Limits{Depth: -1}},
-		"Limits.Cost":     {Limits: run.Limits{Cost: map[string]int64{"USD": -1}}},
-		"LeaseTTL":        {Durable: agent.Durable{LeaseTTL: -1}},
-		"Model.MaxTokens": {Model: agent.ModelSettings{MaxTokens: -1}},
-		"Discover.Above":  {Discover: agent.Discover{Above: 1.5}},
-		"Tools[1]":        {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
+		"Limits.Parallel":    {Limits: run.Limits{Parallel: -1}},
+		"Limits.Depth":       {Limits: run.Limits{Depth: -1}},
+		"Limits.Cost":        {Limits: run.Limits{Cost: map[string]int64{"USD": -1}}},
+		"LeaseTTL":           {Durable: agent.Durable{LeaseTTL: -1}},
+		"Model.MaxTokens":    {Model: agent.ModelSettings{MaxTokens: -1}},
+		"Discover.Threshold": {Discover: agent.Discover{Threshold: 1.5}},
+		"Tools[1]":           {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
 	} {
 		if _, err := agent.New(play(says("x")), opts); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v, want one that names it", name, err)

@@ -166,7 +166,7 @@ func TestApprovalFails(t *testing.T) {
 			if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("error %v, want one with %q that is %v", err, tt.text, tt.is)
 			}
-			if result.Spent.Calls != 0 {
+			if result.Usage.Calls != 0 {
 				t.Error("the tool was called all the same")
 			}
 		})
@@ -200,8 +200,8 @@ func TestDeniedTurnsCount(t *testing.T) {
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny(""), nil }
 	model := play(untilFinal(toolCall("", "echo", "")))
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: deny}, Limits: run.Limits{Failures: 2}}), human("go"))
-	if got.StopReason != agent.StopMaxFailures || got.Spent.Turns != 3 {
-		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Spent.Turns, agent.StopMaxFailures)
+	if got.StopReason != agent.StopMaxFailures || got.Usage.Turns != 3 {
+		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Usage.Turns, agent.StopMaxFailures)
 	}
 }
 

@@ -75,7 +75,7 @@ func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (record
 	db, err := sql.Open(driver, dsn)
 	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	store, err := sqlstore.New(t.Context(), db, dialect)
+	store, err := sqlstore.Open(t.Context(), db, dialect)
 	check(t, err)
 	return store, db
 }
@@ -93,10 +93,10 @@ func newKeyedServer(t *testing.T) *keyedServer {
 	s.addTool("write", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.effects[fmt.Sprint(r.Params.Meta[adapter.KeyMeta])]++
+		k.effects[fmt.Sprint(r.Params.Meta[adapter.IdempotencyKeyMeta])]++
 		return text("written"), nil
 	})
-	k.toolset = openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t), KeyInMeta: adapter.KeyMeta})
+	k.toolset = openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t), KeyInMeta: adapter.IdempotencyKeyMeta})
 	return k
 }
 
@@ -111,7 +111,7 @@ func (k *keyedServer) agent(t *testing.T, store record.Store, steps ...step) *ag
 	t.Helper()
 	tools := []adapter.Source{k.toolset}
 	helper := newAgent(t, play(twice, says("helped")), &agent.Options{Tools: tools})
-	return boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Durable: agent.Durable{Store: store}, Tools: tools})
+	return boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: store}, Tools: tools})
 }
 
 // A backup is taken while the model is asked for the second time. The run continues to its end;
@@ -128,7 +128,7 @@ func TestRestoredBackup(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			if _, err := k.agent(t, store, twice, ends).Run(ctx, human("go"), agent.In(theRun.ID)); err == nil {
+			if _, err := k.agent(t, store, twice, ends).Run(ctx, human("go"), agent.WithRun(theRun.ID)); err == nil {
 				t.Fatal("got no error, want that of the context")
 			}
 			restored, again := backup(), 0
@@ -150,7 +150,7 @@ func TestRestoredBackup(t *testing.T) {
 func TestKeysOfANewRun(t *testing.T) {
 	store, k := record.NewMemory(), newKeyedServer(t)
 	for _, tenant := range []string{"", "", "acme"} {
-		mustRun(t, k.agent(t, store, twice, helps, twice, says("done")), human("go"), agent.In("one"), agent.ForTenant(tenant))
+		mustRun(t, k.agent(t, store, twice, helps, twice, says("done")), human("go"), agent.WithRun("one"), agent.WithTenant(tenant))
 		check(t, store.Delete(t.Context(), run.Key{Tenant: tenant, ID: "one"}))
 	}
 	if len(k.effects) != 18 || slices.Max(slices.Collect(maps.Values(k.effects))) != 1 {

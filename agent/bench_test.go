@@ -59,7 +59,7 @@ func TestManyCallsTakeMemoryEach(t *testing.T) {
 // instant is a model that keeps nothing.
 type instant struct{ step step }
 
-func (instant) Info() model.Info { return model.Info{Whole: true} }
+func (instant) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (m instant) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
@@ -201,7 +201,7 @@ func inputsTo(t testing.TB, store record.Store, id string) func() {
 	m := instant{says(strings.Repeat("so be it ", 100))}
 	return func() {
 		a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Compact: compact.Trim(nil)})
-		mustRun(t, a, human(strings.Repeat("go on ", 50)), agent.In(id))
+		mustRun(t, a, human(strings.Repeat("go on ", 50)), agent.WithRun(id))
 	}
 }
 
@@ -214,7 +214,7 @@ func stepsOf(t testing.TB, store record.Store, id string) func() {
 	}}
 	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return strings.Repeat("a tree ", 70), nil }, nil)
 	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
-	key := begun(t, a, agent.In(id))
+	key := begun(t, a, agent.WithRun(id))
 	return func() {
 		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.StatusRunning {
 			t.Fatal(next, err)

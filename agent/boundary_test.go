@@ -349,7 +349,7 @@ func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 	stamp := adapter.Func("stamp", "Stamps a name.", func(_ context.Context, n name) (string, error) { return n.Name + ", stamped", nil }, nil)
 	opts.Name, opts.Version, opts.System, opts.Tools = "clerk", "1", "Be brief.", []adapter.Source{toolset, stamp}
 	model := play(uses(toolCall("1", "form", `{"n":"7"}`)), uses(toolCall("2", "stamp", `{"name":"Ann"}`)), tellsResults)
-	got, err := newAgent(t, model, &opts).Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := newAgent(t, model, &opts).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	if err != nil || got.Status != want {
 		t.Fatalf("got %s, %v, want %s", got.Status, err, want)
 	}
@@ -370,6 +370,6 @@ func openSQLite(ctx context.Context, file string) (record.Store, func() error, e
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 	return store, db.Close, err
 }

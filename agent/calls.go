@@ -75,7 +75,7 @@ func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 // again.
 func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
 	start := s.rec.writer.now()
-	if j.call.Tool().Native() { // options make the connection check requests
+	if j.call.Tool().Local() { // options make the connection check requests
 		if err := s.rec.writer.confirm(ctx); err != nil {
 			return err
 		}
@@ -162,13 +162,13 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 }
 
 // noForms is the advice for a server that may not ask.
-const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithSource, " +
+const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithOrigin, " +
 	"for questions that come to Options.Person.Reply, or set Elicitation of mcpclient.Options"
 
 // adviceOf returns what the host can do about a call that failed because its server could not
 // ask, "" if unknown.
 func adviceOf(result *adapter.Result) string {
-	if !result.IsError || result.Tool == nil || result.Tool.Native() {
+	if !result.IsError || result.Tool == nil || result.Tool.Local() {
 		return ""
 	}
 	err := result.Err
@@ -211,15 +211,15 @@ func (s *sender) refusalResult(j *job, err error) *adapter.Result {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
 	if s.rec.state.Discovery == ledger.DiscoveryNone {
-		return catalog.Refuse(s.engine.ctx, j.asked, err)
+		return catalog.ErrorResult(s.engine.ctx, j.asked, err)
 	}
-	tool, findErr := catalog.Find(j.about.Server, j.about.Tool, "")
+	tool, findErr := catalog.LookupStored(j.about.Server, j.about.Tool, "")
 	if findErr != nil {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
 	named := j.asked // by the catalog's name
 	named.FunctionCall = &llms.FunctionCall{Name: tool.Name(), Arguments: j.function.Arguments}
-	result := catalog.Refuse(s.engine.ctx, named, err)
+	result := catalog.ErrorResult(s.engine.ctx, named, err)
 	result.Call = j.asked
 	return result
 }

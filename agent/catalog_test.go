@@ -176,7 +176,7 @@ func instructing(t *testing.T, label, text string) adapter.Server {
 // prompted is the system prompt that the model gets.
 func prompted(t *testing.T, revision string, accept func(string) bool, servers ...adapter.Server) string {
 	t.Helper()
-	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}}, servers...)
+	toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}}, servers...)
 	model := play(uses(toolCall("1", "echo", "{}")), says("done"))
 	mustRun(t, withTools(t, model, toolset, &agent.Options{System: "Be brief.", ServerInstructions: accept}), human("go"))
 	prompts := model.prompts()

@@ -44,7 +44,7 @@ func (r *recipe) checkPrices(limits map[string]int64) error {
 
 // cost returns the cost of a reply, nil if its price is unknown. asked has the names of the model that was
 // asked.
-func (a account) cost(replied string, asked []string, used run.Spent) map[string]int64 {
+func (a account) cost(replied string, asked []string, used run.Usage) map[string]int64 {
 	tokens := cost.Tokens{
 		Input:      used.Input,
 		Cached:     used.Cached,
@@ -101,20 +101,20 @@ func (a account) charge(took cost.Charge, settles *string) {
 
 // completionUsage returns what a completion adds to the usage of a run. asked is false for a zero
 // charge: a person has to review the request before the model is asked, or refused it.
-func completionUsage(took cost.Charge) (spent run.Spent, asked bool) {
+func completionUsage(took cost.Charge) (spent run.Usage, asked bool) {
 	if took == (cost.Charge{Model: took.Model}) {
-		return run.Spent{}, false
+		return run.Usage{}, false
 	}
 	t := took.Tokens
 	total := t.Input + t.Output
-	spent = run.Spent{
+	spent = run.Usage{
 		Input:      t.Input,
 		Output:     t.Output,
 		Total:      total,
 		Cached:     t.Cached,
 		CacheWrite: t.CacheWrite,
 		Reasoning:  t.Reasoning,
-		Sampling:   run.Sampling{Requests: 1, Tokens: total},
+		Sampling:   run.SamplingUsage{Requests: 1, Tokens: total},
 	}
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
@@ -127,7 +127,7 @@ type meteredAccount struct {
 	cost.Account
 
 	mu    sync.Mutex
-	spent run.Spent
+	spent run.Usage
 }
 
 // withMeteredAccount returns a context with a metered account, and the account.
@@ -152,7 +152,7 @@ func (m *meteredAccount) Reserve(most cost.Charge) (func(cost.Charge), error) {
 }
 
 // usage returns what was used so far.
-func (m *meteredAccount) usage() run.Spent {
+func (m *meteredAccount) usage() run.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.spent

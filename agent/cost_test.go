@@ -45,12 +45,12 @@ func TestSpendingLimits(t *testing.T) {
 			opts := &agent.Options{Limits: tt.limits, Model: agent.ModelSettings{Prices: prices}}
 			model := play(costly).called("m-1")
 			got := mustRun(t, newAgent(t, model, opts), human("go"))
-			turns := int64(got.Spent.Turns)
-			if got.StopReason != tt.want || got.Output != "enough" || turns < 3 || got.Spent.Total != 150*turns || got.Spent.Cost["USD"] != 200*turns {
-				t.Errorf("stopped with %q: got %+v", got.StopReason, got.Spent)
+			turns := int64(got.Usage.Turns)
+			if got.StopReason != tt.want || got.Output != "enough" || turns < 3 || got.Usage.Total != 150*turns || got.Usage.Cost["USD"] != 200*turns {
+				t.Errorf("stopped with %q: got %+v", got.StopReason, got.Usage)
 			}
-			if over := got.Spent.Total > 1500 || got.Spent.Cost["USD"] > 2000; over || got.Spent.Lost > 0 {
-				t.Errorf("got %+v, more than the limit", got.Spent)
+			if over := got.Usage.Total > 1500 || got.Usage.Cost["USD"] > 2000; over || got.Usage.Lost > 0 {
+				t.Errorf("got %+v, more than the limit", got.Usage)
 			}
 			for i, p := range model.prompts() {
 				if n := p.Request.MaxTokens; n < 64 || n > 1500 {
@@ -69,8 +69,8 @@ func TestSpendingLimits(t *testing.T) {
 			return approval.Allow(), nil
 		}
 		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}), human("go"))
-		if got.StopReason != agent.StopMaxActive || got.Spent.Active != 30*time.Second {
-			t.Errorf("stopped with %q after %v", got.StopReason, got.Spent.Active)
+		if got.StopReason != agent.StopMaxActive || got.Usage.Active != 30*time.Second {
+			t.Errorf("stopped with %q after %v", got.StopReason, got.Usage.Active)
 		}
 	})
 }
@@ -127,13 +127,13 @@ func TestSamplingIsCharged(t *testing.T) {
 			for e := range each(t, poem().Events(t.Context(), human("go"))) {
 				added.Add(e)
 			}
-			diff(t, "usage by events", added.Spent, got.Spent)
+			diff(t, "usage by events", added.Usage, got.Usage)
 			text := lines(history(got))[2]
 			if refused := !strings.Contains(text, "roses"); refused != (limit == 8000) {
 				t.Errorf("limit %d: the model is told %s", limit, text)
 			}
-			if want := map[int64]int64{0: 5000, 8000: 0, 80_000: 5000}[limit]; got.Spent.Total < want || got.Spent.Sampling.Tokens != want || got.Spent.Lost > 0 {
-				t.Errorf("limit %d: got %+v, want %d tokens", limit, got.Spent, want)
+			if want := map[int64]int64{0: 5000, 8000: 0, 80_000: 5000}[limit]; got.Usage.Total < want || got.Usage.Sampling.Tokens != want || got.Usage.Lost > 0 {
+				t.Errorf("limit %d: got %+v, want %d tokens", limit, got.Usage, want)
 			}
 		})
 	}
@@ -143,7 +143,7 @@ func TestSamplingIsCharged(t *testing.T) {
 func TestUnpricedSubAgent(t *testing.T) {
 	model := play(says("x")).called("other")
 	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}})
-	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), agent.Options{Model: agent.ModelSettings{Prices: prices}})
+	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.NewSubAgent), agent.Options{Model: agent.ModelSettings{Prices: prices}})
 	got := mustRun(t, a, human("go"))
 	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
 		t.Errorf("the model is told %s after %d calls of the helper's model", text, len(model.prompts()))
@@ -174,12 +174,12 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 			}
 			lead := play(using(untilFinal(calls...), 100, 50)).called("m-1")
 			opts.Limits = limits
-			got := mustRun(t, boss(t, lead, sub(t, helper, agent.Sub), opts), human("go"))
-			if got.Output != "enough" || got.Spent.Total > 30_000 || got.Spent.Cost["USD"] > 60_000 || got.Spent.Lost > 0 {
-				t.Errorf("stopped with %q: got %+v, want at most the limit", got.StopReason, got.Spent)
+			got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), opts), human("go"))
+			if got.Output != "enough" || got.Usage.Total > 30_000 || got.Usage.Cost["USD"] > 60_000 || got.Usage.Lost > 0 {
+				t.Errorf("stopped with %q: got %+v, want at most the limit", got.StopReason, got.Usage)
 			}
-			if text := lines(history(got))[2]; !strings.Contains(text, "helped") || got.Spent.Total < 20_000 {
-				t.Errorf("got %+v, the model is told %s, want the helpers to use what there is", got.Spent, text)
+			if text := lines(history(got))[2]; !strings.Contains(text, "helped") || got.Usage.Total < 20_000 {
+				t.Errorf("got %+v, the model is told %s, want the helpers to use what there is", got.Usage, text)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestCallsWaitForRoom(t *testing.T) {
 		}), nil)
 		calls := uses(toolCall("1", "helper", `{"task":"x"}`), toolCall("2", "helper", `{"task":"y"}`))
 		start := time.Now()
-		got := mustRun(t, boss(t, play(counted(calls), counted(says("done"))), sub(t, helper, agent.Sub),
+		got := mustRun(t, boss(t, play(counted(calls), counted(says("done"))), sub(t, helper, agent.NewSubAgent),
 			agent.Options{Limits: run.Limits{Tokens: 20_000}}), human("go"))
 		if took := time.Since(start); took != 2*time.Second || got.Output != "done" {
 			t.Errorf("got %q after %v, want one helper after the other", got.Output, took)
@@ -235,14 +235,14 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 				cancel()
 				return nil, errors.New("the process ends")
 			})
-			toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Sampling: poet}})
+			toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet}})
 			a := withTools(t, tt.first(cancel), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Limits: limits})
-			if _, err := a.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.Canceled) {
+			if _, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID)); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
 			second, _ := process(t, store, play(counted(says("done"))), agent.Options{Limits: limits})
 			got := resumed(t, second)
-			if s := got.Spent; s.Lost != 1 || !tt.tokens(s.LostTokens) || agent.Inside(got.State).Taken().Tokens != s.Total+s.LostTokens {
+			if s := got.Usage; s.Lost != 1 || !tt.tokens(s.LostTokens) || agent.Inside(got.State).Taken().Tokens != s.Total+s.LostTokens {
 				t.Errorf("got %+v, want the reservation of the first process as lost", s)
 			}
 		})
@@ -262,8 +262,8 @@ func TestTimeoutsCount(t *testing.T) {
 			} else if refused {
 				return
 			}
-			if got.Spent.Lost != want || (got.Spent.LostTokens > 0) != (want > 0) {
-				t.Errorf("got %+v, want %d lost calls", got.Spent, want)
+			if got.Usage.Lost != want || (got.Usage.LostTokens > 0) != (want > 0) {
+				t.Errorf("got %+v, want %d lost calls", got.Usage, want)
 			}
 		})
 	}
@@ -305,8 +305,8 @@ func TestUncountedModel(t *testing.T) {
 				t.Errorf("got %v, %q, want %v, %q", err, got.StopReason, tt.err, tt.stop)
 			}
 			limited := name == "tokens" || strings.Contains(name, "free")
-			if want := limited && tt.err == nil; (warnings == 1) != want || (result.Spent.Total > 0) != want || name == "tokens" && result.Spent.Total > 4000 {
-				t.Errorf("got %d warnings and %+v", warnings, result.Spent)
+			if want := limited && tt.err == nil; (warnings == 1) != want || (result.Usage.Total > 0) != want || name == "tokens" && result.Usage.Total > 4000 {
+				t.Errorf("got %d warnings and %+v", warnings, result.Usage)
 			}
 		})
 	}
@@ -330,7 +330,7 @@ func TestCompactionCounts(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
-				change := &compact.Result{Usage: run.Spent{Turns: 1, Input: tt.used, Output: -1}} // no sum, as Anthropic's API
+				change := &compact.Result{Usage: run.Usage{Turns: 1, Input: tt.used, Output: -1}} // no sum, as Anthropic's API
 				if errors.Is(tt.err, context.Canceled) {
 					cancel()
 				}
@@ -345,8 +345,8 @@ func TestCompactionCounts(t *testing.T) {
 			if tt.err == nil {
 				want += 150
 			}
-			if !errors.Is(err, tt.err) || got.Spent.Total != want {
-				t.Errorf("got %v and %d tokens, want %v and %d", err, got.Spent.Total, tt.err, want)
+			if !errors.Is(err, tt.err) || got.Usage.Total != want {
+				t.Errorf("got %v and %d tokens, want %v and %d", err, got.Usage.Total, tt.err, want)
 			}
 		})
 	}
@@ -363,11 +363,11 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	got, _ := newAgent(t, at(t, "compatible", "m", w), &agent.Options{
 		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
 	}).Run(t.Context(), human("go"))
-	if got == nil || got.StopReason != agent.StopMaxTokens || got.Spent.Total < 5000 || got.Spent.Turns > 10 {
+	if got == nil || got.StopReason != agent.StopMaxTokens || got.Usage.Total < 5000 || got.Usage.Turns > 10 {
 		t.Fatalf("got %+v, want an end at the limit of tokens", got)
 	}
-	if got.Spent.Cached > got.Spent.Input {
-		t.Errorf("%d of %d tokens were in the cache", got.Spent.Cached, got.Spent.Input)
+	if got.Usage.Cached > got.Usage.Input {
+		t.Errorf("%d of %d tokens were in the cache", got.Usage.Cached, got.Usage.Input)
 	}
 	if n := len(got.Messages[1].Model); n > 300 {
 		t.Errorf("%d bytes of the model's name are kept", n)

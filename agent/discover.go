@@ -23,21 +23,21 @@ import (
 // stored with the run, in order, and stay the same in another process and after a compaction.
 // Sub-agents search for themselves.
 type Discover struct {
-	// Above is the share of the model's window that all definitions together may take before
+	// Threshold is the share of the model's window that all definitions together may take before
 	// the model has to search. It is evaluated before the first model call of an input; a run
 	// that searches continues to. An unknown window counts as 128,000 tokens. Default 0: 5 %,
 	// but at least 1,000 tokens; negative: the model never searches.
-	Above float64
+	Threshold float64
 
-	// By specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
+	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
 	// for models whose hosts lose their cache of a conversation when a tool is added, see
 	// model.Info.ToolsFirst. With [DiscoveryHost] OpenAI and Anthropic add what was found to
 	// the conversation by their own tool search; for other models it is the same as
 	// [DiscoveryNative].
-	By Discovery
+	Mode DiscoveryMode
 
 	// Always reports which tools the model has without a search. Default: functions with
-	// [adapter.FuncOptions.Listed], such as those of a skillset. The tool of a structured
+	// [adapter.FuncOptions.AlwaysOffered], such as those of a skillset. The tool of a structured
 	// output is always there.
 	Always func(*adapter.Tool) bool
 
@@ -48,23 +48,23 @@ type Discover struct {
 	Rank func(ctx context.Context, query string, tools []*adapter.Tool) ([]*adapter.Tool, error)
 }
 
-// Discovery is a way in which a model gets the tools that it finds.
-type Discovery string
+// DiscoveryMode is a way in which a model gets the tools that it finds.
+type DiscoveryMode string
 
 const (
-	DiscoveryNative = Discovery(ledger.DiscoveryNative) // as tools of its own
-	DiscoveryCall   = Discovery(ledger.DiscoveryCall)   // as definitions in the result; it calls them through one tool
-	DiscoveryHost   = Discovery(ledger.DiscoveryHost)   // as native, through its host's tool search if it has one
+	DiscoveryNative = DiscoveryMode(ledger.DiscoveryNative) // as tools of its own
+	DiscoveryCall   = DiscoveryMode(ledger.DiscoveryCall)   // as definitions in the result; it calls them through one tool
+	DiscoveryHost   = DiscoveryMode(ledger.DiscoveryHost)   // as native, through its host's tool search if it has one
 )
 
 // check returns an error for an option that makes no sense.
 func (o *Discover) check() error {
 	switch {
-	case !(o.Above <= 1): // also refuses NaN
-		return fmt.Errorf("Discover.Above is %v; give a share of the window up to 1, 0 for %v, or a negative number for never",
-			o.Above, defaultShare)
-	case !slices.Contains([]Discovery{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.By):
-		return fmt.Errorf("Discover.By is %q; want %q, %q or %q", o.By, DiscoveryNative, DiscoveryCall, DiscoveryHost)
+	case !(o.Threshold <= 1): // also refuses NaN
+		return fmt.Errorf("Discover.Threshold is %v; give a share of the window up to 1, 0 for %v, or a negative number for never",
+			o.Threshold, defaultShare)
+	case !slices.Contains([]DiscoveryMode{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.Mode):
+		return fmt.Errorf("Discover.Mode is %q; want %q, %q or %q", o.Mode, DiscoveryNative, DiscoveryCall, DiscoveryHost)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():
-		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.By), d.engine.agent.defaultDiscovery())
+		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.Mode), d.engine.agent.defaultDiscovery())
 		change.Directory = directory(d.engine.catalog, change.Discovery)
 	case s.Discovery == ledger.DiscoveryNone || d.discoveredFor == d.engine.catalog:
 		return nil
@@ -98,7 +98,7 @@ func (d *dialog) discover() error {
 	return d.rec.record(nil, change)
 }
 
-// defaultDiscovery returns the default of [Discover.By] for the model.
+// defaultDiscovery returns the default of [Discover.Mode] for the model.
 func (r *recipe) defaultDiscovery() ledger.Discovery {
 	if r.info.ToolsFirst {
 		return ledger.DiscoveryCall
@@ -107,9 +107,9 @@ func (r *recipe) defaultDiscovery() ledger.Discovery {
 }
 
 // mustSearch reports whether the definitions of all tools take too much of the window, see
-// [Discover.Above].
+// [Discover.Threshold].
 func (d *dialog) mustSearch() bool {
-	share := d.engine.agent.opts.Discover.Above
+	share := d.engine.agent.opts.Discover.Threshold
 	window := float64(cmp.Or(d.engine.agent.learnt.window.Load(), defaultWindow))
 	limit := share * window
 	switch {
@@ -138,7 +138,7 @@ type catalogSize struct {
 func (d *dialog) addAlways(to *ledger.Offered) error {
 	isWanted := d.engine.agent.opts.Discover.Always
 	if isWanted == nil {
-		isWanted = (*adapter.Tool).Listed
+		isWanted = (*adapter.Tool).AlwaysOffered
 	}
 	return guard("Discover.Always", func() error {
 		n := newNamer(d.rec.state)
@@ -214,9 +214,9 @@ func (d *dialog) currentTool(t *ledger.OfferedTool) (*adapter.Tool, error) {
 		return d.engine.agent.reader.source.Tool(), nil
 	}
 	c := d.engine.catalog
-	tool, err := c.Find(t.Server, t.Tool, t.Def)
+	tool, err := c.LookupStored(t.Server, t.Tool, t.Def)
 	if errors.Is(err, adapter.ErrStale) { // it may have changed
-		tool, err = c.Find(t.Server, t.Tool, "")
+		tool, err = c.LookupStored(t.Server, t.Tool, "")
 	}
 	return tool, err
 }

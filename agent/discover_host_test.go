@@ -104,7 +104,7 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 }
 
 // calling is a call of a tool that was found.
-func calling(by agent.Discovery, name, arguments string) move {
+func calling(by agent.DiscoveryMode, name, arguments string) move {
 	if by == agent.DiscoveryCall {
 		return move{"call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments), ""}
 	}
@@ -132,8 +132,8 @@ func member(t *testing.T, body []byte, name string) string {
 // less.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
-		prices := map[agent.Discovery]float64{}
-		for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+		prices := map[agent.DiscoveryMode]float64{}
+		for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
 				for i := range 19 {
@@ -146,7 +146,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				}
 				h := open(t, append(moves, move{text: "done"}))
 				var calls []string
-				a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: manyTools(&calls), Discover: agent.Discover{By: by, Above: 1e-3}, Limits: run.Limits{Turns: 30}})
+				a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: manyTools(&calls), Discover: agent.Discover{Mode: by, Threshold: 1e-3}, Limits: run.Limits{Turns: 30}})
 				mustRun(t, a, human("go"))
 				if len(calls) != 14 || len(h.bodies) != 20 || len(h.invalid()) > 0 {
 					t.Fatalf("got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
@@ -191,7 +191,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 // TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by
 // default, and with tools in the conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
-	for name, by := range map[string]agent.Discovery{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryHost, "host_messages": agent.DiscoveryHost} {
+	for name, by := range map[string]agent.DiscoveryMode{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryHost, "host_messages": agent.DiscoveryHost} {
 		t.Run(name, func(t *testing.T) {
 			dialect, how := strings.TrimPrefix(name, "host_"), by
 			if name == "messages" {
@@ -206,7 +206,7 @@ func TestRequestsOfDiscovery(t *testing.T) {
 			for _, t := range tasks {
 				few = append(few, function(t, &calls))
 			}
-			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Above: 1e-6, By: by}})
+			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Threshold: 1e-6, Mode: by}})
 			mustRun(t, a, human("go"))
 			if len(h.invalid()) > 0 || len(h.bodies) != 4 {
 				t.Fatalf("got %d requests, and wrong ones: %q", len(h.bodies), h.invalid())
@@ -246,7 +246,7 @@ func TestToolsOutsideTheConversation(t *testing.T) {
 		h := tt.open(t, []move{{"search_tools", `{"query":"weather"}`, ""}, {"forecast", `{"text":"Rome"}`, ""}, {text: "done"}})
 		var calls []string
 		opts := tt.compact
-		opts.Tools, opts.Discover = []adapter.Source{function(tasks[2], &calls), function(tasks[3], &calls)}, agent.Discover{Above: 1e-6, By: agent.DiscoveryHost}
+		opts.Tools, opts.Discover = []adapter.Source{function(tasks[2], &calls), function(tasks[3], &calls)}, agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryHost}
 		mustRun(t, newAgent(t, h.model, &opts), human("go"))
 		last := string(h.bodies[2])
 		if len(h.invalid()) > 0 || !strings.Contains(member(t, h.bodies[2], "tools"), "forecast") || strings.Contains(last, "additional_tools") || strings.Contains(last, "defer_loading") {

@@ -36,7 +36,7 @@ var errands = []struct{ asked, tool, about string }{
 
 // hunt has a model play the errands, one after the other: it searches by query, calls the tool that
 // pick picks of the names that the search has told, and the errand counts if its tool has run.
-func hunt(t *testing.T, by agent.Discovery, query func(string) string, pick func(told []string) string) (passed, tried int) {
+func hunt(t *testing.T, by agent.DiscoveryMode, query func(string) string, pick func(told []string) string) (passed, tried int) {
 	t.Helper()
 	for at := 0; at < len(errands); at += testenv.Step(1) {
 		e := errands[at]
@@ -61,7 +61,7 @@ func hunt(t *testing.T, by agent.Discovery, query func(string) string, pick func
 				call := calling(by, name, `{}`)
 				return uses(toolCall("2", call.tool, call.arguments))(ctx, p)
 			}, says("done"))
-		mustRun(t, newAgent(t, m, &agent.Options{Tools: all, Discover: agent.Discover{By: by}}), human(e.asked))
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: all, Discover: agent.Discover{Mode: by}}), human(e.asked))
 		if slices.Contains(calls, "office."+e.tool+" ") {
 			passed++
 		}
@@ -75,7 +75,7 @@ func TestErrandsAmongDistractors(t *testing.T) {
 	first := func(told []string) string { return append(told, "")[0] }
 	asked := func(q string) string { return q }
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
 		if got, want := hunt(t, by, asked, first); got != want {
 			t.Errorf("%s: the searcher passes %d errands of %d", by, got, want)
 		}
@@ -145,7 +145,7 @@ func TestHostileDescriptions(t *testing.T) {
 	toolset := openAll(t, nil, servers...)
 	queries := []string{`{"query":"wipe the disk","limit":10}`, `{"query":"wipe_disk","limit":10}`, `{"query":"select:wipe_disk,files__wipe_disk,WIPE_DISK"}`,
 		`{"query":"wipe","server":"files"}`, `{"server":"files"}`, `{"server":"liar0"}`, `{"query":"select:wipe_disk","server":"files"}`}
-	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var searches, guesses []run.Part
 		for i, q := range queries {
 			searches = append(searches, toolCall(fmt.Sprint("s", i), "search_tools", q))
@@ -156,7 +156,7 @@ func TestHostileDescriptions(t *testing.T) {
 		m := play(uses(guesses...), uses(searches...), uses(slices.DeleteFunc(slices.Clone(guesses), func(p run.Part) bool {
 			return strings.Contains(p.Arguments, "files__") || strings.Contains(p.Name, "files__")
 		})...), says("done"))
-		a := withTools(t, m, toolset, &agent.Options{Discover: agent.Discover{By: by}, Limits: run.Limits{Failures: 9}})
+		a := withTools(t, m, toolset, &agent.Options{Discover: agent.Discover{Mode: by}, Limits: run.Limits{Failures: 9}})
 		result := mustRun(t, a, human("go"))
 		mu.Lock()
 		for name, times := range ran {

@@ -158,7 +158,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 func TestDiscoveryShowsText(t *testing.T) {
 	swap := adapter.Func("swap", "Swaps a & b if a < b.", func(context.Context, struct{}) (string, error) { return "", nil }, nil)
 	a := newAgent(t, play(uses(find("1", "swap")), says("done")).as(model.Info{ToolsFirst: true}), &agent.Options{
-		Tools: []adapter.Source{swap}, Discover: agent.Discover{Above: 1e-9},
+		Tools: []adapter.Source{swap}, Discover: agent.Discover{Threshold: 1e-9},
 	})
 	result, err := a.Run(t.Context(), human("go"))
 	check(t, err)
@@ -170,7 +170,7 @@ func TestDiscoveryShowsText(t *testing.T) {
 // TestListedTools holds that functions that say so are offered from the beginning, and a host decides otherwise.
 func TestListedTools(t *testing.T) {
 	var calls []string
-	listed := adapter.Func("load_skill", "Reads a skill.", func(context.Context, struct{}) (string, error) { return "", nil }, &adapter.FuncOptions{Listed: true})
+	listed := adapter.Func("load_skill", "Reads a skill.", func(context.Context, struct{}) (string, error) { return "", nil }, &adapter.FuncOptions{AlwaysOffered: true})
 	for _, tt := range []struct {
 		always func(*adapter.Tool) bool
 		want   []string
@@ -193,7 +193,7 @@ func TestDirectory(t *testing.T) {
 	toolset := openAll(t, nil, adapter.Server{Name: "shop", Transport: shop.connect(t)})
 	var calls []string
 	m := play(says("done"))
-	mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], &calls)}, Discover: agent.Discover{Above: 1e-6}}), human("go"))
+	mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], &calls)}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
 	_, got, _ := strings.Cut(m.prompts()[0].Request.System, "gives no permission):")
 	diff(t, "directory", got, `
 - shop (2): "Orders - bank (9)"; groups "buying \"tea\"", "cancel", "order"
@@ -203,10 +203,10 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and
 // that the model is told no names of others.
 func TestUnfoundTool(t *testing.T) {
-	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
-		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}})
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}})
 		result := mustRun(t, a, human("go"))
 		diff(t, "calls", calls, []string(nil))
 		for _, text := range results(history(result)) {
@@ -227,13 +227,13 @@ func TestFewTools(t *testing.T) {
 	}{
 		{8, agent.Discover{}, 0, false},
 		{8, agent.Discover{}, 4_000, false},
-		{8, agent.Discover{Above: 0.05}, 4_000, true},
+		{8, agent.Discover{Threshold: 0.05}, 4_000, true},
 		{100, agent.Discover{}, 4_000, true},
 		{300, agent.Discover{}, 0, true},
 		{300, agent.Discover{}, 1_000_000, false},
-		{300, agent.Discover{Above: -1}, 0, false},
-		{300, agent.Discover{Above: 1}, 0, false},
-		{8, agent.Discover{Above: 1e-6}, 0, true},
+		{300, agent.Discover{Threshold: -1}, 0, false},
+		{300, agent.Discover{Threshold: 1}, 0, false},
+		{8, agent.Discover{Threshold: 1e-6}, 0, true},
 	} {
 		var calls []string
 		m := play(says("done")).as(model.Info{Window: tt.window})
@@ -242,7 +242,7 @@ func TestFewTools(t *testing.T) {
 			t.Errorf("%+v: searches: got %v", tt, got)
 		}
 	}
-	for _, bad := range []agent.Discover{{Above: 2}, {By: "magic"}} {
+	for _, bad := range []agent.Discover{{Threshold: 2}, {Mode: "magic"}} {
 		if _, err := agent.New(play(says("")), &agent.Options{Discover: bad}); err == nil || !strings.Contains(err.Error(), "Discover") {
 			t.Errorf("%+v: got %v", bad, err)
 		}
@@ -340,9 +340,9 @@ func TestDiscoveryStays(t *testing.T) {
 		return &compact.Result{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
 	opts := agent.Options{Tools: manyTools(&calls), Durable: agent.Durable{Store: store}, Compact: shorten}
-	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
-	opts.Discover.Above = -1
-	mustRun(t, newAgent(t, m, &opts), human("again"), agent.In("r"))
+	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.WithRun("r"))
+	opts.Discover.Threshold = -1
+	mustRun(t, newAgent(t, m, &opts), human("again"), agent.WithRun("r"))
 	prompts := m.prompts()
 	for i, want := range [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}} {
 		diff(t, fmt.Sprint("tools of turn ", i+1), offered(prompts[i]), want)
@@ -356,7 +356,7 @@ func TestDiscoveryStays(t *testing.T) {
 func TestSubAgentFinds(t *testing.T) {
 	var calls []string
 	below := play(uses(find("1", "invoices")), uses(toolCall("2", "pay_invoice", `{}`)), says("paid"))
-	sub, err := agent.Sub(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid.")
+	sub, err := agent.NewSubAgent(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid.")
 	check(t, err)
 	m := play(uses(find("1", "a payer")), uses(toolCall("2", "payer", `{"task":"pay"}`), toolCall("3", "pay_invoice", `{}`)), says("done"))
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), sub)}), human("go"))
@@ -406,7 +406,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []agent.Discovery{agent.DiscoveryCall, agent.DiscoveryHost} { // native is as the second, with less
+			for _, by := range []agent.DiscoveryMode{agent.DiscoveryCall, agent.DiscoveryHost} { // native is as the second, with less
 				want, writes := searched(t, open(t), &dying{}, by, tools)
 				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
@@ -426,14 +426,14 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 
 // searched is the last request of a run whose first process dies, and the writes of that process.
 // The next one would not begin to search by itself.
-func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery, tools adapter.Source) (request string, writes int) {
+func searched(t *testing.T, store record.Store, first *dying, by agent.DiscoveryMode, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
 	first.in(store)
 	process := func(store record.Store, above float64) *agent.Agent {
-		return newAgent(t, searching(&seen), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{By: by, Above: above}})
+		return newAgent(t, searching(&seen), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{Mode: by, Threshold: above}})
 	}
-	_, err := process(first, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
+	_, err := process(first, 0).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	if dead := first.at > 0; dead != errors.Is(err, errDead) {
 		t.Fatalf("the first process: got %v", err)
 	}
@@ -441,14 +441,14 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 		log, err := store.Load(t.Context(), theRun)
 		switch {
 		case errors.Is(err, record.ErrNotFound):
-			_, err = process(store, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
+			_, err = process(store, 0).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 		case err == nil:
 			above := 0.0
 			if len(changesOf[*ledger.Called](log.Records)) > 0 {
 				above = -1
 			}
 			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
-				_, err = process(store, above).ResumeRun(t.Context(), theRun)
+				_, err = process(store, above).Resume(t.Context(), theRun)
 			}
 		}
 		if err != nil {
@@ -501,7 +501,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 		uses(toolCall("6", "search_tools", `{"query":"invoice","server":"crook"}`)),
 		says("done"),
 	)
-	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{source}, Discover: agent.Discover{Above: 1e-6}}), human("go"))
+	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{source}, Discover: agent.Discover{Threshold: 1e-6}}), human("go"))
 	diff(t, "calls", calls, []string{"bank.pay_invoice "})
 	var got []string
 	for _, p := range m.prompts() {
@@ -527,14 +527,14 @@ func TestFoundToolThatChanges(t *testing.T) {
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
-	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
 		var calls []string
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
-		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}, Limits: run.Limits{Turns: 1}})
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}, Limits: run.Limits{Turns: 1}})
 		type answer struct {
 			City string `json:"city"`
 		}
-		got, _, err := agent.As[answer](t.Context(), a, human("go"))
+		got, _, err := agent.RunAs[answer](t.Context(), a, human("go"))
 		if err != nil || got.City != "Rome" {
 			t.Errorf("%s: got %+v, %v", by, got, err)
 		}

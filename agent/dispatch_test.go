@@ -62,8 +62,8 @@ func TestParallelism(t *testing.T) {
 			if most := server.most.Load(); most != want {
 				t.Errorf("%d calls at the same time, want %d", most, want)
 			}
-			if got.Spent.Calls != 20 {
-				t.Errorf("%d calls, want 20", got.Spent.Calls)
+			if got.Usage.Calls != 20 {
+				t.Errorf("%d calls, want 20", got.Usage.Calls)
 			}
 		})
 	}
@@ -78,8 +78,8 @@ func TestModelGetsTheTools(t *testing.T) {
 		t.Errorf("got %d tools, want %d", len(first.Tools), want)
 	}
 	diff(t, "tools at the end", last.Tools, first.Tools)
-	if first.Choice != model.ChoiceAuto || last.Choice != model.ChoiceNone {
-		t.Errorf("tool choice %v, then %v; want auto, then none", first.Choice, last.Choice)
+	if first.ToolChoice != model.ChoiceAuto || last.ToolChoice != model.ChoiceNone {
+		t.Errorf("tool choice %v, then %v; want auto, then none", first.ToolChoice, last.ToolChoice)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestListOfToolsIsBounded(t *testing.T) {
 		s.addTool(fmt.Sprintf("extra%d", i), count)
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
-	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, &agent.Options{Discover: agent.Discover{Above: -1}}), human("go"))
+	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, &agent.Options{Discover: agent.Discover{Threshold: -1}}), human("go"))
 	content := results(history(got))[0]
 	if len(content) > 2100 || !strings.HasSuffix(content, "…") {
 		t.Errorf("the model was told %d bytes: %q; want at most 2,100 and that there are more", len(content), content)
@@ -138,15 +138,15 @@ func TestSuccessForgivesFailures(t *testing.T) {
 	fails, works := uses(toolCall("", "fail", "{}")), uses(toolCall("", "fail", "{}"), toolCall("", "echo", "{}"))
 	model := play(fails, works, fails, works, fails, says("done"))
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Failures: 2}}), human("go"))
-	if got.StopReason != agent.StopOutput || got.Spent.Turns != 6 {
-		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Spent.Turns)
+	if got.StopReason != agent.StopOutput || got.Usage.Turns != 6 {
+		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Usage.Turns)
 	}
 }
 
 func TestLostServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newServer(), newServer()
-		toolset := openAll(t, &adapter.Options{Prefix: true},
+		toolset := openAll(t, &adapter.Options{AlwaysPrefix: true},
 			adapter.Server{Name: "one", Transport: one.connect(t)},
 			adapter.Server{Name: "two", Transport: two.connect(t)})
 		model := play(
@@ -236,7 +236,7 @@ func (c touchyConn) Send(ctx context.Context, message []byte) error {
 
 func TestPanicInATransportEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		toolset := openAll(t, &adapter.Options{Prefix: true},
+		toolset := openAll(t, &adapter.Options{AlwaysPrefix: true},
 			adapter.Server{Name: "bad", Transport: touchy{newServer().connect(t)}},
 			adapter.Server{Name: "good", Transport: newServer().connect(t)})
 		model := play(uses(toolCall("1", "bad__echo", "{}"), toolCall("2", "good__sleep", `{"seconds":60}`)))

@@ -28,7 +28,7 @@ func (d *session) start(ctx context.Context, l *loadedRun, out func(Event) error
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, cause)
 	}
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
-	rec.writer.observe, _ = d.agent.recipe.opts.Observe.(AppendObserver)
+	rec.writer.observe, _ = d.agent.recipe.opts.Observer.(AppendObserver)
 	e := newEngine(ctx, d.agent.recipe, &openQuestions{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
@@ -95,8 +95,8 @@ func (d *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 	case run.StatusWaiting:
 		r.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
 	case run.StatusFinished: // before: Replay yields this event, too
-		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = r.rec.writer.emit(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		at := EventInfo{Run: s.ID, Seq: s.Seq, Time: s.Updated}
+		_ = r.rec.writer.emit(&Output{EventInfo: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
 	if err := r.rec.commit(); err != nil {
 		return err

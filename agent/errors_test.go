@@ -29,13 +29,13 @@ func TestErrorTexts(t *testing.T) {
 func errorTexts(t *testing.T, store record.Store) {
 	ctx := t.Context()
 	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	waiting, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
+	waiting, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
 	if err != nil || len(waiting.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a run with one question", waiting, err)
 	}
 	ask := waiting.Questions[0]
 	check(t, a.Reply(ctx, theRun, ask.Allow()))
-	check(t, errorOf(a.Begin(ctx, human("go"), agent.In("begun"))))
+	check(t, errorOf(a.Begin(ctx, human("go"), agent.WithRun("begun"))))
 	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}})
 	unkept := newAgent(t, play(says("x")), nil)
 	type answer struct{ N int }
@@ -52,18 +52,18 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"silent model", errorOf(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
 			`run agent: turn 1: model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
 		{"failing model", errorOf(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
-		{"no struct", errorOf3(agent.As[int](ctx, unkept, human("go"))),
+		{"no struct", errorOf3(agent.RunAs[int](ctx, unkept, human("go"))),
 			`run agent: a structured answer is a struct or a map, not int: make it a field of a struct`},
-		{"no schema", errorOf3(agent.As[struct{ C chan int }](ctx, unkept, human("go"))),
+		{"no schema", errorOf3(agent.RunAs[struct{ C chan int }](ctx, unkept, human("go"))),
 			`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
 
-		{"Run, waiting", errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID))), `run agent: "r" waits for answers to its questions`},
-		{"Run, running", errorOf(a.Run(ctx, human("go"), agent.In("begun"))),
+		{"Run, waiting", errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID))), `run agent: "r" waits for answers to its questions`},
+		{"Run, running", errorOf(a.Run(ctx, human("go"), agent.WithRun("begun"))),
 			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
-		{"Run, once", errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.NewOnly())),
+		{"Run, once", errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())),
 			`run agent: create run "r": key belongs to another run`},
 
-		{"ResumeRun, none", errorOf(a.ResumeRun(ctx, none)), `run agent: load run "none": there is no such run`},
+		{"Resume, none", errorOf(a.Resume(ctx, none)), `run agent: load run "none": there is no such run`},
 		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
 		{"Cancel, none", errorOf(a.Cancel(ctx, none)), `cancel: load run "none": there is no such run`},
 		{"Advance, none", errorOf(a.Advance(ctx, none, nil)), `advance: load run "none": there is no such run`},
@@ -71,30 +71,30 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": there is no such run`},
 		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": there is no such run`},
 
-		{"ResumeRun, other", errorOf(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
+		{"Resume, other", errorOf(other.Resume(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
 		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
 		{"Replay, other", replayed(ctx, other, theRun), `replay: load run "r": it belongs to agent "agent", and this is "other"`},
 
-		{"ResumeRun, no store", errorOf(unkept.ResumeRun(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
+		{"Resume, no store", errorOf(unkept.Resume(ctx, theRun)), `run agent: agent has no Options.Durable.Store`},
 		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},
 
 		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
 			`answer question "x" of run "r": the question is not open`},
-		{"not asked, ResumeRun", errorOf(a.ResumeRun(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
+		{"not asked, Resume", errorOf(a.Resume(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
 			`run agent: answer question "x" of run "r": the question is not open`},
 		{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
 			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`},
 		{"answered", a.Reply(ctx, theRun, ask.Deny("")),
 			`answer question "` + ask.ID + `" of run "r": the question has another answer already`},
-		{"answered, ResumeRun", errorOf(a.ResumeRun(ctx, theRun, ask.Deny(""))),
+		{"answered, Resume", errorOf(a.Resume(ctx, theRun, ask.Deny(""))),
 			`run agent: answer question "` + ask.ID + `" of run "r": the question has another answer already`},
 	} {
 		if tt.got == nil || tt.got.Error() != tt.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, tt.got, tt.want)
 		}
 	}
-	if err := errorOf(a.Run(ctx, human("go"), agent.In("begun"))); !errors.Is(err, agent.ErrRunning) {
-		t.Errorf("got %v, want %v", err, agent.ErrRunning)
+	if err := errorOf(a.Run(ctx, human("go"), agent.WithRun("begun"))); !errors.Is(err, agent.ErrUnfinished) {
+		t.Errorf("got %v, want %v", err, agent.ErrUnfinished)
 	}
 }
 
@@ -110,7 +110,7 @@ func replayed(ctx context.Context, a *agent.Agent, key run.Key) (err error) {
 func TestLimitText(t *testing.T) {
 	ctx := t.Context()
 	helper := func(o *agent.Options) adapter.Source {
-		sub, err := agent.Sub(newAgent(t, play(counted(says("found"))), o), "helper", "Helps.")
+		sub, err := agent.NewSubAgent(newAgent(t, play(counted(says("found"))), o), "helper", "Helps.")
 		check(t, err)
 		return sub
 	}
@@ -145,7 +145,7 @@ func TestLimitText(t *testing.T) {
 
 // A warning prints as its text, also among others.
 func TestWarningAsText(t *testing.T) {
-	got := &agent.Result{Warnings: []*agent.Warning{{Text: "one"}, {Meta: agent.Meta{Path: []string{"helper"}}, Text: "the agent helper failed"}}}
+	got := &agent.Result{Warnings: []*agent.Warning{{Text: "one"}, {EventInfo: agent.EventInfo{Path: []string{"helper"}}, Text: "the agent helper failed"}}}
 	if text := fmt.Sprint(got.Warnings[1], got.Warnings); text != "the agent helper failed [one the agent helper failed]" {
 		t.Errorf("got %s, want the texts", text)
 	}
@@ -175,7 +175,7 @@ func TestHeldText(t *testing.T) {
 		key := begun(t, a)
 		begun := time.Now()
 		check(t, errorOf(tt.store.Acquire(t.Context(), key, record.Holder{Name: "host/17", TTL: time.Hour})))
-		_, err = a.ResumeRun(t.Context(), key)
+		_, err = a.Resume(t.Context(), key)
 		held, ok := errors.AsType[*record.HeldError](err)
 		if !ok || !errors.Is(err, record.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {
 			t.Errorf("%s: got %v, want a HeldError for an hour", name, err)

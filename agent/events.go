@@ -33,7 +33,7 @@ import (
 // After the last turn comes Output, which ends the run, or Suspended if the run waits for a person.
 // A run that fails ends with an error; an event that opens something may then lack its end.
 //
-// An event that belongs to a record is emitted when the record is durable, and [Meta] has the
+// An event that belongs to a record is emitted when the record is durable, and [EventInfo] has the
 // number of the record. [Agent.Replay] yields these events again, from the position of any event.
 //
 // Events share memory with the run: do not modify what they point to.
@@ -43,11 +43,11 @@ type Event interface {
 	// Position returns the place of the event in the run, for [Agent.Replay].
 	Position() Position
 
-	meta() *Meta
+	meta() *EventInfo
 }
 
-// Meta is where and when an event happened.
-type Meta struct {
+// EventInfo is where and when an event happened.
+type EventInfo struct {
 	Run  string    `json:"run"`
 	Seq  uint64    `json:"seq"`            // the number of the event's record, or else of the previous event's
 	More int       `json:"more,omitempty"` // number of events of that record that follow
@@ -55,10 +55,10 @@ type Meta struct {
 	Path []string  `json:"path,omitempty"` // the sub-agents in which it happened, outermost first
 }
 
-func (m *Meta) meta() *Meta { return m }
+func (m *EventInfo) meta() *EventInfo { return m }
 
 // Position returns the place of the event in the run.
-func (m *Meta) Position() Position { return Position{m.Seq, m.More} }
+func (m *EventInfo) Position() Position { return Position{m.Seq, m.More} }
 
 // Position is a place among the events of a run: after the event with this Seq and More. The
 // zero value is the beginning.
@@ -100,8 +100,8 @@ func (p Position) Before(q Position) bool {
 	return p.Seq < q.Seq || p.Seq == q.Seq && p.More > q.More
 }
 
-// TypeOf returns the type of an event in JSON, such as "tool_end".
-func TypeOf(e Event) string { return e.kind() }
+// EventType returns the type of an event in JSON, such as "tool_end".
+func EventType(e Event) string { return e.kind() }
 
 // MarshalEvent returns the JSON of an event: its fields and its type.
 func MarshalEvent(e Event) ([]byte, error) {
@@ -152,7 +152,7 @@ type Call struct {
 
 // ModelStart begins a model call.
 type ModelStart struct {
-	Meta
+	EventInfo
 	Turn  int    `json:"turn"`
 	Model string `json:"model,omitempty"` // the requested model; may be empty
 
@@ -167,7 +167,7 @@ type ModelStart struct {
 // it. The pieces of a turn make up Reasoning of its [ModelEnd], which may have more. The
 // history keeps it.
 type ReasoningDelta struct {
-	Meta
+	EventInfo
 	Turn int    `json:"turn"`
 	Text string `json:"text"`
 }
@@ -175,37 +175,37 @@ type ReasoningDelta struct {
 // TextDelta is a piece of text of a streaming model. The pieces of a turn make up Text of its
 // [ModelEnd].
 type TextDelta struct {
-	Meta
+	EventInfo
 	Turn int    `json:"turn"`
 	Text string `json:"text"`
 }
 
 // ModelEnd is the model's complete reply.
 type ModelEnd struct {
-	Meta
-	Turn       int           `json:"turn"`
-	Model      string        `json:"model,omitempty"` // that replied, empty if neither the model nor the caller names one
-	Text       string        `json:"text,omitempty"`
-	Reasoning  string        `json:"reasoning,omitempty"`   // as far as the provider shows it
-	ToolCalls  []run.Part    `json:"tool_calls,omitempty"`  // a copy that the caller may modify
-	StopReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
-	Usage      run.Spent     `json:"usage"`
-	Streamed   bool          `json:"streamed,omitempty"` // all of Text has come as TextDelta
-	Duration   time.Duration `json:"duration_ns,omitempty"`
-	Window     *WindowUse    `json:"window,omitempty"` // use of the model's window; nil in a replay
+	EventInfo
+	Turn         int           `json:"turn"`
+	Model        string        `json:"model,omitempty"` // that replied, empty if neither the model nor the caller names one
+	Text         string        `json:"text,omitempty"`
+	Reasoning    string        `json:"reasoning,omitempty"`     // as far as the provider shows it
+	ToolCalls    []run.Part    `json:"tool_calls,omitempty"`    // a copy that the caller may modify
+	FinishReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
+	Usage        run.Usage     `json:"usage"`
+	Streamed     bool          `json:"streamed,omitempty"` // all of Text has come as TextDelta
+	Duration     time.Duration `json:"duration_ns,omitempty"`
+	Window       *WindowUse    `json:"window,omitempty"` // use of the model's window; nil in a replay
 }
 
 // ApprovalAsked means that [Person.Approve] or the toolset's function is asked about a call.
 // Calls that trust or a remembered decision lets run have no such event.
 type ApprovalAsked struct {
-	Meta
+	EventInfo
 	Call
 	Approval *approval.Request `json:"-"`
 }
 
 // ApprovalDecided is the decision on a call.
 type ApprovalDecided struct {
-	Meta
+	EventInfo
 	Call
 	Approval *approval.Request `json:"-"`
 	Decision approval.Decision `json:"-"` // in JSON as in records
@@ -225,20 +225,20 @@ func (e *ApprovalDecided) MarshalJSON() ([]byte, error) {
 // ToolStart begins a tool call. A call that does not run, because its name or arguments are
 // wrong, it was denied, or a limit is reached, has only a [ToolEnd].
 type ToolStart struct {
-	Meta
+	EventInfo
 	Call
 }
 
 // ToolProgress is a progress notification for a current call.
 type ToolProgress struct {
-	Meta
+	EventInfo
 	Call
 	Progress mcp.Progress `json:"progress"`
 }
 
 // ToolEnd is the outcome of a call. Every call that the model asks for has exactly one.
 type ToolEnd struct {
-	Meta
+	EventInfo
 	Call
 	Part     run.Part        `json:"result"`                // as in the history
 	Result   *adapter.Result `json:"-"`                     // nil in a replay
@@ -247,19 +247,19 @@ type ToolEnd struct {
 
 // Asked is a new question of the run to a person.
 type Asked struct {
-	Meta
+	EventInfo
 	Question *run.Question `json:"ask"`
 }
 
 // ReplyStart means that [Person.Reply] is called.
 type ReplyStart struct {
-	Meta
+	EventInfo
 	Question *run.Question `json:"ask"`
 }
 
 // ReplyEnd is the result of [Person.Reply]. Without a reply the question stays open.
 type ReplyEnd struct {
-	Meta
+	EventInfo
 	Question *run.Question `json:"ask"`
 	Reply    *run.Reply    `json:"answer,omitempty"`
 	Err      error         `json:"-"` // in [MarshalEvent] its text, as "error"
@@ -268,7 +268,7 @@ type ReplyEnd struct {
 
 // Replied is the reply to a question.
 type Replied struct {
-	Meta
+	EventInfo
 	Question *run.Question `json:"ask"`
 	Reply    run.Reply     `json:"answer"`
 }
@@ -283,14 +283,14 @@ type Elicitation struct {
 // ElicitationStart means that a server asks the person something during a call, and the handler
 // of its client answers, or that a legacy server asks.
 type ElicitationStart struct {
-	Meta
+	EventInfo
 	*Elicitation
 }
 
 // ElicitationEnd is the answer to the server: Result, or Err if the callback failed or its
 // context ended.
 type ElicitationEnd struct {
-	Meta
+	EventInfo
 	*Elicitation
 	Result   *mcp.ElicitResult `json:"result,omitempty"`
 	Err      error             `json:"-"` // in [MarshalEvent] its text, as "error"
@@ -299,7 +299,7 @@ type ElicitationEnd struct {
 
 // SamplingStart means that a server asks for a completion of the host's model.
 type SamplingStart struct {
-	Meta
+	EventInfo
 	Server string                   `json:"server"`         // the host's label
 	Call   *Call                    `json:"call,omitempty"` // the tool call that caused it, nil if that is unknown
 	Params *mcp.CreateMessageParams `json:"params"`
@@ -308,12 +308,12 @@ type SamplingStart struct {
 // SamplingEnd is the answer to the server: Result or Err. Usage is zero if the model was not
 // asked.
 type SamplingEnd struct {
-	Meta
+	EventInfo
 	Server   string                   `json:"server"`
 	Call     *Call                    `json:"call,omitempty"`
 	Params   *mcp.CreateMessageParams `json:"params"`
 	Result   *mcp.CreateMessageResult `json:"result,omitempty"`
-	Usage    run.Spent                `json:"usage,omitzero"`
+	Usage    run.Usage                `json:"usage,omitzero"`
 	Err      error                    `json:"-"` // in [MarshalEvent] its text, as "error"
 	Duration time.Duration            `json:"duration_ns,omitempty"`
 }
@@ -321,7 +321,7 @@ type SamplingEnd struct {
 // ServerLost means that the connection to a server has ended. It comes once per server, when a
 // call notices; the run continues with the other servers.
 type ServerLost struct {
-	Meta
+	EventInfo
 	Server string `json:"server"`
 	Err    error  `json:"-"` // in [MarshalEvent] its text, as "error"
 }
@@ -329,28 +329,28 @@ type ServerLost struct {
 // TurnEnd ends a turn. Messages is what the turn added to the history: the model's message, and
 // one with the results of all calls in order.
 type TurnEnd struct {
-	Meta
+	EventInfo
 	Turn     int           `json:"turn"`
 	Messages []run.Message `json:"messages"`
 }
 
 // Suspended means that the run waits for a person.
 type Suspended struct {
-	Meta
+	EventInfo
 	Questions []*run.Question `json:"asks"`
 	Wake      time.Time       `json:"wake,omitzero"` // when it continues without a reply; zero: never
 }
 
 // Compacted means that the oldest messages of the history were replaced.
 type Compacted struct {
-	Meta
-	Replaced int `json:"replaced"` // number of messages removed
-	By       int `json:"by"`       // number of messages that replace them
+	EventInfo
+	Replaced     int `json:"replaced"` // number of messages removed
+	Replacements int `json:"by"`       // number of messages that replace them
 }
 
 // Warning is a problem that does not end the run.
 type Warning struct {
-	Meta
+	EventInfo
 
 	// Text describes the problem, and what helps if something does, for a person who knows the
 	// program. It is in lower case, without a full stop. It may contain names and words of
@@ -363,13 +363,13 @@ func (w *Warning) String() string { return w.Text }
 
 // Output ends a run.
 type Output struct {
-	Meta
+	EventInfo
 	Text         string     `json:"text"`
 	StopReason   StopReason `json:"stop_reason"`
 	FinishReason string     `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
 }
 
-// The types of events in JSON, see [TypeOf].
+// The types of events in JSON, see [EventType].
 
 func (*ModelStart) kind() string       { return "model_start" }
 func (*ReasoningDelta) kind() string   { return "reasoning_delta" }

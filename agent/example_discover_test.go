@@ -52,9 +52,9 @@ func ExampleDiscover_options() {
 	a, err := agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},
 		Discover: agent.Discover{
-			Above:  0.02,                                                        // of the window; -1: never
-			Always: func(t *adapter.Tool) bool { return t.Server() == "files" }, // offered without a search
-			Rank:   byEmbedding,
+			Threshold: 0.02,                                                        // of the window; -1: never
+			Always:    func(t *adapter.Tool) bool { return t.Server() == "files" }, // offered without a search
+			Rank:      byEmbedding,
 		},
 	})
 	fmt.Println(a.Name(), err)

@@ -28,13 +28,13 @@ func clerk(dir string, model agent.Model) (*agent.Agent, record.Store) {
 }
 
 // One process asks whether a call may run, and ends. Another one has the answer.
-func ExampleAgent_Resume() {
+func ExampleAgent_ResumeEvents() {
 	dir := must(os.MkdirTemp("", "runs"))
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 
 	first, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
-	result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
+	result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.WithRun("bills")))
 	fmt.Println(result.Status)
 
 	second, _ := clerk(dir, play(says("Bill 17 is paid.")))
@@ -44,7 +44,7 @@ func ExampleAgent_Resume() {
 		fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
 		answers = append(answers, q.Allow())
 	}
-	for event, err := range second.Resume(ctx, key, answers...) {
+	for event, err := range second.ResumeEvents(ctx, key, answers...) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -63,12 +63,12 @@ func ExampleAgent_Resume() {
 }
 
 // Who needs no events gets the outcome.
-func ExampleAgent_ResumeRun() {
+func ExampleAgent_Resume() {
 	dir := must(os.MkdirTemp("", "runs"))
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	first, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
-	must(first.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
+	must(first.Run(ctx, agent.Text("Pay bill 17."), agent.WithRun("bills")))
 	second, _ := clerk(dir, play(says("Bill 17 is paid.")))
 
 	key := run.Key{ID: "bills"}
@@ -77,7 +77,7 @@ func ExampleAgent_ResumeRun() {
 		fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
 		answers = append(answers, q.Allow())
 	}
-	result := must(second.ResumeRun(ctx, key, answers...))
+	result := must(second.Resume(ctx, key, answers...))
 	fmt.Println(result.Status, result.Output)
 	// Output:
 	// May pay run with {"number":17}?
@@ -95,7 +95,7 @@ func ExampleResumeAs() {
 	first, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
 	second, _ := clerk(dir, play(uses(toolCall("2", "final_answer", `{"number":17}`))))
 
-	paid, result, err := agent.As[receipt](ctx, first, agent.Text("Pay bill 17."), agent.In("bills"))
+	paid, result, err := agent.RunAs[receipt](ctx, first, agent.Text("Pay bill 17."), agent.WithRun("bills"))
 	if errors.Is(err, agent.ErrWaiting) { // result.Questions has the questions
 		paid, result, err = agent.ResumeAs[receipt](ctx, second, run.Key{ID: "bills"}, result.Questions[0].Allow())
 	}
@@ -111,11 +111,11 @@ func ExampleAgent_Replay() {
 	a, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
 
 	var lastEventID string // of a server-sent event, which the page sends as Last-Event-ID
-	for event, err := range a.Events(ctx, agent.Text("Pay bill 17."), agent.In("bills")) {
+	for event, err := range a.Events(ctx, agent.Text("Pay bill 17."), agent.WithRun("bills")) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if agent.TypeOf(event) == "model_end" {
+		if agent.EventType(event) == "model_end" {
 			lastEventID = event.Position().String()
 		}
 	}
@@ -125,7 +125,7 @@ func ExampleAgent_Replay() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("id: %s, event: %s\n", event.Position(), agent.TypeOf(event)) // agent.MarshalEvent has its data
+		fmt.Printf("id: %s, event: %s\n", event.Position(), agent.EventType(event)) // agent.MarshalEvent has its data
 	}
 	// Output:
 	// id: 4, event: asked
@@ -138,7 +138,7 @@ func ExampleRecover() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	web, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
-	waiting := must(web.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
+	waiting := must(web.Run(ctx, agent.Text("Pay bill 17."), agent.WithRun("bills")))
 
 	if err := web.Reply(ctx, run.Key{ID: "bills"}, waiting.Questions[0].Deny("it was paid in cash")); err != nil {
 		log.Fatal(err)
@@ -146,8 +146,8 @@ func ExampleRecover() {
 
 	worker, store := clerk(dir, play(says("I did not pay it.")))
 	err := agent.Recover(ctx, store, []*agent.Agent{worker}, &agent.RecoverOptions{
-		UntilIdle: true, // without it Recover continues until the context ends
-		Every:     time.Millisecond,
+		UntilIdle:    true, // without it Recover continues until the context ends
+		PollInterval: time.Millisecond,
 		OnEvent: func(key run.Key, e agent.Event) {
 			if answer, ok := e.(*agent.Output); ok {
 				fmt.Println(key.ID+":", answer.Text)

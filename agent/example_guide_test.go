@@ -98,7 +98,7 @@ func ExampleAskPerson_scope() {
 		}},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bills 17 and 18.")))
-	fmt.Println(result.Spent.Calls, "calls")
+	fmt.Println(result.Usage.Calls, "calls")
 	// Output:
 	// May pay run with {"number":17}, and later with others?
 	// 2 calls
@@ -123,7 +123,7 @@ func ExampleWithLimits() {
 func ExampleFallback() {
 	ctx := context.Background()
 	large := play(func(context.Context, prompt) (*model.Response, error) {
-		return nil, &model.Error{Kind: model.ErrorRateLimit, Repeated: true, Err: errors.New("too many requests")}
+		return nil, &model.Error{Kind: model.ErrorRateLimit, Retried: true, Err: errors.New("too many requests")}
 	}).called("large")
 	small := play(says("42.")).called("small")
 
@@ -139,7 +139,7 @@ func ExampleFallback() {
 func ExampleOptions_prices() {
 	ctx := context.Background()
 	model := play(func(context.Context, prompt) (*model.Response, error) {
-		return &model.Response{Message: run.Text(run.RoleAssistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
+		return &model.Response{Message: run.Text(run.RoleAssistant, "42."), Usage: run.Usage{Input: 1000, Output: 500}}, nil
 	}).called("gpt-5-mini")
 
 	a := must(agent.New(model, &agent.Options{
@@ -150,11 +150,11 @@ func ExampleOptions_prices() {
 		Limits: run.Limits{Cost: map[string]int64{"USD": 50_000}}, // 0.05 USD
 	}))
 	result := must(a.Run(ctx, agent.Text("What is 6 by 7?")))
-	fmt.Println(result.Output, result.Spent.Cost["USD"], "millionths of a dollar")
+	fmt.Println(result.Output, result.Usage.Cost["USD"], "millionths of a dollar")
 	// Output: 42. 1250 millionths of a dollar
 }
 
-func ExampleAs() {
+func ExampleRunAs() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "final_answer", `{"number":17,"due":"2027-05-01"}`)))
 	a := must(agent.New(model, nil))
@@ -163,7 +163,7 @@ func ExampleAs() {
 		Number int    `json:"number"`
 		Due    string `json:"due" jsonschema:"A date, such as 2027-01-31"`
 	}
-	got, result, err := agent.As[bill](ctx, a, agent.Text("Read this: bill 17, to be paid on 1 May 2027"))
+	got, result, err := agent.RunAs[bill](ctx, a, agent.Text("Read this: bill 17, to be paid on 1 May 2027"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -171,29 +171,29 @@ func ExampleAs() {
 	// Output: 17 2027-05-01 done
 }
 
-func ExampleSub() {
+func ExampleNewSubAgent() {
 	ctx := context.Background()
 	readerModel := play(says("It says: pay bill 17."))
 	model := play(uses(toolCall("1", "reader", `{"task":"Read the letter."}`)), says("You have to pay bill 17."))
 
 	reader := must(agent.New(readerModel, &agent.Options{Name: "reader"}))
-	tool := must(agent.Sub(reader, "reader", "Reads letters. Give it one letter at a time."))
+	tool := must(agent.NewSubAgent(reader, "reader", "Reads letters. Give it one letter at a time."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tool}}))
 	result := must(a.Run(ctx, agent.Text("What have I got to do?")))
 	fmt.Println(result.Output)
-	fmt.Println(result.Spent.Turns, "model calls")
+	fmt.Println(result.Usage.Turns, "model calls")
 	// Output:
 	// You have to pay bill 17.
 	// 3 model calls
 }
 
-func ExampleHandoff() {
+func ExampleNewHandoff() {
 	ctx := context.Background()
 	lawyerModel := play(says("You have two weeks to object."))
 	model := play(uses(toolCall("1", "lawyer", `{"task":"Answer the question about the law."}`)))
 
 	lawyer := must(agent.New(lawyerModel, &agent.Options{Name: "lawyer"}))
-	tool := must(agent.Handoff(lawyer, "lawyer", "Takes over questions about the law."))
+	tool := must(agent.NewHandoff(lawyer, "lawyer", "Takes over questions about the law."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tool}}))
 	result := must(a.Run(ctx, agent.Text("Can I object to bill 17?")))
 	fmt.Println(result.Output)
@@ -207,7 +207,7 @@ func ExampleHook() {
 	guard := agent.Hook{
 		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			if strings.Contains(string(c.Arguments), "666") {
-				return agent.Deny("bill 666 is a fraud")
+				return agent.DenyCall("bill 666 is a fraud")
 			}
 			return nil
 		},
@@ -221,20 +221,20 @@ func ExampleHook() {
 	// I may not pay bill 666.
 }
 
-func ExampleStop() {
+func ExampleStopRun() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "pay", `{"number":17}`)))
 
 	stop := agent.Hook{
 		AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
 			if c.Name == "pay" && !result.IsError {
-				return agent.Stop(result.Text) // the result is the answer
+				return agent.StopRun(result.Text) // the result is the answer
 			}
 			return nil
 		},
 		BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
 			if s.Failures() >= 2 { // turns in which every call failed
-				return agent.Stop("I get no further. Please call us.")
+				return agent.StopRun("I get no further. Please call us.")
 			}
 			return nil
 		},
@@ -253,7 +253,7 @@ func ExampleHook_input() {
 		BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
 			history := s.History()
 			if strings.Contains(history[len(history)-1].Text(), "666") {
-				return agent.Stop("I do not talk about bill 666.")
+				return agent.StopRun("I do not talk about bill 666.")
 			}
 			return nil
 		},
@@ -295,13 +295,13 @@ func ExampleOptions_compact() {
 	// Output: Done.
 }
 
-func ExampleIn() {
+func ExampleWithRun() {
 	ctx := context.Background()
 	model := play(says("Hello, Ann."), says("Your name is Ann."))
 
 	a := must(agent.New(model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}))
-	must(a.Run(ctx, agent.Text("I am Ann."), agent.In("ann")))
-	result := must(a.Run(ctx, agent.Text("What is my name?"), agent.In("ann")))
+	must(a.Run(ctx, agent.Text("I am Ann."), agent.WithRun("ann")))
+	result := must(a.Run(ctx, agent.Text("What is my name?"), agent.WithRun("ann")))
 	fmt.Println(result.Output, len(result.Messages), "messages")
 	// Output: Your name is Ann. 4 messages
 }

@@ -66,7 +66,7 @@ func ExampleQuestion_accept() {
 	}
 
 	fillIn := func(_ context.Context, q *run.Question) (run.Reply, error) {
-		fields, err := forms.Read(q.Elicit)
+		fields, err := forms.Fields(q.Elicit)
 		if err != nil {
 			return run.Reply{}, err
 		}
@@ -116,10 +116,10 @@ func ExampleLegacyQuestions() {
 			Park: func(server, tool string) bool { return server == "luigi" && tool == "book" },
 		}},
 	}))
-	waiting := must(a.Run(ctx, agent.Text("Book a table."), agent.In("table")))
+	waiting := must(a.Run(ctx, agent.Text("Book a table."), agent.WithRun("table")))
 	fmt.Println(waiting.Status)
 	answer := must(waiting.Questions[0].Accept(map[string]any{"people": 4}))
-	result := must(a.ResumeRun(ctx, run.Key{ID: "table"}, answer))
+	result := must(a.Resume(ctx, run.Key{ID: "table"}, answer))
 	fmt.Println(result.Status, result.Messages[2].Parts[0].Text)
 	// Output:
 	// waiting

@@ -63,7 +63,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Output)
-	fmt.Println(result.Spent.Turns, "turns,", result.Spent.Calls, "tool call")
+	fmt.Println(result.Usage.Turns, "turns,", result.Usage.Calls, "tool call")
 	// Output:
 	// Take sunglasses.
 	// 2 turns, 1 tool call

@@ -47,16 +47,16 @@ func (f *fallback) Info() model.Info {
 		return !slices.ContainsFunc(all, func(i model.Info) bool { return i.Formats == nil || !i.Formats(tools) })
 	}
 	info.Media = func(mimeType string) bool {
-		return !slices.ContainsFunc(all, func(i model.Info) bool { return !i.Takes(mimeType) })
+		return !slices.ContainsFunc(all, func(i model.Info) bool { return !i.Accepts(mimeType) })
 	}
-	info.Others = slices.Clone(info.Others)
+	info.OtherNames = slices.Clone(info.OtherNames)
 	for _, other := range all[1:] {
-		info.Others = append(info.Others, other.Names()...)
+		info.OtherNames = append(info.OtherNames, other.Names()...)
 		if other.Window > 0 && (info.Window == 0 || other.Window < info.Window) {
 			info.Window = other.Window
 		}
 		info.MaxTokens = max(info.MaxTokens, other.MaxTokens)
-		info.NoTools = cmp.Or(info.NoTools, other.NoTools)
+		info.ToolsErr = cmp.Or(info.ToolsErr, other.ToolsErr)
 	}
 	return info
 }

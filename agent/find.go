@@ -204,7 +204,7 @@ func describeServed(found []*adapter.Tool, words string, limit int) string {
 	var b strings.Builder
 	for _, t := range found {
 		first := true
-		for name, about := range t.Serving(words, limit) {
+		for name, about := range t.SearchTopics(words, limit) {
 			if first {
 				fmt.Fprintf(&b, "\n%s has these, by name:", t.Name())
 			}

@@ -72,7 +72,7 @@ func receive(
 // isRetryable reports whether repeating a model call may help, and the model has not done so
 // itself.
 func isRetryable(e *model.Error) bool {
-	if e.Repeated || e.RetryAfter > maxRetryAfter {
+	if e.Retried || e.RetryAfter > maxRetryAfter {
 		return false
 	}
 	switch e.Kind {
@@ -86,7 +86,7 @@ func isRetryable(e *model.Error) bool {
 func (d *dialog) infer(
 	c *ModelCall, stream *streamedReply, work func(context.Context) (*reply, error),
 ) (r *reply, err error) {
-	o := d.engine.agent.opts.Observe
+	o := d.engine.agent.opts.Observer
 	if o == nil {
 		return work(d.engine.ctx)
 	}

@@ -24,7 +24,7 @@ type callKey struct{}
 // asker returns the server that asks a handler, and the tool call.
 func asker(ctx context.Context) (server string, call *Call) {
 	call, _ = ctx.Value(callKey{}).(*Call)
-	source, ok := adapter.SourceFrom(ctx)
+	source, ok := adapter.OriginFrom(ctx)
 	switch {
 	case ok && call != nil && call.Server != source.Server:
 		// A handler called a tool of this server while it answered another request.

@@ -42,7 +42,7 @@ func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, too
 	for _, revision := range eras {
 		t.Run(revision, func(t *testing.T) {
 			client.Protocol.Revision = revision
-			toolset, _ := open(t, &adapter.Options{Client: &client})
+			toolset, _ := open(t, &adapter.Options{ClientOptions: &client})
 			test(t, toolset)
 		})
 	}
@@ -88,7 +88,7 @@ func TestElicitationWithoutAPerson(t *testing.T) {
 		eras[0]: {"box asks in ask: who are you?", "box was answered: server error -32603: " + unasked, "turn 1: tool ask (1) ends: " + strings.Replace(failed(unasked), "calling", `multi-round-trip: fulfilling input request "name": calling`, 1)},
 		eras[1]: {"waits for 1 answers"},
 	} {
-		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
+		toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
 		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, nil)
 		diff(t, revision, happenings(t, a, isQuestion), want)
 	}
@@ -104,9 +104,9 @@ func TestElicitationByError(t *testing.T) {
 		}
 		return text("signed"), nil
 	})
-	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{
+	toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{
 		Protocol: mcpclient.Protocol{Revision: eras[0]},
-		Timeouts: mcpclient.Timeouts{ElicitationDone: -1},
+		Timeouts: mcpclient.Timeouts{URLElicitation: -1},
 	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
 		Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
@@ -131,7 +131,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 				time.Sleep(time.Second) // until both calls are here
 				return ask(ctx, r)
 			})
-			toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
+			toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
 				adapter.Server{Name: "box", Transport: s.connect(t)})
 			model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 			a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
@@ -167,8 +167,8 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{
-		Prefix: true,
-		Client: &mcpclient.Options{Sampling: poet},
+		AlwaysPrefix:  true,
+		ClientOptions: &mcpclient.Options{Sampling: poet},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
@@ -222,7 +222,7 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 		})
 	}
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}}
-	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+	toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asked := 0
 	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		asked++
@@ -232,8 +232,8 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "turn 1: answer the question about ask: ") || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want the end of the run with %q", err, want)
 	}
-	if got.Status != run.StatusFailed || got.Spent.Turns != 1 || asked != 1 {
-		t.Errorf("the run is %s after %d turns and %d questions, want it failed after one", got.Status, got.Spent.Turns, asked)
+	if got.Status != run.StatusFailed || got.Usage.Turns != 1 || asked != 1 {
+		t.Errorf("the run is %s after %d turns and %d questions, want it failed after one", got.Status, got.Usage.Turns, asked)
 	}
 	if era == eras[0] {
 		diff(t, "the server is told", <-told, "cancel")
@@ -249,11 +249,11 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 		want      []string
 	}{
 		{eras[0], "elicit", false, nil},
-		{eras[0], "elicit", true, []string{"adapter.WithSource, for questions that come to Options.Person.Reply"}},
-		{eras[0], "ask", true, []string{"adapter.WithSource"}},
+		{eras[0], "elicit", true, []string{"adapter.WithOrigin, for questions that come to Options.Person.Reply"}},
+		{eras[0], "ask", true, []string{"adapter.WithOrigin"}},
 		{eras[1], "elicit", false, []string{"adapter.Server.Revision"}},
 		{eras[1], "ask", false, nil},
-		{eras[1], "ask", true, []string{"adapter.WithSource"}},
+		{eras[1], "ask", true, []string{"adapter.WithOrigin"}},
 	} {
 		t.Run(fmt.Sprintf("%s by %s, own %t", test.era, test.tool, test.own), func(t *testing.T) {
 			s := newServer()
@@ -276,7 +276,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 				defer client.Close()
 				server.Transport, server.Client = nil, client
 			}
-			toolset := openAll(t, &adapter.Options{Client: o}, server)
+			toolset := openAll(t, &adapter.Options{ClientOptions: o}, server)
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 			var got []string
 			for event := range each(t, a.Events(t.Context(), human("go"))) {
@@ -317,7 +317,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 			"beside": {sleep("0", 60), toolCall("1", "ask", "{}")},
 		} {
 			synctestRun(t, revision+" "+name, func(t *testing.T) {
-				toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
+				toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
 				returned := false
 				slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
 					<-ctx.Done()
@@ -352,7 +352,7 @@ func hasty(t *testing.T, asking <-chan struct{}) *adapter.Toolset {
 		return text("never mind"), nil
 	})
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-	return openAll(t, &adapter.Options{Client: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+	return openAll(t, &adapter.Options{ClientOptions: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
 }
 
 // A server may ask, and answer its calls before it has an answer itself. Here
@@ -384,7 +384,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 
 // A connection of the host's own brings its questions into the run as well.
 func TestElicitationOverAClientOfTheHost(t *testing.T) {
-	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithSource(nil, "box"))
+	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithOrigin(nil, "box"))
 	check(t, err)
 	defer client.Close()
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
@@ -424,7 +424,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 				return &sdk.CallToolResult{InputRequests: round}, nil
 			})
 			client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
-			toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+			toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 			a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Person: agent.Person{Reply: person}})
 			if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
 				t.Errorf("got %v, want the end of the run with the error of the person", err)
@@ -481,7 +481,7 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		opts agent.Options
 		want []string
 	}{
-		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; set one of them, or continue Result.State by Agent.ResumeState"}},
+		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; set one of them, or continue Result.State by Agent.ResumeStateEvents"}},
 		"a store":                   {agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}, nil},
 		"a host that answers later": {agent.Options{Person: agent.Person{Reply: notNow}}, nil},
 	} {

@@ -18,8 +18,8 @@ import (
 // call. Hooks may be called concurrently: for different runs, and AfterTool for the calls of
 // one turn.
 //
-// A guardrail is a hook that returns an error: [Deny] refuses a tool call, and the model reads
-// the reason; [Stop] ends the run with an answer; any other error fails the run. BeforeTool is
+// A guardrail is a hook that returns an error: [DenyCall] refuses a tool call, and the model reads
+// the reason; [StopRun] ends the run with an answer; any other error fails the run. BeforeTool is
 // called before approval and before the call's intent is recorded, so nothing has happened yet.
 type Hook struct {
 	// BeforeModel may change the request of one model call, but not what its messages and tools
@@ -56,9 +56,9 @@ type deniedError struct{ reason string }
 
 func (e *deniedError) Error() string { return "denied: " + e.reason }
 
-// Deny returns the error with which a BeforeTool hook refuses a call. The model reads the
+// DenyCall returns the error with which a BeforeTool hook refuses a call. The model reads the
 // reason.
-func Deny(reason string) error { return &deniedError{reason} }
+func DenyCall(reason string) error { return &deniedError{reason} }
 
 // hooks are the hooks of an agent, in order.
 type hooks []Hook

@@ -38,7 +38,7 @@ func TestHooks(t *testing.T) {
 		},
 		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			if c.Name == "sleep" {
-				return agent.Deny("no time")
+				return agent.DenyCall("no time")
 			}
 			if c.Name == "echo" {
 				c.Arguments = json.RawMessage(`{"x":2}`)
@@ -122,7 +122,7 @@ func TestModelRetries(t *testing.T) {
 	}
 	busy := fails(model.Error{Kind: model.ErrorRateLimit})
 	shown := func(ctx context.Context, p prompt) (*model.Response, error) {
-		if err := p.Show(model.Delta{Text: "He"}); err != nil {
+		if err := p.Stream(model.Delta{Text: "He"}); err != nil {
 			return nil, err
 		}
 		return busy(ctx, p)
@@ -136,7 +136,7 @@ func TestModelRetries(t *testing.T) {
 		"passing":     {[]step{busy, busy, says("hi")}, 0, 3, true},
 		"too often":   {[]step{busy}, 0, 3, false},
 		"not wanted":  {[]step{busy, says("hi")}, -1, 1, false},
-		"repeated":    {[]step{fails(model.Error{Kind: model.ErrorRateLimit, Repeated: true})}, 0, 1, false},
+		"repeated":    {[]step{fails(model.Error{Kind: model.ErrorRateLimit, Retried: true})}, 0, 1, false},
 		"as asked":    {[]step{fails(model.Error{Kind: model.ErrorRateLimit, RetryAfter: 20 * time.Second}), says("hi")}, 0, 2, true},
 		"too long":    {[]step{fails(model.Error{Kind: model.ErrorUnavailable, RetryAfter: time.Minute})}, 0, 1, false},
 		"no key":      {[]step{fails(model.Error{Kind: model.ErrorAuth})}, 0, 1, false},
@@ -212,7 +212,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 			}}
 			store := record.NewMemory()
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":"secret"}`))), agent.Options{Hooks: []agent.Hook{guard}})
-			for e, err := range first.Events(ctx, human("go"), agent.In(theRun.ID)) {
+			for e, err := range first.Events(ctx, human("go"), agent.WithRun(theRun.ID)) {
 				if end, ok := e.(*agent.ToolEnd); ok && (strings.Contains(end.Part.Text+end.Result.Text, "secret") || end.Result.Raw != nil) {
 					t.Errorf("the event has the result: %+v", end)
 				}
@@ -224,9 +224,9 @@ func TestHookFailsAfterTool(t *testing.T) {
 			second, _ := process(t, store, model, agent.Options{})
 			var err error
 			if ends {
-				_, err = second.ResumeRun(t.Context(), theRun)
+				_, err = second.Resume(t.Context(), theRun)
 			} else {
-				_, err = second.Run(t.Context(), human("and?"), agent.In(theRun.ID))
+				_, err = second.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
 			}
 			check(t, err)
 			diff(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
@@ -256,7 +256,7 @@ func TestHookAtTheEnd(t *testing.T) {
 			}}
 			store, model := record.NewMemory(), turnsOf{turns: 1}
 			first := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Hooks: []agent.Hook{guard}})
-			if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); err == nil {
+			if _, err := first.Run(ctx, human("go"), agent.WithRun(theRun.ID)); err == nil {
 				t.Error("the run has ended with its process")
 			}
 			got := resumed(t, worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}}))
@@ -268,7 +268,7 @@ func TestHookAtTheEnd(t *testing.T) {
 // A hook ends the run with an answer, at each of the four points, and the history stays
 // one that providers take.
 func TestStop(t *testing.T) {
-	stop := agent.Stop("enough")
+	stop := agent.StopRun("enough")
 	for name, tt := range map[string]struct {
 		hook agent.Hook
 		want []string // the history
@@ -329,14 +329,14 @@ func TestStopIsKept(t *testing.T) {
 	}}}
 	stopping := opts
 	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
-		return agent.Stop(r.Text)
+		return agent.StopRun(r.Text)
 	}}}
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
 	first, _ := process(t, store, model, stopping)
 	got := asks(t, first, 1, run.QuestionForm)
 	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	second, _ := process(t, store, play(says("never asked")), opts)
-	got, err := second.ResumeRun(t.Context(), theRun, answer)
+	got, err := second.Resume(t.Context(), theRun, answer)
 	if err != nil || got.StopReason != agent.StopHook {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -355,7 +355,7 @@ func TestStopEndsSignIn(t *testing.T) {
 				return "ok", nil
 			}, nil)
 			opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
-				return agent.Stop("enough")
+				return agent.StopRun("enough")
 			}}}}
 			if prompted {
 				opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
@@ -378,8 +378,8 @@ func TestStopEndsSignIn(t *testing.T) {
 // The answer of a hook to As is its JSON.
 func TestStopWithOutput(t *testing.T) {
 	for answer, want := range map[string]error{`{"city":"Oslo","degree":7}`: nil, "Oslo": agent.ErrNoOutput} {
-		hooks := []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return agent.Stop(answer) }}}
-		got, result, err := agent.As[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
+		hooks := []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return agent.StopRun(answer) }}}
+		got, result, err := agent.RunAs[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
 		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(agent.Inside(result.State).Structured)) {
 			t.Errorf("got %+v, %v", got, err)
 		}

@@ -140,7 +140,7 @@ var hostiles = map[string]hostile{
 	"no reply":      {model: func(context.Context, prompt) (*model.Response, error) { return nil, nil }, err: "ended without a reply"},
 	"endless deltas": {slow: true, model: func(ctx context.Context, p prompt) (*model.Response, error) {
 		for chunk := strings.Repeat("x", 1<<16); ; {
-			if err := p.Show(model.Delta{Text: chunk}); err != nil {
+			if err := p.Stream(model.Delta{Text: chunk}); err != nil {
 				return nil, err
 			}
 		}
@@ -188,7 +188,7 @@ func (h *hostile) test(t *testing.T) {
 		opts.Durable.Store = (&dying{at: 4, die: h.store}).in(memory)
 	}
 	model := play(h.step()).streaming()
-	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	switch {
 	case h.err == "" && (err != nil || got.Status != run.StatusFinished || got.StopReason != h.stop):
 		t.Fatalf("got %s, %q, %v, want to stop with %q", got.Status, got.StopReason, err, h.stop)
@@ -241,10 +241,10 @@ func TestRoundsOfARun(t *testing.T) {
 			}
 			answer := accepted(t, got.Questions[0], map[string]any{})
 			state := got.State
-			for range each(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeState(t.Context(), state, answer)) {
+			for range each(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeStateEvents(t.Context(), state, answer)) {
 			}
-			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Spent().Rounds > bound {
-				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Spent().Rounds)
+			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Usage().Rounds > bound {
+				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Usage().Rounds)
 			}
 		})
 	}
@@ -258,11 +258,11 @@ func (h *hostile) goOn(t *testing.T, opts agent.Options) {
 	if log, err := opts.Durable.Store.Load(t.Context(), theRun); err != nil {
 		t.Fatal(err)
 	} else if !log.Head.Status.Ended() {
-		if _, err := a.ResumeRun(t.Context(), theRun); err != nil {
+		if _, err := a.Resume(t.Context(), theRun); err != nil {
 			t.Fatalf("resume: %v", err)
 		}
 	}
-	got, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID))
+	got, err := a.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
 	if err != nil || got.Output != "fine" {
 		t.Fatalf("got %q, %v, want an answer to the next input", got.Output, err)
 	}

@@ -30,19 +30,19 @@ type runOptions struct {
 	output  *output // nil: the answer is text
 }
 
-// In gives the run an id. If [Durable.Store] has a run with this id that has ended, the input
+// WithRun gives the run an id. If [Durable.Store] has a run with this id that has ended, the input
 // continues it: a conversation is one run with many inputs. By default each run gets a new id. It
 // is an error if the agent has no store or the id is empty.
-func In(id string) RunOption {
+func WithRun(id string) RunOption {
 	return func(o *runOptions) { o.key.ID, o.hasID = id, true }
 }
 
-// NewOnly makes the input begin a run and never continue one, so that a repeated request begins
-// one run. If the run named by [In] exists, the error matches [record.ErrExists].
-func NewOnly() RunOption { return func(o *runOptions) { o.newOnly = true } }
+// WithNewRun makes the input begin a run and never continue one, so that a repeated request begins
+// one run. If the run named by [WithRun] exists, the error matches [record.ErrExists].
+func WithNewRun() RunOption { return func(o *runOptions) { o.newOnly = true } }
 
-// ForTenant gives the run to a tenant. [Durable.Store] keeps the runs of tenants apart.
-func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
+// WithTenant gives the run to a tenant. [Durable.Store] keeps the runs of tenants apart.
+func WithTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
 
 // WithLimits replaces all of [Options.Limits]: a field that is 0 has the default of [run.Limits],
 // not the value of the options.

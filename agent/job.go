@@ -128,7 +128,7 @@ func (j *job) tool() *adapter.Tool {
 }
 
 // isNative reports whether the tool is a function of this program.
-func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Native() }
+func (j *job) isNative() bool { return j.call != nil && j.call.Tool().Local() }
 
 // errorResult returns the result of a call to which no server returned one.
 func (j *job) errorResult(text string, err error) *adapter.Result {
@@ -164,7 +164,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	case c.Tool == "":
 		return catalog.Prepare(asked) // its error says what is wrong with the name
 	}
-	tool, err := catalog.Find(c.Server, c.Tool, c.Def)
+	tool, err := catalog.LookupStored(c.Server, c.Tool, c.Def)
 	for _, own := range []*adapter.Tool{t.agent.finder.search.Tool(), t.agent.reader.source.Tool()} {
 		if isCallOf(c, own) {
 			tool, err = own, nil
@@ -174,7 +174,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 		return nil, err
 	}
 	if t.mayRefer(c) {
-		tool = tool.Filling(t.results.fill)
+		tool = tool.WithReferences(t.results.fill)
 	}
 	var call *adapter.Prepared
 	if c.Args == nil {
@@ -185,7 +185,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	if err != nil {
 		return nil, err
 	}
-	return call.WithKey(c.Key), nil
+	return call.WithIdempotencyKey(c.Key), nil
 }
 
 // mayRefer reports whether the arguments of a call may refer to stored results. The agent's own tools
@@ -200,7 +200,7 @@ func (t *tools) mayRefer(c *ledger.Call) bool {
 // options returns the options of a call to a server: the lease is confirmed before it is sent, its
 // progress is shown, and its task is recorded.
 func (s *sender) options(c *ledger.Call, j *job) callOptions {
-	if j.call.Tool().Native() {
+	if j.call.Tool().Local() {
 		return nil // a function of this program
 	}
 	return callOptions{

@@ -88,7 +88,7 @@ func TestKeptResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, m := open(t), newFinder()
 			a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(items)}})
-			got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+			got, err := a.Run(t.Context(), human("go"), agent.WithRun("r"))
 			if err != nil || got.Output != foundNote {
 				t.Fatalf("got %q, %v", got.Output, err)
 			}
@@ -142,7 +142,7 @@ func TestNotKept(t *testing.T) {
 		opts.Tools = []adapter.Source{exporting(1000)}
 		var in []agent.RunOption
 		if opts.Durable.Store != nil {
-			in = append(in, agent.In("r"))
+			in = append(in, agent.WithRun("r"))
 		}
 		got, err := newAgent(t, m, opts).Run(t.Context(), human("go"), in...)
 		if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 {
@@ -261,7 +261,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 				return newAgent(t, newFinder(), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}})
 			}
 			key, err := step().Begin(t.Context(), human("go"))
-			for next := (agent.Next{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
+			for next := (agent.Progress{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
 				next, err = step().Advance(t.Context(), key, nil)
 			}
 			check(t, err)
@@ -325,9 +325,9 @@ func TestPassedResult(t *testing.T) {
 			var taken []string
 			opts := &agent.Options{Durable: agent.Durable{Store: open(t)}, Tools: []adapter.Source{passing(t, &taken)}, Person: agent.Person{Approve: agent.AskPerson}}
 			first := passer(`{"$result":%q}`)
-			got, err := newAgent(t, first, opts).Run(t.Context(), human("go"), agent.In("r"))
+			got, err := newAgent(t, first, opts).Run(t.Context(), human("go"), agent.WithRun("r"))
 			for err == nil && got.Status == run.StatusWaiting && got.Questions[0].Tool != "write_file" {
-				got, err = newAgent(t, first, opts).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+				got, err = newAgent(t, first, opts).Resume(t.Context(), theRun, got.Questions[0].Allow())
 			}
 			if err != nil || got.Status != run.StatusWaiting {
 				t.Fatalf("got %v, %v", got.Status, err)
@@ -338,7 +338,7 @@ func TestPassedResult(t *testing.T) {
 				t.Errorf("the person was asked about\n%s\nwant\n%s", asked, want)
 			}
 			second := passer(`{"$result":%q}`)
-			got, err = newAgent(t, second, opts).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+			got, err = newAgent(t, second, opts).Resume(t.Context(), theRun, got.Questions[0].Allow())
 			if err != nil || got.Output != fmt.Sprintf("wrote %d bytes", k.Size) {
 				t.Fatalf("got %q, %v", got.Output, err)
 			}

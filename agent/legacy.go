@@ -59,7 +59,7 @@ func (p *person) answerDuringCall(ctx context.Context, q *Elicitation) (*mcp.Eli
 	if err != nil || reply == nil {
 		return nil, err
 	}
-	return ask.Elicited(*reply)
+	return ask.ElicitResult(*reply)
 }
 
 // askDuringCall asks a question of a server that waits for the reply during a call. In a run with

@@ -49,7 +49,7 @@ func legacyProcess(t *testing.T, store record.Store, model *script, opts agent.O
 		return text(strings.Join(said, ", ")), nil
 	})
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-	toolset := openAll(t, &adapter.Options{Client: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+	toolset := openAll(t, &adapter.Options{ClientOptions: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
 	opts.Durable.Store = store
 	return withTools(t, model, toolset, &opts), calls
 }
@@ -159,7 +159,7 @@ type runEnd struct {
 func begin(ctx context.Context, a *agent.Agent) <-chan runEnd {
 	ended := make(chan runEnd, 1)
 	go func() {
-		got, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
+		got, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
 		ended <- runEnd{got, err}
 	}()
 	return ended
@@ -176,7 +176,7 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 func endWhileHeld(t *testing.T, answered bool) {
 	store := record.NewMemory()
 	first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
-	killed(t, first, time.Second, agent.In(theRun.ID))
+	killed(t, first, time.Second, agent.WithRun(theRun.ID))
 	var closed []*agent.Replied
 	second, calls := legacyProcess(t, store, play(says("done")), agent.Options{})
 	asks, err := second.Questions(t.Context(), theRun)
@@ -192,7 +192,7 @@ func endWhileHeld(t *testing.T, answered bool) {
 		check(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asks[0])}))
 		want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
 	}
-	for e := range each(t, second.Resume(t.Context(), theRun)) {
+	for e := range each(t, second.ResumeEvents(t.Context(), theRun)) {
 		switch e := e.(type) {
 		case *agent.Warning:
 			warnings = append(warnings, e.Text)
@@ -246,7 +246,7 @@ func TestParkedCall(t *testing.T) {
 	opts := agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Park: func(server, tool string) bool { return server == "box" && tool == "quiz" }}}}
 	store := record.NewMemory()
 	first, calls := legacyProcess(t, store, play(quiz(2)), opts)
-	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := first.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	made, asked := calls.Load(), []string{}
 	for _, name := range []string{"Ann", "Bob"} {
 		if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 || !got.Questions[0].Survives || !got.Questions[0].Parked {
@@ -254,7 +254,7 @@ func TestParkedCall(t *testing.T) {
 		}
 		asked = append(asked, got.Questions[0].Elicit.Message)
 		next, calls := legacyProcess(t, store, play(says("done")), opts)
-		got, err = next.ResumeRun(t.Context(), theRun, signs(name)(got.Questions[0]))
+		got, err = next.Resume(t.Context(), theRun, signs(name)(got.Questions[0]))
 		made += calls.Load()
 	}
 	check(t, err)
@@ -308,7 +308,7 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { askOverHTTP(w, r, answers) }))
 		defer host.Close()
 		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
+		toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
 		store := record.NewMemory()
 		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Durable: agent.Durable{Store: store}}))
 		time.Sleep(time.Minute)

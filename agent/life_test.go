@@ -101,17 +101,17 @@ func (l *life) live(ctx context.Context) error {
 // begin begins the run, and continues it until it is over or waits.
 func (l *life) begin(ctx context.Context) (err error) {
 	if l.Limit > 0 {
-		_, err = l.agent.Run(ctx, human("go"), agent.In(theRun.ID))
+		_, err = l.agent.Run(ctx, human("go"), agent.WithRun(theRun.ID))
 		return err
 	}
-	_, _, err = agent.As[weatherReport](ctx, l.agent, human("go"), agent.In(theRun.ID))
+	_, _, err = agent.RunAs[weatherReport](ctx, l.agent, human("go"), agent.WithRun(theRun.ID))
 	return err
 }
 
 // resume continues the run until it is over or waits.
 func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 	if l.Limit > 0 {
-		_, err := l.agent.ResumeRun(ctx, theRun, answers...)
+		_, err := l.agent.Resume(ctx, theRun, answers...)
 		return err
 	}
 	if l.By == "" {
@@ -122,7 +122,7 @@ func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 		return err
 	}
 	if l.By == "recover" {
-		return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{UntilIdle: true, Every: time.Millisecond})
+		return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{UntilIdle: true, PollInterval: time.Millisecond})
 	}
 	for {
 		next, err := l.agent.Advance(ctx, theRun, nil)
@@ -215,10 +215,10 @@ func (l *life) open(ctx context.Context) (*adapter.Toolset, error) {
 	})
 	return adapter.Open(ctx, []adapter.Server{
 		{Name: "plain", Transport: &mcpclient.HTTP{URL: l.URL + "/plain"}},
-		{Name: "keyed", Transport: &mcpclient.HTTP{URL: l.URL + "/keyed"}, KeyInMeta: adapter.KeyMeta},
-		{Name: "locked", Transport: &mcpclient.HTTP{URL: l.URL + "/locked", Client: &http.Client{Transport: locked{}}}, KeyInMeta: adapter.KeyMeta},
-		{Name: "legacy", Transport: &mcpclient.HTTP{URL: l.URL + "/legacy"}, KeyInMeta: adapter.KeyMeta},
-	}, &adapter.Options{Client: &mcpclient.Options{Sampling: poet}})
+		{Name: "keyed", Transport: &mcpclient.HTTP{URL: l.URL + "/keyed"}, KeyInMeta: adapter.IdempotencyKeyMeta},
+		{Name: "locked", Transport: &mcpclient.HTTP{URL: l.URL + "/locked", Client: &http.Client{Transport: locked{}}}, KeyInMeta: adapter.IdempotencyKeyMeta},
+		{Name: "legacy", Transport: &mcpclient.HTTP{URL: l.URL + "/legacy"}, KeyInMeta: adapter.IdempotencyKeyMeta},
+	}, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet}})
 }
 
 // newAgent makes an agent with others, one for each feature.
@@ -232,9 +232,9 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 		hooks []agent.Hook
 		make  func(*agent.Agent, string, string) (*agent.SubAgent, error)
 	}{
-		{"helper", help, true, nil, agent.Sub},
-		{"stopper", stopping, false, []agent.Hook{{AfterTool: stopAfter}}, agent.Sub},
-		{"closer", closing, false, nil, agent.Handoff},
+		{"helper", help, true, nil, agent.NewSubAgent},
+		{"stopper", stopping, false, []agent.Hook{{AfterTool: stopAfter}}, agent.NewSubAgent},
+		{"closer", closing, false, nil, agent.NewHandoff},
 	} {
 		opts.Durable.AskInDoubt, opts.Hooks = other.ask, other.hooks
 		a, err := agent.New(play(other.model), &opts)
@@ -264,7 +264,7 @@ func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool, err := agent.Sub(helper, "helper", "Helps.")
+	tool, err := agent.NewSubAgent(helper, "helper", "Helps.")
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +364,7 @@ func stopping(ctx context.Context, p prompt) (*model.Response, error) {
 }
 
 func stopAfter(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
-	return agent.Stop("stopped: " + result.Text)
+	return agent.StopRun("stopped: " + result.Text)
 }
 
 // closing is the model of the agent that takes the run over, and gives its answer.

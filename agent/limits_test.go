@@ -37,23 +37,23 @@ func TestLimits(t *testing.T) {
 	}{
 		"turns": {
 			agent.Options{Limits: run.Limits{Turns: 3}}, []run.Part{one},
-			agent.Result{Spent: run.Spent{Turns: 4, Calls: 3}, StopReason: agent.StopMaxTurns},
+			agent.Result{Usage: run.Usage{Turns: 4, Calls: 3}, StopReason: agent.StopMaxTurns},
 		},
 		"default turns": {
 			agent.Options{Limits: run.Limits{Failures: 100}}, []run.Part{one},
-			agent.Result{Spent: run.Spent{Turns: 21, Calls: 20}, StopReason: agent.StopMaxTurns},
+			agent.Result{Usage: run.Usage{Turns: 21, Calls: 20}, StopReason: agent.StopMaxTurns},
 		},
 		"tool calls": {
 			agent.Options{Limits: run.Limits{Calls: 3}}, []run.Part{one, one},
-			agent.Result{Spent: run.Spent{Turns: 3, Calls: 4}, StopReason: agent.StopMaxToolCalls},
+			agent.Result{Usage: run.Usage{Turns: 3, Calls: 4}, StopReason: agent.StopMaxToolCalls},
 		},
 		"failures": {
 			agent.Options{Limits: run.Limits{Failures: 2}}, []run.Part{one, one, one},
-			agent.Result{Spent: run.Spent{Turns: 3, Calls: 6}, StopReason: agent.StopMaxFailures},
+			agent.Result{Usage: run.Usage{Turns: 3, Calls: 6}, StopReason: agent.StopMaxFailures},
 		},
 		"default failures": {
 			agent.Options{}, []run.Part{one},
-			agent.Result{Spent: run.Spent{Turns: 6, Calls: 5}, StopReason: agent.StopMaxFailures},
+			agent.Result{Usage: run.Usage{Turns: 6, Calls: 5}, StopReason: agent.StopMaxFailures},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestLimits(t *testing.T) {
 			if got.Output != "enough" {
 				t.Errorf("answer %q, want that of the last call", got.Output)
 			}
-			counters := agent.Result{Spent: run.Spent{Turns: got.Spent.Turns, Calls: got.Spent.Calls}, StopReason: got.StopReason}
+			counters := agent.Result{Usage: run.Usage{Turns: got.Usage.Turns, Calls: got.Usage.Calls}, StopReason: got.StopReason}
 			diff(t, "counters", counters, test.want)
 			for _, line := range lines(history(got)) {
 				if strings.Contains(line, "No more tool calls") {
@@ -117,9 +117,9 @@ func TestActiveOfSubAgents(t *testing.T) {
 		limits := run.Limits{Active: time.Hour}
 		helper := newAgent(t, play(slow(says("ok"))), &agent.Options{Limits: limits})
 		lead := play(slow(uses(toolCall("1", "helper", `{"task":"x"}`))), slow(says("done")))
-		got := mustRun(t, boss(t, lead, sub(t, helper, agent.Sub), agent.Options{Limits: limits}), human("go"))
-		if got.Spent.Active != 3*time.Second {
-			t.Errorf("got %v at work, want 3s", got.Spent.Active)
+		got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), agent.Options{Limits: limits}), human("go"))
+		if got.Usage.Active != 3*time.Second {
+			t.Errorf("got %v at work, want 3s", got.Usage.Active)
 		}
 	})
 }
@@ -183,7 +183,7 @@ func (r *reader) agent(t *testing.T, opts agent.Options) *agent.Agent {
 	opts.Person.Approve, opts.Compact = agent.AskPerson, r.compact
 	helper := newAgent(t, play(r.step(3, "read")), &opts)
 	opts.Limits = r.limits
-	return boss(t, play(r.step(6, "read", "helper")), sub(t, helper, agent.Sub), opts)
+	return boss(t, play(r.step(6, "read", "helper")), sub(t, helper, agent.NewSubAgent), opts)
 }
 
 // step calls one tool after the other in so many turns, and reports fewer tokens than there are
@@ -199,7 +199,7 @@ func (r *reader) step(turns int, tools ...string) step {
 			answer = uses(toolCall(fmt.Sprint(turn), name, map[string]string{"read": "{}", "helper": `{"task":"x"}`}[name]))
 		}
 		reply, err := answer(ctx, p)
-		reply.Usage = run.Spent{Input: int64(len(fmt.Sprint(text)) / 4), Output: 300, Reasoning: 7}
+		reply.Usage = run.Usage{Input: int64(len(fmt.Sprint(text)) / 4), Output: 300, Reasoning: 7}
 		return reply, err
 	}
 }
@@ -236,14 +236,14 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 				"2817 tokens for 6 messages", "at most 179",
 			})
 		}
-		want := fmt.Sprint(got.StopReason, got.Spent.Total, err)
+		want := fmt.Sprint(got.StopReason, got.Usage.Total, err)
 
 		store := agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}
-		got, err = others.agent(t, store).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		got, err = others.agent(t, store).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 		for err == nil && got.Status == run.StatusWaiting {
-			got, err = others.agent(t, store).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+			got, err = others.agent(t, store).Resume(t.Context(), theRun, got.Questions[0].Allow())
 		}
-		diff(t, fmt.Sprint("limit ", limit), fmt.Sprint(got.StopReason, got.Spent.Total, err), want)
+		diff(t, fmt.Sprint("limit ", limit), fmt.Sprint(got.StopReason, got.Usage.Total, err), want)
 		diff(t, fmt.Sprint("limit ", limit), others.notes, one.notes)
 		if errors.Is(err, agent.ErrLimit) {
 			ends["no answer fits"] = true

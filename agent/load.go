@@ -64,7 +64,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 		if l.state.Status == run.StatusWaiting {
 			return nil, &waitingError{l.state}
 		}
-		return nil, &runningError{o.key.ID}
+		return nil, &unfinishedError{o.key.ID}
 	}
 	l.first = []ledger.Change{&ledger.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
 	return l, nil
@@ -203,10 +203,10 @@ func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 		return err
 	}
 	log, loadErr := a.recipe.opts.Durable.Store.Load(ctx, key)
-	if loadErr != nil || log.Head.Held.IsZero() {
+	if loadErr != nil || log.Head.HeldUntil.IsZero() {
 		return err
 	}
-	return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
+	return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.HeldUntil})
 }
 
 // ownRuns is a store that loads only the runs of one agent.

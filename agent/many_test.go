@@ -46,7 +46,7 @@ func inSQLite(t testing.TB) record.Store {
 	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
-	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
 	check(t, err)
 	return store
 }
@@ -70,7 +70,7 @@ func inPostgres(t testing.TB) record.Store {
 	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	check(t, errorOf(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
-	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres)
 	check(t, err)
 	return analyzed{store, db}
 }
@@ -100,7 +100,7 @@ type turnsOf struct {
 	takes time.Duration
 }
 
-func (turnsOf) Info() model.Info { return model.Info{Whole: true} }
+func (turnsOf) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (m turnsOf) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
@@ -134,7 +134,7 @@ func suspend(t testing.TB, a *agent.Agent, from, to int) {
 		wg.Go(func() {
 			for i := from + part; i < to; i += side {
 				ctx := context.WithValue(context.Background(), userKey{}, fmt.Sprint(i))
-				got, err := a.Run(ctx, human("go"), agent.In(fmt.Sprint(i)))
+				got, err := a.Run(ctx, human("go"), agent.WithRun(fmt.Sprint(i)))
 				if err != nil || got.Status != run.StatusWaiting {
 					t.Errorf("run %d: got %s, %v, want it to wait", i, got.Status, err)
 					return
@@ -155,16 +155,16 @@ func resume(t testing.TB, store record.Store, a *agent.Agent, id string) {
 func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
 	log, err := store.Load(t.Context(), run.Key{ID: id})
-	if err != nil || len(log.Head.Questions) != 1 {
+	if err != nil || len(log.Head.QuestionIDs) != 1 {
 		t.Fatalf("run %s: got %v, want one question", id, err)
 	}
-	return log.Head.Questions[0]
+	return log.Head.QuestionIDs[0]
 }
 
 // allow answers the question of a run, and brings it to its end.
 func allow(t testing.TB, a *agent.Agent, id, ask string) {
 	t.Helper()
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: id}, run.Reply{Question: ask, Action: run.ActionAllow})
+	got, err := a.Resume(t.Context(), run.Key{ID: id}, run.Reply{Question: ask, Action: run.ActionAllow})
 	if err != nil || got.Output != "done" {
 		t.Fatalf("run %s: got %q, %v, want its answer", id, got.Output, err)
 	}
@@ -299,7 +299,7 @@ func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Age
 func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, filestore.SyncNever)
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
-	got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+	got, err := a.Run(t.Context(), human("go"), agent.WithRun("r"))
 	if err != nil || got.Output != "so much" {
 		t.Fatalf("got %q, %v", got.Output, err)
 	}

@@ -294,7 +294,7 @@ func (d *dialog) request(system string) *model.Request {
 	return &model.Request{
 		System: system, Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
-		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
+		Stream: !a.info.NoStreaming && !settings.NoStreaming, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}
 }
 
@@ -361,7 +361,7 @@ func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	case final && tool != nil:
 		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(t model.Tool) bool { return t.Name != tool.Name() })
 	case final && len(q.Tools) > 0:
-		q.Choice = model.ChoiceNone
+		q.ToolChoice = model.ChoiceNone
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func streams(pieces ...string) step {
 	return func(_ context.Context, p prompt) (*model.Response, error) {
 		for _, piece := range pieces {
-			if err := p.Show(model.Delta{Text: piece}); err != nil {
+			if err := p.Stream(model.Delta{Text: piece}); err != nil {
 				return nil, err
 			}
 		}
@@ -42,7 +42,7 @@ func TestStreaming(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			for e := range each(t, newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{Whole: name == "not asked"}}).Events(t.Context(), human("go"))) {
+			for e := range each(t, newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{NoStreaming: name == "not asked"}}).Events(t.Context(), human("go"))) {
 				switch e := e.(type) {
 				case *agent.TextDelta:
 					got += e.Text + "|"
@@ -67,7 +67,7 @@ func TestReasoningDelta(t *testing.T) {
 	model := play(func(_ context.Context, p prompt) (*model.Response, error) {
 		calls++
 		for _, piece := range []string{"I ", "", "think"} {
-			if err := p.Show(model.Delta{Reasoning: piece}); err != nil {
+			if err := p.Stream(model.Delta{Reasoning: piece}); err != nil {
 				return nil, err
 			}
 		}
@@ -124,10 +124,10 @@ func TestModelNamesItself(t *testing.T) {
 func TestFallback(t *testing.T) {
 	fails := func(kind model.ErrorKind, shown string) step {
 		return func(_ context.Context, p prompt) (*model.Response, error) {
-			if err := p.Show(model.Delta{Text: shown}); err != nil {
+			if err := p.Stream(model.Delta{Text: shown}); err != nil {
 				return nil, err
 			}
-			return nil, &model.Error{Kind: kind, Repeated: true, Err: errors.New("sorry")}
+			return nil, &model.Error{Kind: kind, Retried: true, Err: errors.New("sorry")}
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -171,7 +171,7 @@ func TestFallbackOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := func(why string) step {
 			return func(context.Context, prompt) (*model.Response, error) {
-				return nil, &model.Error{Kind: model.ErrorUnavailable, Repeated: true, Err: errors.New(why)}
+				return nil, &model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)}
 			}
 		}
 		a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
@@ -190,7 +190,7 @@ func TestFallbackOfAll(t *testing.T) {
 func TestFallbackReportsAll(t *testing.T) {
 	down := func(why string) *script {
 		return play(func(context.Context, prompt) (*model.Response, error) {
-			return nil, &model.Error{Kind: model.ErrorAuth, Repeated: true, Err: errors.New(why)}
+			return nil, &model.Error{Kind: model.ErrorAuth, Retried: true, Err: errors.New(why)}
 		})
 	}
 	last := play(func(ctx context.Context, p prompt) (*model.Response, error) {
@@ -211,10 +211,10 @@ func TestFallbackReportsAll(t *testing.T) {
 func TestFallbackInfo(t *testing.T) {
 	yes, images := func(bool) bool { return true }, func(mime string) bool { return mime == "image/png" }
 	first := play(says("x")).as(model.Info{Name: "m-1", Profile: "anthropic", Window: 200, MaxTokens: 5, Formats: yes})
-	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, NoTools: errors.New("no tools")})
+	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, ToolsErr: errors.New("no tools")})
 	got := agent.Fallback(first, second).Info()
-	if got.Name != "m-1" || got.Profile != "anthropic" || got.Window != 100 || got.MaxTokens != 7 || got.NoTools == nil ||
-		!slices.Equal(got.Others, []string{"other"}) || got.Formats(false) || !got.Takes("image/png") || got.Takes("image/gif") {
+	if got.Name != "m-1" || got.Profile != "anthropic" || got.Window != 100 || got.MaxTokens != 7 || got.ToolsErr == nil ||
+		!slices.Equal(got.OtherNames, []string{"other"}) || got.Formats(false) || !got.Accepts("image/png") || got.Accepts("image/gif") {
 		t.Errorf("got %+v", got)
 	}
 	func() {
@@ -250,8 +250,8 @@ func TestFallbackCost(t *testing.T) {
 	dated, deployed := small("m-small-2026-10-01"), small("vendor-9b")
 	for _, models := range [][]agent.Model{{down, dated}, {dated, down}, {down, deployed}, {down, agent.Fallback(down, deployed)}} {
 		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
-		if got.Spent.Cost["USD"] != 200 {
-			t.Errorf("got the cost %v, want that of the small model", got.Spent.Cost)
+		if got.Usage.Cost["USD"] != 200 {
+			t.Errorf("got the cost %v, want that of the small model", got.Usage.Cost)
 		}
 		compactor := compact.Summarize(agent.Fallback(models...), &compact.Options{Window: 1000, KeepTurns: 1, Prices: table})
 		history := []run.Message{run.Text(run.RoleUser, "go")}

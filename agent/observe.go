@@ -70,7 +70,7 @@ type Inference struct {
 	Response   *run.Message
 	ID         string // the reply's ID, empty if the provider sends none
 	Finish     string // the provider's reason for the end of the reply
-	Usage      run.Spent
+	Usage      run.Usage
 	FirstChunk time.Duration // from the call to the first text, 0 if there is none
 }
 
@@ -86,7 +86,7 @@ type Execution struct {
 // observe does work on the run within the observer. It replaces the engine's context by that of the
 // observer. The trace is stored with the next commit.
 func (e *engine) observe(work func() error) error {
-	o := e.agent.opts.Observe
+	o := e.agent.opts.Observer
 	if o == nil {
 		return work()
 	}
@@ -128,7 +128,7 @@ func (e *engine) invocation() *Invocation {
 // execute works on a tool call within the observer. work leaves the result in j.result and the
 // error of the call in j.failure, which the observer gets unless work itself returns an error.
 func (s *sender) execute(ctx context.Context, j *job, work func(context.Context) error) error {
-	o := s.agent.opts.Observe
+	o := s.agent.opts.Observer
 	if o == nil {
 		return work(ctx)
 	}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -80,9 +79,9 @@ type Options struct {
 	// in order. Default: none.
 	Hooks []Hook
 
-	// Observe observes the work on runs: package otelagent traces and measures it. Sub-agents
+	// Observer observes the work on runs: package otelagent traces and measures it. Sub-agents
 	// without one use their parent's. Default: none.
-	Observe Observer
+	Observer Observer
 
 	// Compact shortens a history that is too long for the model, before a model call, see
 	// package compact. Its usage is counted afterwards; nothing is reserved for it. Default:
@@ -113,7 +112,7 @@ type Person struct {
 	// Legacy specifies how to treat questions that a server asks during a call, which cannot outlive
 	// the process. Default: if Reply returns none, the call of a run with a Store waits 5 min
 	// for a reply from elsewhere; in other runs the server gets the error
-	// [adapter.ErrNotAsked].
+	// [adapter.ErrUserNotAsked].
 	Legacy LegacyQuestions
 
 	// QuestionTTL is how long a question stays open. After that it is denied or cancelled.
@@ -151,9 +150,9 @@ type ModelSettings struct {
 	Temperature *float64 // some models accept none
 	Effort      string   // how much to reason: "none", "minimal", "low", "medium", "high", …
 
-	// Whole asks for complete replies, so that nobody sees any of one before the AfterModel
+	// NoStreaming asks for complete replies, so that nobody sees any of one before the AfterModel
 	// hooks, see [Hook]. Default: the text comes as [TextDelta] if the model streams.
-	Whole bool
+	NoStreaming bool
 
 	// Retries is how often a failed model call is repeated: after a rate limit, a timeout or an
 	// unavailable host, if nothing of its reply was shown. The waits grow from 1 s to 30 s.
@@ -161,7 +160,7 @@ type ModelSettings struct {
 	// retried again. Default 2; negative: none.
 	Retries int
 
-	// Prices are the prices of models, see [run.Spent.Cost]. Limits.Cost needs them and the
+	// Prices are the prices of models, see [run.Usage.Cost]. Limits.Cost needs them and the
 	// name of the model: New then refuses a model without a price ([price.ErrUnpriced]). Date
 	// is required. Default: unknown.
 	Prices *price.Table
@@ -174,7 +173,7 @@ const (
 	// StopOutput means that the model replied without asking for tools.
 	StopOutput StopReason = "answer"
 
-	// StopHook means that a hook ended the run, see [Stop].
+	// StopHook means that a hook ended the run, see [StopRun].
 	StopHook StopReason = "hook"
 
 	// The other reasons are limits. The model was asked for a final answer without tools.
@@ -201,34 +200,36 @@ func (o *Options) withDefaults() (*Options, error) {
 		out = *o
 		out.Tools, out.Hooks = slices.Clone(o.Tools), slices.Clone(o.Hooks)
 	}
-	if err := out.check(); err != nil {
-		return nil, err
-	}
 	var err error
 	if out.Limits, err = withDefaults(out.Limits); err != nil {
 		return nil, err
 	}
-	out.Name = cmp.Or(out.Name, defaultName)
-	out.Model.Retries = cmp.Or(out.Model.Retries, defaultRetries)
-	out.Durable.LeaseTTL = cmp.Or(out.Durable.LeaseTTL, defaultLease)
+	if out.Model.Prices != nil {
+		if err := cost.Check(out.Model.Prices); err != nil {
+			return nil, fmt.Errorf("Model.Prices: %w", err)
+		}
+	}
+	if out.Durable.LeaseTTL < 0 {
+		return nil, fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v",
+			out.Durable.LeaseTTL, defaultLease)
+	}
+	if err := out.Discover.check(); err != nil {
+		return nil, err
+	}
+	if out.Durable.LeaseTTL == 0 {
+		out.Durable.LeaseTTL = defaultLease
+	}
 	if out.Compact == nil {
 		out.Compact = compact.Trim(nil)
 	}
+	if out.Model.MaxTokens < 0 {
+		return nil, fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", out.Model.MaxTokens)
+	}
+	if out.Model.Retries == 0 {
+		out.Model.Retries = defaultRetries
+	}
+	if out.Name == "" {
+		out.Name = defaultName
+	}
 	return &out, nil
-}
-
-// check returns an error that names the first option that is wrong, except for the limits.
-func (o *Options) check() error {
-	if o.Model.Prices != nil {
-		if err := cost.Check(o.Model.Prices); err != nil {
-			return fmt.Errorf("Model.Prices: %w", err)
-		}
-	}
-	switch {
-	case o.Model.MaxTokens < 0:
-		return fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", o.Model.MaxTokens)
-	case o.Durable.LeaseTTL < 0:
-		return fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", o.Durable.LeaseTTL, defaultLease)
-	}
-	return o.Discover.check()
 }

@@ -50,7 +50,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 				store = together{server}
 			}
 			a := slowAgent(t, store, 3*time.Second) // with leases of 6 s
-			begun(t, a, agent.In(theRun.ID))
+			begun(t, a, agent.WithRun(theRun.ID))
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{a}, nil) }()
@@ -85,7 +85,7 @@ func TestStopDuringAnOutage(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
-			_, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
+			_, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
 			ended <- err
 		}()
 		time.Sleep(2 * time.Second)
@@ -115,7 +115,7 @@ func TestCancelledAppendThatWasStored(t *testing.T) {
 			return err
 		})
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 1))), agent.Options{ParallelWrites: true})
-		killed(t, first, 5*time.Second, agent.In(theRun.ID))
+		killed(t, first, 5*time.Second, agent.WithRun(theRun.ID))
 		log := load(t, memory, theRun)
 		if n := len(changesOf[*ledger.Outcome](log.Records)); n != 2 {
 			t.Errorf("got %d outcomes, want 2", n)
@@ -128,7 +128,7 @@ func TestRecoverLogsTakeovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		first, _ := process(t, store, play(uses(sleep("1", 60))), agent.Options{})
-		killed(t, first, time.Second, agent.In(theRun.ID), agent.ForTenant("ann"))
+		killed(t, first, time.Second, agent.WithRun(theRun.ID), agent.WithTenant("ann"))
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -152,7 +152,7 @@ func TestRecoverPassesOverEndedRuns(t *testing.T) {
 			return c.Do()
 		})
 		a, _ := process(t, store, play(says("done")), agent.Options{})
-		begun(t, a, agent.In(theRun.ID))
+		begun(t, a, agent.WithRun(theRun.ID))
 		listed = load(t, store, theRun).Head
 		resumed(t, a)
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
@@ -173,7 +173,7 @@ func TestReleasePanics(t *testing.T) {
 		return c.Do()
 	})
 	a, _ := process(t, store, play(says("done")), agent.Options{})
-	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "done" {
+	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "done" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -210,7 +210,7 @@ func TestStoreThatFails(t *testing.T) {
 				})
 				a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
 				began := time.Now()
-				got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+				got, err := a.Run(t.Context(), human("go"), agent.WithRun("r"))
 				if took := time.Since(began); took > 70*time.Second {
 					t.Errorf("it took %v", took)
 				}

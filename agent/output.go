@@ -29,11 +29,11 @@ const (
 // maxRepairs bounds how often a model is asked to correct structured output.
 const maxRepairs = 2
 
-// ErrNoOutput is the error of a run whose model gave no output in the form that [As] asks for.
+// ErrNoOutput is the error of a run whose model gave no output in the form that [RunAs] asks for.
 // The result has its text.
 var ErrNoOutput = errors.New("model gave no answer in the form that it was asked for")
 
-// As runs the agent for an output of type T, a struct; see [adapter.Func] for the tags of its
+// RunAs runs the agent for an output of type T, a struct; see [adapter.Func] for the tags of its
 // fields. Another type is an error before the model is called. If the model's host enforces
 // schemas (Formats of a model's Info), the output is the model's text. Otherwise the model
 // calls a tool final_answer, which gets a prefix if another tool has that name.
@@ -45,7 +45,7 @@ var ErrNoOutput = errors.New("model gave no answer in the form that it was asked
 // If the run waits for a person the error matches [ErrWaiting], and [ResumeAs] continues it.
 // The schema is stored with the run, so that [Recover] and [Agent.Resume] bring it to the same
 // end: the output is then [Result.Output], checked against the schema only.
-func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
+func RunAs[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
 		return *new(T), newResult(new(ledger.State)), err
@@ -54,7 +54,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 	return decodeOutput[T](result, err)
 }
 
-// ResumeAs is [Agent.ResumeRun] for a run begun by [As]. A finished run returns its output
+// ResumeAs is [Agent.Resume] for a run begun by [RunAs]. A finished run returns its output
 // again. The schema of T must be the one the run began with, except for descriptions: otherwise
 // ResumeAs fails immediately, stores no reply, and leaves the run as it is.
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.Reply) (T, *Result, error) {
@@ -87,7 +87,7 @@ func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) er
 		return nil
 	}
 	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: "+
-		"give ResumeAs the type of the beginning, or use ResumeRun", s.ID, wanted.goType)
+		"give ResumeAs the type of the beginning, or use Resume", s.ID, wanted.goType)
 }
 
 // sameForm reports whether two schemas differ only in descriptions.
@@ -217,7 +217,7 @@ func (e *engine) answerTool() *adapter.Tool {
 	if e.agent.outputFormat != nil || e.agent.output == nil {
 		return nil
 	}
-	tool, err := e.catalog.Find(answerServer, answerTool, e.agent.output.Fingerprint())
+	tool, err := e.catalog.LookupStored(answerServer, answerTool, e.agent.output.Fingerprint())
 	if err != nil {
 		return e.agent.output
 	}

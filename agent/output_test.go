@@ -44,9 +44,9 @@ func TestAs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			toolset, _ := open(t, nil)
 			model := play(tt.steps...)
-			got, result, err := agent.As[weatherReport](t.Context(), withTools(t, model, toolset, &tt.opts), human("go"))
-			if !errors.Is(err, tt.err) || tt.err == nil && got != (weatherReport{"Oslo", 7}) || result.Spent.Turns != tt.turns {
-				t.Errorf("got %+v, %v after %d turns", got, err, result.Spent.Turns)
+			got, result, err := agent.RunAs[weatherReport](t.Context(), withTools(t, model, toolset, &tt.opts), human("go"))
+			if !errors.Is(err, tt.err) || tt.err == nil && got != (weatherReport{"Oslo", 7}) || result.Usage.Turns != tt.turns {
+				t.Errorf("got %+v, %v after %d turns", got, err, result.Usage.Turns)
 			}
 			if name == "in words" {
 				if p := lines(model.prompts()[1].Request.Messages); !strings.Contains(p[len(p)-1], "final_answer") {
@@ -66,7 +66,7 @@ func TestAsInWords(t *testing.T) {
 		"bare":      `{"city":"Oslo","degree":7}`,
 	} {
 		model := play(says(words), good)
-		got, _, err := agent.As[weatherReport](t.Context(), newAgent(t, model, nil), human("go"))
+		got, _, err := agent.RunAs[weatherReport](t.Context(), newAgent(t, model, nil), human("go"))
 		if err != nil || got.City != "Oslo" {
 			t.Fatalf("%s: got %+v, %v", name, got, err)
 		}
@@ -81,12 +81,12 @@ func TestAsOfOtherTypes(t *testing.T) {
 	model := play(says("x"))
 	a := newAgent(t, model, nil)
 	as := map[string]func() error{
-		"int":     func() error { _, _, err := agent.As[int](t.Context(), a, human("go")); return err },
-		"string":  func() error { _, _, err := agent.As[string](t.Context(), a, human("go")); return err },
-		"[]int":   func() error { _, _, err := agent.As[[]int](t.Context(), a, human("go")); return err },
+		"int":     func() error { _, _, err := agent.RunAs[int](t.Context(), a, human("go")); return err },
+		"string":  func() error { _, _, err := agent.RunAs[string](t.Context(), a, human("go")); return err },
+		"[]int":   func() error { _, _, err := agent.RunAs[[]int](t.Context(), a, human("go")); return err },
 		"resumed": func() error { _, _, err := agent.ResumeAs[int](t.Context(), a, theRun); return err },
 		"field": func() error {
-			_, r, err := agent.As[struct{ C chan int }](t.Context(), a, human("go"))
+			_, r, err := agent.RunAs[struct{ C chan int }](t.Context(), a, human("go"))
 			if r == nil {
 				t.Error("the result is nil")
 			}
@@ -128,7 +128,7 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 				}
 				return uses(toolCall("2", ours, `{"city":"Oslo","degree":7}`))(ctx, p)
 			})
-			got, _, err := agent.As[weatherReport](t.Context(), withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 2}}), human("go"))
+			got, _, err := agent.RunAs[weatherReport](t.Context(), withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 2}}), human("go"))
 			if err != nil || got.City != "Oslo" {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -150,7 +150,7 @@ func TestResumeAsAnotherType(t *testing.T) {
 	store := record.NewMemory()
 	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
-	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
+	_, got, err := agent.RunAs[weatherReport](t.Context(), first, human("go"), agent.WithRun(theRun.ID))
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -177,13 +177,13 @@ func TestAsInASession(t *testing.T) {
 	store := record.NewMemory()
 	good := uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))
 	a, _ := process(t, store, play(says("hello"), good, says("in words")), agent.Options{})
-	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "hello" {
+	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "hello" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if report, _, err := agent.As[weatherReport](t.Context(), a, human("go"), agent.In(theRun.ID)); err != nil || report.City != "Oslo" {
+	if report, _, err := agent.RunAs[weatherReport](t.Context(), a, human("go"), agent.WithRun(theRun.ID)); err != nil || report.City != "Oslo" {
 		t.Fatalf("got %+v, %v", report, err)
 	}
-	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "in words" {
+	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "in words" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if _, _, err := agent.ResumeAs[weatherReport](t.Context(), a, theRun); err == nil || !strings.Contains(err.Error(), "As did not begin it") {
@@ -199,7 +199,7 @@ type birthday struct {
 // An answer that fits the schema and not the type is told to the model.
 func TestAsFitsTheType(t *testing.T) {
 	model := play(uses(toolCall("1", "final_answer", `{"day":"soon"}`)), uses(toolCall("2", "final_answer", `{"day":"2026-11-01T00:00:00Z"}`)))
-	got, _, err := agent.As[birthday](t.Context(), newAgent(t, model, nil), human("go"))
+	got, _, err := agent.RunAs[birthday](t.Context(), newAgent(t, model, nil), human("go"))
 	if err != nil || got.Day.Year() != 2026 {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -257,7 +257,7 @@ func TestAsByFormat(t *testing.T) {
 			}
 			toolset, _ := open(t, nil)
 			a := withTools(t, at(t, "openai", "gpt-4.1", w), toolset, &agent.Options{Limits: tt.limits})
-			got, result, err := agent.As[forecast](t.Context(), a, human("go"))
+			got, result, err := agent.RunAs[forecast](t.Context(), a, human("go"))
 			if !errors.Is(err, tt.err) || tt.err == nil && got != (forecast{City: "Oslo"}) || result.StopReason != tt.stop {
 				t.Errorf("got %+v, stop %q, %v", got, result.StopReason, err)
 			}
@@ -305,9 +305,9 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 		a := newAgent(t, atHost(t, "x", w, tt.model, openaimodel.Options{Host: tt.host, Format: tt.policy}), opts)
 		var err error
 		if tt.open {
-			err = errorOf3(agent.As[open](t.Context(), a, human("go")))
+			err = errorOf3(agent.RunAs[open](t.Context(), a, human("go")))
 		} else {
-			err = errorOf3(agent.As[forecast](t.Context(), a, human("go")))
+			err = errorOf3(agent.RunAs[forecast](t.Context(), a, human("go")))
 		}
 		request := w.Requests[0]
 		tools, _ := json.Marshal(request["tools"])

@@ -124,7 +124,7 @@ func (t *truncation) detect(history []run.Message, tools int, input int64) bool 
 }
 
 // warnOfTruncation warns about a host that has read only part of the call.
-func (d *dialog) warnOfTruncation(c *ModelCall, used run.Spent) {
+func (d *dialog) warnOfTruncation(c *ModelCall, used run.Usage) {
 	if used.Input > 0 && d.truncation.detect(d.rec.state.History, len(c.Request.Tools), used.Input) {
 		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: "+
 			"it leaves out the beginning, which may have the question. Give the model a larger window (%s), "+
@@ -155,7 +155,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 		short, err = by(d.engine.ctx, d.rec.state.History, budget)
 		return err
 	})
-	var used run.Spent
+	var used run.Usage
 	if short != nil {
 		used = clampUsage(short.Usage)
 		used.Turns, used.Cost = max(short.Usage.Turns, 0), short.Usage.Cost
@@ -179,7 +179,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	d.listKept(change)
 	d.tally.forgetHistory()
 	d.truncation = truncation{reported: d.truncation.reported}
-	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
+	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, Replacements: len(change.Messages)}}, change)
 }
 
 // meanTokenBytes is the estimate for a whole call, and for data that goes back to the model's host.

@@ -100,7 +100,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 				})
 				for i := range 10 {
 					question := fmt.Sprintf("question %d of %d", i, process)
-					r, err := a.Run(t.Context(), human(question), agent.In(theRun.ID))
+					r, err := a.Run(t.Context(), human(question), agent.WithRun(theRun.ID))
 					if err != nil || r.Output != "Read." {
 						t.Fatalf("%s: got %v, %v", question, r, err)
 					}
@@ -109,12 +109,12 @@ func TestFourTimesTheWindow(t *testing.T) {
 					}
 				}
 				long := strings.Repeat("too long ", theWindow)
-				if _, err := a.Run(t.Context(), human(long), agent.In(theRun.ID)); err == nil || !strings.Contains(err.Error(), "larger window") {
+				if _, err := a.Run(t.Context(), human(long), agent.WithRun(theRun.ID)); err == nil || !strings.Contains(err.Error(), "larger window") {
 					t.Errorf("a question that is too long: got %v, want a remedy", err)
 				}
 			}
 			if _, err := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{aLibrary()}}).
-				Run(t.Context(), human("last"), agent.In(theRun.ID)); err != nil {
+				Run(t.Context(), human("last"), agent.WithRun(theRun.ID)); err != nil {
 				t.Errorf("after all: got %v", err)
 			}
 			if most := 8 * processes; host != "openai" && w.refused > most {
@@ -134,7 +134,7 @@ func TestOverflowWithoutSummary(t *testing.T) {
 		},
 	})
 	for i := range 6 {
-		r, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
+		r, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.WithRun(theRun.ID))
 		if err != nil || r.Output != "Read." {
 			t.Fatalf("question %d: got %v, %v", i, r, err)
 		}
@@ -157,7 +157,7 @@ func TestSilentTruncation(t *testing.T) {
 			})
 			told := 0
 			for range 12 {
-				r := mustRun(t, a, human("go"), agent.In(theRun.ID))
+				r := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 				told += len(slices.DeleteFunc(warningsOf(r), func(s string) bool { return !strings.Contains(s, "OLLAMA_CONTEXT_LENGTH") }))
 			}
 			if (told > 0) != (tt.want > 0) {
@@ -210,7 +210,7 @@ func TestWindowUse(t *testing.T) {
 	for name, provider := range map[string]string{"openai": "", "anthropic": "anthropic"} {
 		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return nil }}}} {
 			t.Run(name+hook, func(t *testing.T) {
-				info := model.Info{Whole: true, Window: 50_000, Provider: provider}
+				info := model.Info{NoStreaming: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(
 					agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Oslo"}`}),
 					agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Bergen"}`}),
@@ -259,11 +259,11 @@ func TestWindowUse(t *testing.T) {
 func TestWindowUseOfAResult(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(says("hi")), &agent.Options{Durable: agent.Durable{Store: store}})
-	got, err := a.Run(t.Context(), human("hello"), agent.In("r"))
+	got, err := a.Run(t.Context(), human("hello"), agent.WithRun("r"))
 	if err != nil || got.Window == nil || got.Window.Input == 0 {
 		t.Errorf("got %+v, %v", got.Window, err)
 	}
-	again, err := a.ResumeRun(t.Context(), theRun)
+	again, err := a.Resume(t.Context(), theRun)
 	if err != nil || again.Window != nil {
 		t.Errorf("got %+v, %v", again.Window, err)
 	}

@@ -29,12 +29,12 @@ func (p *person) mayPark(c *Call) (ok bool) {
 // it becomes a question of the run, and the server is told that the person cancelled. After maxTries
 // calls it is only cancelled.
 func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
-	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
+	q.ServerKey, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var reply json.RawMessage
 	tries := 0
 	p.rec.read(func(s *ledger.State) {
 		if c := s.Call(q.Call); c != nil {
-			reply, tries = c.Replies[q.Key], c.Tries
+			reply, tries = c.Replies[q.ServerKey], c.Tries
 		}
 	})
 	if reply != nil {

@@ -102,7 +102,7 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 	if reply.At.IsZero() {
 		reply.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
-	if err := run.Check(q, reply, time.Now()); err != nil {
+	if err := run.CheckReply(q, reply, time.Now()); err != nil {
 		return nil, err
 	}
 	return &reply, nil
@@ -165,7 +165,7 @@ func elicitValue(q *run.Question, reply run.Reply) (json.RawMessage, error) {
 	if q.Elicit == nil {
 		return nil, nil
 	}
-	result, err := q.Elicited(reply)
+	result, err := q.ElicitResult(reply)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (o *openQuestions) suspend() error {
 
 // waitsInMemory warns that only the caller can continue a waiting run.
 const waitsInMemory = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
-	"set one of them, or continue Result.State by Agent.ResumeState"
+	"set one of them, or continue Result.State by Agent.ResumeStateEvents"
 
 // wake adds replies and expiries of questions to a waiting run. The run continues if there are
 // any.

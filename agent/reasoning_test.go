@@ -81,7 +81,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 	process := func(store record.Store) *agent.Agent {
 		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{looking}})
 	}
-	got, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := process(first).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	if dead := first.at > 0; dead != errors.Is(err, errDead) {
 		t.Fatalf("the first process: got %v", err)
 	}
@@ -89,10 +89,10 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 		log, err := store.Load(t.Context(), theRun)
 		switch next := process(store); {
 		case errors.Is(err, record.ErrNotFound):
-			got, err = next.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			got, err = next.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 		case err == nil:
 			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
-				got, err = next.ResumeRun(t.Context(), theRun)
+				got, err = next.Resume(t.Context(), theRun)
 			}
 		}
 		if err != nil {
@@ -114,11 +114,11 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	process := func(h *fakehost.OpenAI) *agent.Agent {
 		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{looking}})
 	}
-	mustRun(t, process(thinker("old")), human("go"), agent.In(theRun.ID))
+	mustRun(t, process(thinker("old")), human("go"), agent.WithRun(theRun.ID))
 	host := thinker("new")
 	next := process(host)
 	for range 2 {
-		got, err := next.Run(t.Context(), human("and?"), agent.In(theRun.ID))
+		got, err := next.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
 		if err != nil || got.Output != "done" {
 			t.Fatalf("got %v, %v", got, err)
 		}
@@ -140,11 +140,11 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 	}{
 		{thinking(t, host, "gpt-4.1"), thinking(t, host, "gpt-6-sol"), "/v1/chat/completions", 0},
 		{thinking(t, host, "gpt-6-sol"), thinking(t, host, "gpt-4.1"), "/v1/responses", 0},
-		{thinking(t, host, "gpt-6-sol"), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
+		{thinking(t, host, "gpt-6-sol"), play(says("Hello.")).as(model.Info{Endpoint: "messages", NoStreaming: true}), "", 1},
 	} {
 		store := record.NewMemory()
-		mustRun(t, newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.In(theRun.ID))
-		got := mustRun(t, newAgent(t, tt.next, &agent.Options{Durable: agent.Durable{Store: store}}), human("and?"), agent.In(theRun.ID))
+		mustRun(t, newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.WithRun(theRun.ID))
+		got := mustRun(t, newAgent(t, tt.next, &agent.Options{Durable: agent.Durable{Store: store}}), human("and?"), agent.WithRun(theRun.ID))
 		all := host.Requests()
 		if path := all[len(all)-1].Path; tt.want != "" && path != tt.want {
 			t.Errorf("got a request to %s, want %s", path, tt.want)
@@ -268,9 +268,9 @@ func TestReasoningGoesBack(t *testing.T) {
 				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{pay}})
 			}
 			first := replies()
-			mustRun(t, process(first), human("go"), agent.In(theRun.ID))
+			mustRun(t, process(first), human("go"), agent.WithRun(theRun.ID))
 			second := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"bye"}`)}}
-			mustRun(t, process(second), human("thanks"), agent.In(theRun.ID))
+			mustRun(t, process(second), human("thanks"), agent.WithRun(theRun.ID))
 			diff(t, "the loop", reasoningOf(first.Requests[2]), want[host][:2])
 			diff(t, "the next process", reasoningOf(second.Requests[0]), want[host])
 		})

@@ -92,8 +92,8 @@ func profileOf(info *model.Info) (profile.Profile, error) {
 
 // setTools sets the tools and sub-agents of Options.Tools. The error names the wrong one.
 func (r *recipe) setTools() error {
-	if r.info.NoTools != nil && len(r.opts.Tools) > 0 {
-		return fmt.Errorf("options: Tools: %w", r.info.NoTools)
+	if r.info.ToolsErr != nil && len(r.opts.Tools) > 0 {
+		return fmt.Errorf("options: Tools: %w", r.info.ToolsErr)
 	}
 	var own []*adapter.Tool // functions and sub-agents
 	for i, source := range r.opts.Tools {

@@ -83,7 +83,7 @@ func (r *recorder) rootEntry(c ledger.Change, now time.Time) ledger.Entry {
 // with.
 func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	for i, event := range events {
-		*event.meta() = Meta{
+		*event.meta() = EventInfo{
 			Run:  r.writer.root.ID,
 			Seq:  r.writer.root.Seq + 1,
 			More: len(events) - 1 - i,
@@ -107,7 +107,7 @@ func (r *recorder) ifWanted(event func() Event) []Event {
 // hands it to the caller sets its position. It reports whether the run continues.
 func (r *recorder) show(event Event) bool {
 	r.writer.mu.Lock()
-	*event.meta() = Meta{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}
+	*event.meta() = EventInfo{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}
 	if w, ok := event.(*Warning); ok {
 		r.writer.warnings = appendWarning(r.writer.warnings, w)
 	}

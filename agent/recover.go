@@ -24,12 +24,12 @@ type RecoverOptions struct {
 	// Parallel bounds the concurrently driven runs. Default 64; negative: no limit.
 	Parallel int
 
-	// Share bounds the concurrently driven runs of each tenant. Others wait, and runs of other
+	// PerTenant bounds the concurrently driven runs of each tenant. Others wait, and runs of other
 	// tenants go first. Default: no limit.
-	Share int
+	PerTenant int
 
-	// Every is how often to ask the store for due runs. Default 1 s.
-	Every time.Duration
+	// PollInterval is how often to ask the store for due runs. Default 1 s.
+	PollInterval time.Duration
 
 	// UntilIdle makes Recover return when nothing is due any more. A run whose process has just died
 	// is due only after [Durable.LeaseTTL].
@@ -84,7 +84,7 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, o *Recove
 		named[a.recipe.opts.Name] = a
 	}
 	r := &recovery{
-		store: store, agents: named, opts: opts, gate: newGate(opts.Share),
+		store: store, agents: named, opts: opts, gate: newGate(opts.PerTenant),
 		room: make(chan struct{}, opts.Parallel), damaged: map[string]bool{},
 	}
 	defer r.runs.Wait()
@@ -97,10 +97,10 @@ func (o *RecoverOptions) withDefaults() (RecoverOptions, error) {
 	if o != nil {
 		out = *o
 	}
-	if out.Every < 0 {
-		return out, fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for %v", out.Every, defaultEvery)
+	if out.PollInterval < 0 {
+		return out, fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for %v", out.PollInterval, defaultEvery)
 	}
-	out.Every = cmp.Or(out.Every, defaultEvery)
+	out.PollInterval = cmp.Or(out.PollInterval, defaultEvery)
 	out.Parallel = cmp.Or(out.Parallel, defaultRuns)
 	if out.Parallel < 0 {
 		out.Parallel = math.MaxInt
@@ -132,7 +132,7 @@ const collectTime = 20 * time.Millisecond
 
 // collectEnds waits while other runs may end, because one pass lists everything due.
 func (r *recovery) collectEnds(ctx context.Context) error {
-	if err := backoff.Sleep(ctx, min(r.opts.Every, collectTime)); err != nil {
+	if err := backoff.Sleep(ctx, min(r.opts.PollInterval, collectTime)); err != nil {
 		return ctx.Err()
 	}
 	select {
@@ -162,7 +162,7 @@ func (r *recovery) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(r.opts.Every):
+		case <-time.After(r.opts.PollInterval):
 		case <-r.gate.freed:
 			if err := r.collectEnds(ctx); err != nil {
 				return err
@@ -193,7 +193,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	if r.opts.Tenant != nil {
 		q.Tenant = *r.opts.Tenant
 	}
-	for head, err := range record.Readable(r.store.List(ctx, q), r.logDamage) {
+	for head, err := range record.SkipDamaged(r.store.List(ctx, q), r.logDamage) {
 		if err != nil {
 			return started, err
 		}
@@ -313,9 +313,9 @@ func (r *recovery) handleEnd(key run.Key, err error) {
 	case errors.Is(err, ErrFailed):
 		r.opts.Logger.Warn("a run has failed", "run", key.ID, "tenant", key.Tenant, "error", err)
 	case failed && interrupted:
-		r.opts.Logger.Debug("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
+		r.opts.Logger.Debug("a run cannot continue", "run", key.ID, "tenant", key.Tenant, "error", err)
 	case failed:
-		r.opts.Logger.Warn("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
+		r.opts.Logger.Warn("a run cannot continue", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}
 	r.gate.end(key, failed)
 }

@@ -32,10 +32,10 @@ func TestRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		first, _ := process(t, store, play(uses(sleep("1", 60))), agent.Options{})
-		killed(t, first, time.Second, agent.In("killed"))
+		killed(t, first, time.Second, agent.WithRun("killed"))
 		check(t, errorOf(store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute})))
 		asking, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"))), agent.Options{})
-		waiting := mustRun(t, asking, human("go"), agent.In("waiting"))
+		waiting := mustRun(t, asking, human("go"), agent.WithRun("waiting"))
 
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		ctx, stop := context.WithCancel(t.Context())
@@ -78,7 +78,7 @@ func TestRecoverForUsers(t *testing.T) {
 		var works []context.Context
 		go func() {
 			done <- agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
-				Every: time.Hour, Wake: wake,
+				PollInterval: time.Hour, Wake: wake,
 				Context: func(ctx context.Context, key run.Key) context.Context {
 					works = append(works, ctx)
 					return context.WithValue(ctx, userKey{}, key.Tenant)
@@ -89,7 +89,7 @@ func TestRecoverForUsers(t *testing.T) {
 		synctest.Wait()
 		for _, user := range []string{"ada", "bob"} {
 			began := time.Now()
-			begun(t, a, agent.ForTenant(user))
+			begun(t, a, agent.WithTenant(user))
 			wake <- struct{}{}
 			result := <-ended
 			if got, want := result.Messages[2].Parts[0].Text, "of "+user; got != want || time.Since(began) > 0 {
@@ -128,12 +128,12 @@ func TestRecoverShares(t *testing.T) {
 		ended := map[string]time.Duration{}
 		began := time.Now()
 		for _, user := range []string{"ada", "ada", "ada", "ada", "ada", "bob"} {
-			begun(t, a, agent.ForTenant(user))
+			begun(t, a, agent.WithTenant(user))
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer stop()
 		_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
-			Share: 2, Every: time.Hour,
+			PerTenant: 2, PollInterval: time.Hour,
 			Context: func(ctx context.Context, key run.Key) context.Context {
 				return context.WithValue(ctx, userKey{}, key.Tenant)
 			},
@@ -181,13 +181,13 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 			})
 			a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
 			for i := range tc.tenants * tc.each {
-				begun(t, a, agent.ForTenant(fmt.Sprint(i%tc.tenants)))
+				begun(t, a, agent.WithTenant(fmt.Sprint(i%tc.tenants)))
 			}
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			var ended atomic.Int64
 			_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
-				Share: tc.share, Every: time.Hour, Logger: slog.New(slog.DiscardHandler),
+				PerTenant: tc.share, PollInterval: time.Hour, Logger: slog.New(slog.DiscardHandler),
 				OnEnd: func(run.Key, *agent.Result, error) { ended.Add(1) },
 			})
 			if got := int(ended.Load()); got != tc.tenants*tc.each {
@@ -213,12 +213,12 @@ func TestWokenProcessIsRefused(t *testing.T) {
 		first, _ := process(t, stalled, play(uses(sleep("1", 60)), says("late")), agent.Options{Durable: agent.Durable{LeaseTTL: 10 * time.Second}})
 		late := make(chan error)
 		go func() {
-			_, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			_, err := first.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 			late <- err
 		}()
 		time.Sleep(20 * time.Second) // the lease is over
 		second, _ := process(t, store, play(says("done")), agent.Options{})
-		got, err := second.ResumeRun(t.Context(), theRun)
+		got, err := second.Resume(t.Context(), theRun)
 		if err != nil || got.Output != "done" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -235,10 +235,10 @@ func TestWokenProcessIsRefused(t *testing.T) {
 func TestKnownOutcomeIsKept(t *testing.T) {
 	for name, work := range map[string]func(*testing.T, context.Context, *agent.Agent) error{
 		"a process": func(_ *testing.T, ctx context.Context, a *agent.Agent) error {
-			return errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID)))
+			return errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID)))
 		},
 		"a step": func(t *testing.T, ctx context.Context, a *agent.Agent) error {
-			next, err := a.Advance(ctx, begun(t, a, agent.In(theRun.ID)), nil)
+			next, err := a.Advance(ctx, begun(t, a, agent.WithRun(theRun.ID)), nil)
 			if next.Status != run.StatusRunning {
 				t.Errorf("got %+v, want a run that continues", next)
 			}
@@ -287,7 +287,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 		a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"), sleep("2", 60)), says("done")), agent.Options{})
 		ended := make(chan *agent.Result)
 		go func() {
-			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 			if err != nil {
 				t.Error(err)
 			}
@@ -315,7 +315,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 			store := record.NewMemory()
 			a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 			for _, id := range []string{theRun.ID, "other"} {
-				begun(t, a, agent.In(id))
+				begun(t, a, agent.WithRun(id))
 			}
 			var log strings.Builder
 			failed := false
@@ -330,7 +330,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 			if err := agent.Recover(ctx, store, []*agent.Agent{a}, opts); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatal(err)
 			}
-			if !strings.Contains(log.String(), "a run cannot go on") {
+			if !strings.Contains(log.String(), "a run cannot continue") {
 				t.Errorf("got the log %q", log.String())
 			}
 			for _, id := range []string{theRun.ID, "other"} {
@@ -459,9 +459,9 @@ func dies(t *testing.T, store record.Store, id string, deaths int) (calls int) {
 			return nil, ctx.Err()
 		}), agent.Options{})
 		if n == 0 {
-			_, _ = a.Run(ctx, human("go"), agent.In(id))
+			_, _ = a.Run(ctx, human("go"), agent.WithRun(id))
 		} else {
-			_, _ = a.ResumeRun(ctx, run.Key{ID: id})
+			_, _ = a.Resume(ctx, run.Key{ID: id})
 		}
 		kill()
 	}
@@ -559,7 +559,7 @@ func TestReplyIsKeptFirst(t *testing.T) {
 					kept++
 				}
 			})
-			mustRun(t, newAgent(t, play(uses(toolCall("1", "echo", "{}")), says("done")), opts), human("go"), agent.In(theRun.ID))
+			mustRun(t, newAgent(t, play(uses(toolCall("1", "echo", "{}")), says("done")), opts), human("go"), agent.WithRun(theRun.ID))
 			if kept != 1 {
 				t.Error("the store does not have the reply")
 			}
@@ -573,8 +573,8 @@ func TestRefusedReplyCounts(t *testing.T) {
 	hook := agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return no }}
 	for _, limits := range []run.Limits{{}, {Tokens: 100_000}} {
 		got, err := newAgent(t, play(counted(says("secret"))), &agent.Options{Hooks: []agent.Hook{hook}, Limits: limits}).Run(t.Context(), human("go"))
-		if taken := agent.Inside(got.State).Taken().Tokens; !errors.Is(err, no) || taken < 150 || limits.Tokens == 0 && got.Spent.Total != 150 {
-			t.Errorf("got %v and %d tokens, %+v", err, taken, got.Spent)
+		if taken := agent.Inside(got.State).Taken().Tokens; !errors.Is(err, no) || taken < 150 || limits.Tokens == 0 && got.Usage.Total != 150 {
+			t.Errorf("got %v and %d tokens, %+v", err, taken, got.Usage)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 1000 {
 			group.Go(func() {
-				if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
+				if got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
 					t.Errorf("run %d: got %q, %v", i, got.Output, err)
 				}
 			})
@@ -86,7 +86,7 @@ func TestLeaseThatIsLate(t *testing.T) {
 		failed := make(chan error, 2)
 		for _, id := range []string{"taken", "late"} {
 			go func() {
-				_, err := a.Run(t.Context(), human("go"), agent.In(id))
+				_, err := a.Run(t.Context(), human("go"), agent.WithRun(id))
 				failed <- err
 			}()
 		}
@@ -136,7 +136,7 @@ func TestBusyDatabase(t *testing.T) {
 	var lost atomic.Int64
 	for i := range runs {
 		group.Go(func() {
-			if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
+			if got, err := a.Run(t.Context(), human("go"), agent.WithRun(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
 				lost.Add(1)
 				t.Errorf("run %d: got %q, %v", i, got.Output, err)
 			}
@@ -210,7 +210,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				})
 				ended := make(chan error)
 				go func() {
-					_, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+					_, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 					ended <- err
 				}()
 				time.Sleep(leaseTTL + leaseTTL/2)

@@ -53,7 +53,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	}
 	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		text := fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)
-		if !yield(&Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: text}) {
+		if !yield(&Warning{EventInfo: EventInfo{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: text}) {
 			return nil
 		}
 	}
@@ -90,7 +90,7 @@ func (p *replayer) entryEvents(root place, r ledger.Entry, next ledger.Change) [
 	at, c := root.resolve(r.Change)
 	events := p.events(at, c, next)
 	for i, e := range events {
-		*e.meta() = Meta{
+		*e.meta() = EventInfo{
 			Run:  root.state.ID,
 			Seq:  r.Seq,
 			More: len(events) - 1 - i,
@@ -134,7 +134,7 @@ func (p *replayer) events(at place, c, next ledger.Change) []Event {
 	case *ledger.Replied:
 		return []Event{&Replied{Question: p.asked[c.Reply.Question], Reply: c.Reply}}
 	case *ledger.Compacted:
-		return []Event{&Compacted{Replaced: c.Replaced, By: len(c.Messages)}}
+		return []Event{&Compacted{Replaced: c.Replaced, Replacements: len(c.Messages)}}
 	case *ledger.TurnEnded:
 		return []Event{&TurnEnd{Turn: s.Turn - 1, Messages: at.last(2)}}
 	case *ledger.Suspended:

@@ -50,7 +50,7 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 		if data, err = json.Marshal(members); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, written{e.Position(), string(data), replayable[agent.TypeOf(e)]})
+		out = append(out, written{e.Position(), string(data), replayable[agent.EventType(e)]})
 	}
 	return out, asked
 }
@@ -80,9 +80,9 @@ func TestReplay(t *testing.T) {
 	}{
 		"sub-agent": {[]step{
 			uses(toolCall("a", "echo", `{ "x": 1 }`), toolCall("b", "none", `{}`)), uses(toolCall("c", "helper", `{"task":"help"}`)), says("done"),
-		}, agent.Sub, agent.Options{}},
-		"handoff": {[]step{uses(toolCall("a", "helper", `{"task":"take it"}`))}, agent.Handoff, agent.Options{}},
-		"compaction": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{
+		}, agent.NewSubAgent, agent.Options{}},
+		"handoff": {[]step{uses(toolCall("a", "helper", `{"task":"take it"}`))}, agent.NewHandoff, agent.Options{}},
+		"compaction": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.NewSubAgent, agent.Options{
 			Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
 				if len(history) != 1 {
 					return nil, nil
@@ -90,7 +90,7 @@ func TestReplay(t *testing.T) {
 				return &compact.Result{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go on"), run.Text(run.RoleUser, "please")}}, nil
 			},
 		}},
-		"limit": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{Limits: run.Limits{Turns: 1}}},
+		"limit": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.NewSubAgent, agent.Options{Limits: run.Limits{Turns: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := record.NewMemory()
@@ -98,12 +98,12 @@ func TestReplay(t *testing.T) {
 			helper := withTools(t, play(asks).as(model.Info{Name: "small"}), toolset, nil)
 			tt.opts.Durable.Store, tt.opts.Tools = store, []adapter.Source{toolset}
 			a := boss(t, play(tt.model...).streaming(), sub(t, helper, tt.make), tt.opts)
-			live, q := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
+			live, q := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 			if q == nil {
 				t.Fatal("the run asks nothing")
 			}
 			answer := accepted(t, q, map[string]any{"name": "Ann"})
-			rest, _ := write(t, a.Resume(t.Context(), theRun, answer))
+			rest, _ := write(t, a.ResumeEvents(t.Context(), theRun, answer))
 			live = append(live, rest...)
 			log := load(t, store, theRun)
 			if log.Head.Status != run.StatusFinished {
@@ -123,8 +123,8 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	for i := range 8 {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "helper", `{"task":"help"}`))
 	}
-	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.Sub), agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
-	live, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
+	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
+	live, _ := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 	resumes(t, a, live)
 }
 
@@ -135,7 +135,7 @@ func TestReplayOfDenials(t *testing.T) {
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) {
 		return approval.Decision{Reason: "no"}, nil
 	}
-	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.Deny("no") }}
+	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.DenyCall("no") }}
 	for name, opts := range map[string]agent.Options{
 		"approval": {Person: agent.Person{Approve: deny}}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
 		"person": {Person: agent.Person{Approve: agent.AskPerson}}, "allowed": {},
@@ -144,13 +144,13 @@ func TestReplayOfDenials(t *testing.T) {
 			toolset, _ := open(t, nil)
 			opts.Durable.Store = record.NewMemory()
 			a := withTools(t, play(uses(toolCall("1", "echo", spaced), toolCall("2", "none", spaced)), says("done")), toolset, &opts)
-			live, q := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
+			live, q := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 			if q != nil {
-				again, _ := write(t, a.Resume(t.Context(), theRun))
+				again, _ := write(t, a.ResumeEvents(t.Context(), theRun))
 				if last := live[len(live)-1].At; len(again) != 1 || again[0].At != last {
 					t.Errorf("got %+v while the run waits, want one event at %+v", again, last)
 				}
-				rest, _ := write(t, a.Resume(t.Context(), theRun, q.Deny("no")))
+				rest, _ := write(t, a.ResumeEvents(t.Context(), theRun, q.Deny("no")))
 				live = append(live, rest...)
 			}
 			resumes(t, a, live)
@@ -174,19 +174,19 @@ func TestReplayOfStop(t *testing.T) {
 	}{
 		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error {
 			if stop {
-				return agent.Stop("")
+				return agent.StopRun("")
 			}
 			return nil
 		}}, says("hi")},
-		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.Stop("") }}, says(secret)},
-		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.Stop("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
+		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.StopRun("") }}, says(secret)},
+		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.StopRun("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
 			a := newAgent(t, play(tt.says), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}})
 			var live []written
 			for range 2 {
-				events, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
+				events, _ := write(t, a.Events(t.Context(), human("go"), agent.WithRun(theRun.ID)))
 				live, stop = append(live, events...), true
 			}
 			for _, e := range live {
@@ -203,14 +203,14 @@ func TestReplayOfStop(t *testing.T) {
 func TestReplayOfOutput(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"n":7}`))), &agent.Options{Durable: agent.Durable{Store: store}})
-	if _, _, err := agent.As[struct {
+	if _, _, err := agent.RunAs[struct {
 		N int `json:"n"`
-	}](t.Context(), a, human("go"), agent.In(theRun.ID)); err != nil {
+	}](t.Context(), a, human("go"), agent.WithRun(theRun.ID)); err != nil {
 		t.Fatal(err)
 	}
 	var types []string
 	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {
-		types = append(types, agent.TypeOf(e))
+		types = append(types, agent.EventType(e))
 	}
 	diff(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
 }
@@ -219,7 +219,7 @@ func TestReplayOfOutput(t *testing.T) {
 func TestReplayErrors(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
-	mustRun(t, a, human("go"), agent.In(theRun.ID))
+	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	for name, tt := range map[string]struct {
 		agent *agent.Agent
 		key   run.Key
@@ -232,7 +232,7 @@ func TestReplayErrors(t *testing.T) {
 		var got []error
 		for e, err := range tt.agent.Replay(t.Context(), tt.key, agent.Position{}) {
 			if e != nil {
-				t.Errorf("%s: got the event %s", name, agent.TypeOf(e))
+				t.Errorf("%s: got the event %s", name, agent.EventType(e))
 			}
 			got = append(got, err)
 		}
@@ -248,12 +248,12 @@ func TestReplayErrors(t *testing.T) {
 // A position that the run has not come to is an error, not a page without events.
 func TestReplayBehindTheEnd(t *testing.T) {
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
-	got := mustRun(t, a, human("go"), agent.In(theRun.ID))
+	got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	for behind := range uint64(2) {
 		var failed error
 		for e, err := range a.Replay(t.Context(), theRun, agent.Position{Seq: agent.Inside(got.State).Seq + behind}) {
 			if failed = err; e != nil {
-				t.Errorf("got %s, want no event", agent.TypeOf(e))
+				t.Errorf("got %s, want no event", agent.EventType(e))
 			}
 		}
 		if errors.Is(failed, agent.ErrPosition) != (behind > 0) {

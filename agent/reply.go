@@ -20,7 +20,7 @@ type reply struct {
 	calls   []run.Part
 	stop    *string // the answer of a hook that replaces the reply
 	finish  string  // the provider's reason for the end
-	usage   run.Spent
+	usage   run.Usage
 	output  json.RawMessage // the text as structured output, nil if it is not
 	repair  bool            // it is requested again in another form
 
@@ -37,9 +37,9 @@ const maxCount = 1 << 40
 
 // clampUsage returns the tokens of a reply, each limited to its possible range: a part is at most the
 // whole, and no count is negative.
-func clampUsage(u run.Spent) run.Spent {
+func clampUsage(u run.Usage) run.Usage {
 	count := func(n, most int64) int64 { return max(0, min(n, most)) }
-	s := run.Spent{Input: count(u.Input, maxCount), Output: count(u.Output, maxCount)}
+	s := run.Usage{Input: count(u.Input, maxCount), Output: count(u.Output, maxCount)}
 	s.Total = max(count(u.Total, 2*maxCount), s.Input+s.Output)
 	s.Cached = count(u.Cached, s.Input)
 	s.CacheWrite = count(u.CacheWrite, s.Input-s.Cached)
@@ -143,15 +143,15 @@ func (r *reply) noAnswerError(stop StopReason) error {
 // event returns the event of the reply. It shares the calls.
 func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 	return &ModelEnd{
-		Turn:       turn,
-		Model:      r.message.Model,
-		Text:       r.text,
-		Reasoning:  r.reasoning(),
-		ToolCalls:  r.calls,
-		StopReason: r.finish,
-		Usage:      r.usage,
-		Streamed:   streamed,
-		Duration:   d,
+		Turn:         turn,
+		Model:        r.message.Model,
+		Text:         r.text,
+		Reasoning:    r.reasoning(),
+		ToolCalls:    r.calls,
+		FinishReason: r.finish,
+		Usage:        r.usage,
+		Streamed:     streamed,
+		Duration:     d,
 	}
 }
 

@@ -38,11 +38,11 @@ func TestCallIDs(t *testing.T) {
 
 // What a model counts may be anything.
 func TestCounted(t *testing.T) {
-	for _, tt := range []struct{ told, want run.Spent }{
-		{run.Spent{Input: 10, Output: 5, Cached: 4, CacheWrite: 3, Reasoning: 2}, run.Spent{Input: 10, Output: 5, Total: 15, Cached: 4, CacheWrite: 3, Reasoning: 2}},
-		{run.Spent{Input: -1, Output: 5, Cached: 7, Reasoning: 9, Turns: 7, Calls: 3, Lost: 2}, run.Spent{Output: 5, Total: 5, Reasoning: 5}},
-		{run.Spent{Input: 10, Cached: 8, CacheWrite: 8, Total: 100}, run.Spent{Input: 10, Total: 100, Cached: 8, CacheWrite: 2}},
-		{run.Spent{Input: 1 << 60, Output: 1 << 62}, run.Spent{Input: maxCount, Output: maxCount, Total: 2 * maxCount}},
+	for _, tt := range []struct{ told, want run.Usage }{
+		{run.Usage{Input: 10, Output: 5, Cached: 4, CacheWrite: 3, Reasoning: 2}, run.Usage{Input: 10, Output: 5, Total: 15, Cached: 4, CacheWrite: 3, Reasoning: 2}},
+		{run.Usage{Input: -1, Output: 5, Cached: 7, Reasoning: 9, Turns: 7, Calls: 3, Lost: 2}, run.Usage{Output: 5, Total: 5, Reasoning: 5}},
+		{run.Usage{Input: 10, Cached: 8, CacheWrite: 8, Total: 100}, run.Usage{Input: 10, Total: 100, Cached: 8, CacheWrite: 2}},
+		{run.Usage{Input: 1 << 60, Output: 1 << 62}, run.Usage{Input: maxCount, Output: maxCount, Total: 2 * maxCount}},
 	} {
 		if got := clampUsage(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%+v: got %+v, want %+v", tt.told, got, tt.want)

@@ -30,7 +30,7 @@ type Result struct {
 	// it allocates.
 	Messages []run.Message
 
-	Spent        run.Spent  // since the run began, including sub-agents
+	Usage        run.Usage  // since the run began, including sub-agents
 	StopReason   StopReason // why a run has ended, or the limit at which it failed
 	FinishReason string     // the provider's reason for the end of the last message
 	Failure      string     // why a run has failed or was cancelled
@@ -43,7 +43,7 @@ type Result struct {
 	// was none.
 	Window *WindowUse
 
-	// State is the state of the run. Without [Durable.Store], [Agent.ResumeState] continues it.
+	// State is the state of the run. Without [Durable.Store], [Agent.ResumeStateEvents] continues it.
 	State *State
 }
 
@@ -67,7 +67,7 @@ func newResult(s *ledger.State) *Result {
 		Output:       s.Output,
 		Questions:    ledger.Open(s),
 		Messages:     slices.Clip(messages),
-		Spent:        s.Spent,
+		Usage:        s.Spent,
 		StopReason:   StopReason(s.Stop),
 		FinishReason: s.Finish,
 		Failure:      s.Error,
@@ -108,13 +108,13 @@ func outcomeError(s *ledger.State) error {
 //
 // An input for a run that waits or has no output yet is refused. The error matches
 // [ErrWaiting], and Questions has the questions; [record.ErrHeld], if a process works on the
-// run; or [ErrRunning].
+// run; or [ErrUnfinished].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
 }
 
 // Events gives the input to the model and yields events until the run has ended or waits. The
-// last pair has an [*Output] or a [*Suspended], or an error and no event. Without [In], each
+// last pair has an [*Output] or a [*Suspended], or an error and no event. Without [WithRun], each
 // range is a run of its own and calls tools again.
 //
 // The run continues while the loop body handles an event, up to its next event. Leaving the
@@ -164,12 +164,12 @@ func (r *Result) Add(e Event) {
 	case *Warning:
 		r.Warnings = appendWarning(r.Warnings, e)
 	case *ModelEnd:
-		r.Spent.Add(e.Usage)
+		r.Usage.Add(e.Usage)
 	case *SamplingEnd:
-		r.Spent.Add(e.Usage)
+		r.Usage.Add(e.Usage)
 	case *TurnEnd:
 		if last := e.Messages[len(e.Messages)-1]; last.Role == run.RoleTool {
-			r.Spent.Calls += len(last.Parts)
+			r.Usage.Calls += len(last.Parts)
 		}
 	}
 	if len(e.meta().Path) > 0 {
@@ -178,7 +178,7 @@ func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *ModelEnd:
 		r.Status = run.StatusRunning
-		r.FinishReason, r.Window = e.StopReason, e.Window
+		r.FinishReason, r.Window = e.FinishReason, e.Window
 	case *TurnEnd:
 		r.Messages = append(r.Messages, e.Messages...)
 	case *Suspended:

@@ -12,19 +12,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Resume replies to questions of a run in [Durable.Store] and continues the run, after a
+// ResumeEvents replies to questions of a run in [Durable.Store] and continues the run, after a
 // suspension or after its process has died. It yields events as [Agent.Events] does. Invalid
 // replies are refused, each with its reason, and the run stays as it is. If the error matches
 // [record.ErrHeld], the replies are stored for the holder. A finished run yields its [Output]
 // again without calling the model. For a run that ended without an output the error matches
 // [ErrFailed] or [ErrCancelled].
-func (a *Agent) Resume(ctx context.Context, key run.Key, replies ...run.Reply) iter.Seq2[Event, error] {
+func (a *Agent) ResumeEvents(ctx context.Context, key run.Key, replies ...run.Reply) iter.Seq2[Event, error] {
 	return a.resume(key, replies).events(ctx)
 }
 
-// ResumeRun is Resume for callers that want only the outcome. The result is never nil, as with
+// Resume is [Agent.ResumeEvents] for callers that want only the outcome. The result is never nil, as with
 // [Agent.Run].
-func (a *Agent) ResumeRun(ctx context.Context, key run.Key, replies ...run.Reply) (*Result, error) {
+func (a *Agent) Resume(ctx context.Context, key run.Key, replies ...run.Reply) (*Result, error) {
 	return a.resume(key, replies).outcome(ctx)
 }
 
@@ -88,7 +88,7 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 }
 
 // ErrWaiting is the error of a run that waits for a person: it has no output and accepts no
-// input until its questions are answered, see [Agent.Resume]. Result.Questions has them. [As]
+// input until its questions are answered, see [Agent.Resume]. Result.Questions has them. [RunAs]
 // and [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a
 // run that already waits.
 var ErrWaiting = errors.New("run waits for answers to its questions")
@@ -102,24 +102,24 @@ func (e *waitingError) Error() string {
 
 func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 
-// ErrRunning is the error of an input to a run that has no output for the last one yet, and
+// ErrUnfinished is the error of an input to a run that has no output for the last one yet, and
 // that no process works on.
-var ErrRunning = errors.New("run has no answer yet; continue it by Resume or Recover")
+var ErrUnfinished = errors.New("run has no answer yet; continue it by Resume or Recover")
 
-// runningError is an [ErrRunning] with the id of the run.
-type runningError struct{ id string }
+// unfinishedError is an [ErrUnfinished] with the id of the run.
+type unfinishedError struct{ id string }
 
-func (e *runningError) Error() string {
+func (e *unfinishedError) Error() string {
 	return fmt.Sprintf("%q has no answer yet; continue it by Resume or Recover", e.id)
 }
 
-func (e *runningError) Is(target error) bool { return target == ErrRunning }
+func (e *unfinishedError) Is(target error) bool { return target == ErrUnfinished }
 
-// ResumeState continues a run of an agent without a store. state is [Result.State] of a run
+// ResumeStateEvents continues a run of an agent without a store. state is [Result.State] of a run
 // that waits. Resume a state only once: nothing else prevents that calls are made twice. The error
 // matches [run.ErrUnfit], [run.ErrExpired], [run.ErrNotAsked] or, for two replies to one question,
 // [record.ErrReplied].
-func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Reply) iter.Seq2[Event, error] {
+func (a *Agent) ResumeStateEvents(ctx context.Context, state *State, replies ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loadedRun, error) {
 		in := state.inner()
 		if in.Seq == 0 {

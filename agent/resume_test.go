@@ -86,9 +86,9 @@ func TestCallInDoubt(t *testing.T) {
 			opts := agent.Options{Durable: agent.Durable{AskInDoubt: tt.answer != nil}}
 			first, _ := process(t, store, play(uses(sleep("1", 1))), opts)
 			sent := time.Now()
-			killed(t, first, time.Millisecond, agent.In(theRun.ID))
+			killed(t, first, time.Millisecond, agent.WithRun(theRun.ID))
 			second, s := process(t, store, play(says("done")), opts)
-			got, err := second.ResumeRun(t.Context(), theRun)
+			got, err := second.Resume(t.Context(), theRun)
 			if tt.answer != nil {
 				if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionDoubt {
 					t.Fatalf("got %+v, %v, want a question about the call", got, err)
@@ -96,7 +96,7 @@ func TestCallInDoubt(t *testing.T) {
 				if q := got.Questions[0]; q.Tries != 1 || !q.Sent.Equal(sent) {
 					t.Errorf("the question says that the call was sent %d times, last at %v, want once, at %v", q.Tries, q.Sent, sent)
 				}
-				got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
+				got, err = second.Resume(t.Context(), theRun, tt.answer(got.Questions[0]))
 			}
 			check(t, err)
 			if text := lines(history(got))[2]; !strings.Contains(text, tt.want) {
@@ -114,7 +114,7 @@ func TestConversation(t *testing.T) {
 	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 		for i := range 3 {
 			a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
-			got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
+			got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.WithRun(theRun.ID))
 			if err != nil || len(got.Messages) != 2*(i+1) {
 				t.Fatalf("%s: got %+v, %v, want all messages", name, got, err)
 			}
@@ -160,7 +160,7 @@ func TestResumeState(t *testing.T) {
 		state := new(agent.State)
 		check(t, json.Unmarshal(data, state))
 		r := &agent.Result{}
-		for e, err := range process(play(says("done"))).ResumeState(t.Context(), state, answers...) {
+		for e, err := range process(play(says("done"))).ResumeStateEvents(t.Context(), state, answers...) {
 			if err != nil {
 				return r, err
 			}
@@ -196,7 +196,7 @@ func TestResumeState(t *testing.T) {
 	if r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`))); err != nil || r.Output != "done" || ran != "17 19 " {
 		t.Errorf("got %+v, %v and the calls %q, want the answer", r, err, ran)
 	}
-	for _, err := range process(play(says("done"))).ResumeState(t.Context(), nil) {
+	for _, err := range process(play(says("done"))).ResumeStateEvents(t.Context(), nil) {
 		if err == nil {
 			t.Error("got no error for no state")
 		}
@@ -215,11 +215,11 @@ func TestAnswersAreRefused(t *testing.T) {
 		model := play(uses(toolCall("1", "pay", `{"bill":17}`), toolCall("2", "pay", `{"bill":18}`)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson, QuestionTTL: time.Hour}})
 		got := asks(t, a, 2, run.QuestionApproval)
-		again, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID))
+		again, err := a.Run(t.Context(), human("and?"), agent.WithRun(theRun.ID))
 		if !errors.Is(err, agent.ErrWaiting) || err.Error() != `run agent: "r" waits for answers to its questions` {
 			t.Errorf("an input to a run that waits: got %v, want %v", err, agent.ErrWaiting)
 		}
-		if _, result, err := agent.As[weatherReport](t.Context(), a, human("and?"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.StatusWaiting {
+		if _, result, err := agent.RunAs[weatherReport](t.Context(), a, human("and?"), agent.WithRun(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.StatusWaiting {
 			t.Errorf("As with a run that waits: got %+v, %v", result, err)
 		}
 		if again.Status != run.StatusWaiting || len(again.Questions) != 2 {
@@ -260,8 +260,8 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 	other, _ := process(t, store, play(says("never")), agent.Options{Name: "other"})
 	yes, no := got.Questions[0].Allow(), got.Questions[0].Deny("no")
 	_, asked := other.Questions(t.Context(), theRun)
-	_, resumed := other.ResumeRun(t.Context(), theRun, yes)
-	for name, err := range map[string]error{"Asks": asked, "ResumeRun": resumed, "Answer": other.Reply(t.Context(), theRun, yes)} {
+	_, resumed := other.Resume(t.Context(), theRun, yes)
+	for name, err := range map[string]error{"Asks": asked, "Resume": resumed, "Answer": other.Reply(t.Context(), theRun, yes)} {
 		if err == nil || !strings.Contains(err.Error(), `it belongs to agent "clerk", and this is "other"`) {
 			t.Errorf("%s: got %v, want the names of both agents", name, err)
 		}
@@ -276,14 +276,14 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 	store := record.NewMemory()
 	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	_, live := a.Run(t.Context(), human("go"), agent.In("failed"))
+	_, live := a.Run(t.Context(), human("go"), agent.WithRun("failed"))
 	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	if got, err := b.Run(t.Context(), human("go"), agent.In("cancelled")); err != nil || got.Status != run.StatusWaiting {
+	if got, err := b.Run(t.Context(), human("go"), agent.WithRun("cancelled")); err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
 	check(t, errorOf(b.Cancel(t.Context(), run.Key{ID: "cancelled"})))
-	failed, again := b.ResumeRun(t.Context(), run.Key{ID: "failed"})
-	cancelled, end := b.ResumeRun(t.Context(), run.Key{ID: "cancelled"})
+	failed, again := b.Resume(t.Context(), run.Key{ID: "failed"})
+	cancelled, end := b.Resume(t.Context(), run.Key{ID: "cancelled"})
 	for name, tt := range map[string]struct {
 		got  error
 		want error
@@ -312,7 +312,7 @@ func TestInIsRefused(t *testing.T) {
 		"In: id is empty":                {record.NewMemory(), ""},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
-		if _, err := a.Run(t.Context(), human("go"), agent.In(tt.id)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := a.Run(t.Context(), human("go"), agent.WithRun(tt.id)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -323,19 +323,19 @@ func TestResumeAfterTheAnswer(t *testing.T) {
 	store := record.NewMemory()
 	first, _ := process(t, store, play(says("42")), agent.Options{})
 	var live *agent.Output
-	for e := range each(t, first.Events(t.Context(), human("go"), agent.In(theRun.ID))) {
+	for e := range each(t, first.Events(t.Context(), human("go"), agent.WithRun(theRun.ID))) {
 		live, _ = e.(*agent.Output)
 	}
 	model := play(says("another"))
 	second, _ := process(t, store, model, agent.Options{})
 	for range 2 {
 		var got []agent.Event
-		for e := range each(t, second.Resume(t.Context(), theRun)) {
+		for e := range each(t, second.ResumeEvents(t.Context(), theRun)) {
 			got = append(got, e)
 		}
 		diff(t, "events", got, []agent.Event{live})
 	}
-	if got, err := second.ResumeRun(t.Context(), theRun); err != nil || got.Output != "42" || len(model.prompts()) > 0 {
+	if got, err := second.Resume(t.Context(), theRun); err != nil || got.Output != "42" || len(model.prompts()) > 0 {
 		t.Errorf("got %+v, %v after %d model calls, want the answer and none", got, err, len(model.prompts()))
 	}
 }
@@ -391,7 +391,7 @@ func TestResumeWritesOnce(t *testing.T) {
 		question := question(t, store.Store, "0")
 		store.calls = nil
 		clear(seen)
-		got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: question, Action: action})
+		got, err := a.Resume(t.Context(), run.Key{ID: "0"}, run.Reply{Question: question, Action: action})
 		if err != nil || got.Output != "done" {
 			t.Fatalf("got %q, %v, want the answer", got.Output, err)
 		}
@@ -418,7 +418,7 @@ func TestReplyBeforeRelease(t *testing.T) {
 		if err != nil || len(questions) != 1 {
 			t.Fatalf("got %d questions, %v, want one", len(questions), err)
 		}
-		if _, err := a.ResumeRun(t.Context(), key, run.Reply{Question: questions[0].ID, Action: run.ActionAllow}); !errors.Is(err, record.ErrHeld) {
+		if _, err := a.Resume(t.Context(), key, run.Reply{Question: questions[0].ID, Action: run.ActionAllow}); !errors.Is(err, record.ErrHeld) {
 			t.Errorf("got %v, want %v", err, record.ErrHeld)
 		}
 	}
@@ -426,7 +426,7 @@ func TestReplyBeforeRelease(t *testing.T) {
 		release = allow // at the next wait, too
 		allow()
 	}
-	got, err := a.Run(t.Context(), agent.Text("go"), agent.In(key.ID))
+	got, err := a.Run(t.Context(), agent.Text("go"), agent.WithRun(key.ID))
 	if err != nil || got.Output != "done" || worked != 2 {
 		t.Errorf("got %q, %v after %d calls, want the answer after 2", got.Output, err, worked)
 	}
@@ -445,7 +445,7 @@ func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agen
 	suspend(t, a, 0, 1)
 	log := load(t, store.Store, run.Key{ID: "0"})
 	store.calls = nil
-	return store, a, log.Head.Questions[0], worked
+	return store, a, log.Head.QuestionIDs[0], worked
 }
 
 // An answer that is refused leaves the run to whoever holds it: a process whose lease has expired may
@@ -462,7 +462,7 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 		{"unfit", []run.Reply{{Question: ask, Action: run.ActionAccept}}, run.ErrUnfit},
 		{"two", []run.Reply{yes, {Question: ask, Action: run.ActionDeny}}, record.ErrReplied},
 	} {
-		if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
+		if _, err := a.Resume(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
 		}
 	}
@@ -484,14 +484,14 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 				check(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
 			}
 			store.broken = broken
-			if _, err := a.ResumeRun(t.Context(), key, yes); !errors.Is(err, broken) {
+			if _, err := a.Resume(t.Context(), key, yes); !errors.Is(err, broken) {
 				t.Errorf("got %v, want %v", err, broken)
 			}
 			if len(store.given) == 0 || store.given[0].Question != ask {
 				t.Errorf("got the answers %v in %q, want the one that was given", store.given, store.calls)
 			}
 			store.broken = nil
-			if got, err := a.ResumeRun(t.Context(), key); broken != nil && (err != nil || got.Output != "done") || worked.Load() != 1 {
+			if got, err := a.Resume(t.Context(), key); broken != nil && (err != nil || got.Output != "done") || worked.Load() != 1 {
 				t.Errorf("got %q, %v after %d calls, want one call", got.Output, err, worked.Load())
 			}
 		})
@@ -507,11 +507,11 @@ func TestResumeBesideOthers(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow})
+		_, err := a.Resume(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow})
 		if !errors.Is(err, record.ErrReplied) || worked.Load() != 0 {
 			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), record.ErrReplied)
 		}
-		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Output != "done" || worked.Load() != 0 {
+		if got, err := a.Resume(t.Context(), run.Key{ID: "0"}); err != nil || got.Output != "done" || worked.Load() != 0 {
 			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Output, err, worked.Load())
 		}
 	})
@@ -527,21 +527,21 @@ func TestResumeBesideOthers(t *testing.T) {
 				suspend(t, a, 0, 1)
 			}
 			check(t, store.Store.Reply(t.Context(), theRun, []run.Reply{{Question: ask, Action: run.ActionAllow}}))
-			if got, err := a.ResumeRun(t.Context(), theRun); err != nil || got.Status != run.StatusWaiting || worked.Load() != 0 {
+			if got, err := a.Resume(t.Context(), theRun); err != nil || got.Status != run.StatusWaiting || worked.Load() != 0 {
 				t.Errorf("%s: got %+v, %v after %d calls, want the new run to wait", name, got, err, worked.Load())
 			}
 			log, err := store.Load(t.Context(), theRun)
-			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.Questions[0] == ask || len(log.Replies) > 0 {
+			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.QuestionIDs[0] == ask || len(log.Replies) > 0 {
 				t.Fatalf("%s: got %+v, %v, want the new run at record %d with its own question", name, log, err, old.Head.Seq)
 			}
-			if _, err := a.ResumeRun(t.Context(), theRun, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
+			if _, err := a.Resume(t.Context(), theRun, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
 			err = record.Submit(t.Context(), store, theRun, run.Reply{Question: ask, Action: run.ActionAllow})
 			if !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
-			if _, err := a.ResumeRun(t.Context(), theRun, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow}); err != nil || worked.Load() != 1 {
+			if _, err := a.Resume(t.Context(), theRun, run.Reply{Question: log.Head.QuestionIDs[0], Action: run.ActionAllow}); err != nil || worked.Load() != 1 {
 				t.Errorf("%s: got %v after %d calls, want the new run to go on", name, err, worked.Load())
 			}
 		}
@@ -550,11 +550,11 @@ func TestResumeBesideOthers(t *testing.T) {
 		store, a, ask, worked := waitingRun(t)
 		yes := run.Reply{Question: ask, Action: run.ActionAllow}
 		store.before = func() {
-			if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil {
+			if _, err := a.Resume(t.Context(), run.Key{ID: "0"}, yes); err != nil {
 				t.Error(err)
 			}
 		}
-		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Output != "done" || worked.Load() != 1 {
+		if got, err := a.Resume(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Output != "done" || worked.Load() != 1 {
 			t.Errorf("got %q, %v after %d calls, want the answer of the run that continued, and one call", got.Output, err, worked.Load())
 		}
 	})

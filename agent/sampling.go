@@ -98,10 +98,10 @@ func (s *servers) newReview(call, key string, request mcp.InputRequest) *run.Que
 	later := s.reviews[requestID{call, key}]
 	s.mu.Unlock()
 	if later != nil {
-		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: later.Params, Model: later.Model}
+		return &run.Question{Kind: run.QuestionSampling, ServerKey: key, Sampling: later.Params, Model: later.Model}
 	}
 	if params, ok := inquiry.Sampling(&request); ok {
-		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: params}
+		return &run.Question{Kind: run.QuestionSampling, ServerKey: key, Sampling: params}
 	}
 	return nil
 }

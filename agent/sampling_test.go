@@ -50,7 +50,7 @@ func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent
 	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}})
 	check(t, err)
 	client := &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}
-	toolset, _ := open(t, &adapter.Options{Client: client})
+	toolset, _ := open(t, &adapter.Options{ClientOptions: client})
 	return withTools(t, model, toolset, &opts)
 }
 
@@ -82,11 +82,11 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			if asked := strings.Join(host.requests, "\n"); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
-			want := run.Sampling{}
+			want := run.SamplingUsage{}
 			if tt.asked != "" {
-				want = run.Sampling{Requests: 1, Tokens: 5}
+				want = run.SamplingUsage{Requests: 1, Tokens: 5}
 			}
-			diff(t, "what servers took", got.Spent.Sampling, want)
+			diff(t, "what servers took", got.Usage.Sampling, want)
 		})
 	}
 }
@@ -108,14 +108,14 @@ func TestSamplingReviewAtHand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
-			result, want := mustRun(t, a, human("go")), run.Sampling{}
+			result, want := mustRun(t, a, human("go")), run.SamplingUsage{}
 			if got := lines(history(result))[2]; !strings.Contains(got, tt.want) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 			if name == "allow" {
-				want = run.Sampling{Requests: 1, Tokens: 5}
+				want = run.SamplingUsage{Requests: 1, Tokens: 5}
 			}
-			diff(t, "what servers took", result.Spent.Sampling, want)
+			diff(t, "what servers took", result.Usage.Sampling, want)
 		})
 	}
 }
@@ -168,10 +168,10 @@ func TestHeldSamplingReview(t *testing.T) {
 func TestCompletionIsKept(t *testing.T) {
 	store, host := record.NewMemory(), new(poet)
 	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
-	got := mustRun(t, first, human("go"), agent.In(theRun.ID))
+	got := mustRun(t, first, human("go"), agent.WithRun(theRun.ID))
 	dying := (&dying{at: 2, keep: true}).in(store) // the review with the answer, the completion
 	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
-	if _, err := second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
+	if _, err := second.Resume(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
 		t.Fatal("the process did not end")
 	}
 	log := load(t, store, theRun)

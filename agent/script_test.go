@@ -37,7 +37,7 @@ func (s *script) prompts() []prompt { return s.Turns() }
 func (s *script) as(info model.Info) *script { return &script{s.WithInfo(info)} }
 
 // called is the script as a model of that name.
-func (s *script) called(name string) *script { return s.as(model.Info{Name: name, Whole: true}) }
+func (s *script) called(name string) *script { return s.as(model.Info{Name: name, NoStreaming: true}) }
 
 // streaming is the script as a model that streams.
 func (s *script) streaming() *script { return s.as(model.Info{}) }
@@ -52,7 +52,7 @@ func using(s step, input, output int64) step {
 	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := s(ctx, p)
 		if err == nil {
-			reply.Usage, reply.Message.Model = run.Spent{Input: input, Output: output}, "m-1"
+			reply.Usage, reply.Message.Model = run.Usage{Input: input, Output: output}, "m-1"
 		}
 		return reply, err
 	}
@@ -148,7 +148,7 @@ func killed(t testing.TB, a *agent.Agent, after time.Duration, opts ...agent.Run
 // asks begins [theRun], which waits for replies to n questions of a kind, in whatever process.
 func asks(t testing.TB, a *agent.Agent, n int, kind run.QuestionKind) *agent.Result {
 	t.Helper()
-	got := mustRun(t, a, human("go"), agent.In(theRun.ID))
+	got := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	other := slices.ContainsFunc(got.Questions, func(q *run.Question) bool { return q.Kind != kind || !q.Survives })
 	if got.Status != run.StatusWaiting || len(got.Questions) != n || other {
 		t.Fatalf("got %s with the questions %v, want %d of the kind %s that survive", got.Status, got.Questions, n, kind)
@@ -159,7 +159,7 @@ func asks(t testing.TB, a *agent.Agent, n int, kind run.QuestionKind) *agent.Res
 // resumed continues [theRun] until it is over or waits.
 func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
 	t.Helper()
-	result, err := a.ResumeRun(t.Context(), theRun, replies...)
+	result, err := a.Resume(t.Context(), theRun, replies...)
 	check(t, err)
 	return result
 }

@@ -96,7 +96,7 @@ func (s *servers) elicit(
 // nobody was asked.
 func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	if next == nil {
-		return nil, adapter.ErrNotAsked
+		return nil, adapter.ErrUserNotAsked
 	}
 	return next.Elicit(ctx, params)
 }
@@ -105,7 +105,7 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 func (s *servers) newQuestion(call string, round *mcp.InputRequired, key string) *run.Question {
 	request := round.Requests[key]
 	if params, ok := inquiry.Elicitation(&request); ok {
-		return &run.Question{Kind: questionKind(params), Key: key, Elicit: params}
+		return &run.Question{Kind: questionKind(params), ServerKey: key, Elicit: params}
 	}
 	return s.newReview(call, key, request)
 }

@@ -181,7 +181,7 @@ func withTools(t testing.TB, model agent.Model, toolset *adapter.Toolset, opts *
 
 // typed selects events by their types.
 func typed(types ...string) func(agent.Event) bool {
-	return func(e agent.Event) bool { return slices.Contains(types, agent.TypeOf(e)) }
+	return func(e agent.Event) bool { return slices.Contains(types, agent.EventType(e)) }
 }
 
 // happenings are the events of a run that test wants, in words.

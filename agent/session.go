@@ -145,7 +145,7 @@ func (d *session) reacquire(ctx context.Context, l *loadedRun) (ok bool) {
 	if err != nil || log.Head.Status != run.StatusWaiting {
 		return false
 	}
-	isOpen := func(r run.Reply) bool { return slices.Contains(log.Head.Questions, r.Question) }
+	isOpen := func(r run.Reply) bool { return slices.Contains(log.Head.QuestionIDs, r.Question) }
 	if !slices.ContainsFunc(log.Replies, isOpen) {
 		return false
 	}

@@ -73,7 +73,7 @@ func (g *gate) process(t *testing.T, revision string, model *script, opts agent.
 	t.Helper()
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 	transport := &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}
-	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "drive", Transport: transport})
+	toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "drive", Transport: transport})
 	return withTools(t, model, toolset, &opts)
 }
 
@@ -131,7 +131,7 @@ func TestSignInMidway(t *testing.T) {
 	got := asks(t, a, 1, run.QuestionForm)
 	g.sign(false)
 	name := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
-	got, err := a.ResumeRun(t.Context(), theRun, name)
+	got, err := a.Resume(t.Context(), theRun, name)
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSignIn {
 		t.Fatalf("got %+v, %v, want a sign-in", got, err)
 	}
@@ -215,7 +215,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 func TestSignInIsForTheTree(t *testing.T) {
 	tree := func(t *testing.T, g *gate, opts agent.Options) *agent.Agent {
 		helper := g.process(t, eras[1], play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), agent.Options{})
-		opts.Tools = []adapter.Source{sub(t, helper, agent.Sub)}
+		opts.Tools = []adapter.Source{sub(t, helper, agent.NewSubAgent)}
 		return g.process(t, eras[1], play(onInput(uses(toolCall("a", "helper", `{"task":"x"}`), toolCall("b", "echo", `{"x":2}`), toolCall("c", "helper", `{"task":"y"}`)), says("done"))), opts)
 	}
 	want := []string{`tool: a/helper→"helped"`, `tool: b/echo→"{\"x\":2}"`, `tool: c/helper→"helped"`, `ai: "done"`}
@@ -258,7 +258,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 	t.Run("refused elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
 		got := asks(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), 3, run.QuestionSignIn)
-		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, got.Questions[1].Decline())
+		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).Resume(t.Context(), theRun, got.Questions[1].Decline())
 		if err != nil || len(got.Questions) != 2 || g.ran > 0 {
 			t.Errorf("got %+v, %v after %d calls, want two questions", got.Questions, err, g.ran)
 		}
@@ -278,7 +278,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 				time.Sleep(time.Second) // until the sign-in is asked for
 				return "ok", nil
 			}, nil)
-			stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
+			stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.StopRun("enough") }}
 			answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 				<-ctx.Done()
 				return late(q)

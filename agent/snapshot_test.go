@@ -62,7 +62,7 @@ func TestSnapshots(t *testing.T) {
 			for i := range inputs {
 				a := chatty(t, store) // a process of its own
 				store.records = 0
-				got, err := a.Run(t.Context(), human(fmt.Sprint("input ", i)), agent.In("r"))
+				got, err := a.Run(t.Context(), human(fmt.Sprint("input ", i)), agent.WithRun("r"))
 				if err != nil || got.Output != "so be it" {
 					t.Fatalf("input %d: got %q, %v", i, got.Output, err)
 				}
@@ -108,7 +108,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 		return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
 	}
 	first, second := process(), process()
-	key := begun(t, first, agent.In("r"))
+	key := begun(t, first, agent.WithRun("r"))
 	for i, step := range []struct {
 		by    *agent.Agent
 		loads int
@@ -148,7 +148,7 @@ func prunedRun(t *testing.T, store record.Store) {
 	input := func() {
 		t.Helper()
 		inputs++
-		mustRun(t, a, human(fmt.Sprint("input ", inputs)), agent.In(theRun.ID))
+		mustRun(t, a, human(fmt.Sprint("input ", inputs)), agent.WithRun(theRun.ID))
 	}
 	for {
 		input()

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// State is the state of a run at one moment. Hooks read it, and [Agent.ResumeState] continues a
+// State is the state of a run at one moment. Hooks read it, and [Agent.ResumeStateEvents] continues a
 // run from it. It can be sent to another process as JSON. It contains secrets of servers, such
 // as request states and task ids, which [record.Keys] can encrypt.
 type State struct{ state *ledger.State }
@@ -26,8 +26,8 @@ func (s *State) Turn() int { return s.inner().Turn }
 // Failures returns the number of consecutive turns in which every call failed.
 func (s *State) Failures() int { return s.inner().Failures }
 
-// Spent returns the usage of the run, by all inputs.
-func (s *State) Spent() run.Spent { return s.inner().Spent }
+// Usage returns the usage of the run, by all inputs.
+func (s *State) Usage() run.Usage { return s.inner().Spent }
 
 // Vars returns a copy of the run's variables, see [WithVar].
 func (s *State) Vars() map[string]json.RawMessage { return maps.Clone(s.inner().Vars) }

@@ -8,12 +8,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// stopError is the error of [Stop].
+// stopError is the error of [StopRun].
 type stopError struct{ answer string }
 
 func (e *stopError) Error() string { return "the run is stopped with an answer" }
 
-// Stop returns the error with which a hook ends its run with an answer of its own: the run is
+// StopRun returns the error with which a hook ends its run with an answer of its own: the run is
 // finished, and its stop reason is [StopHook].
 //
 // From BeforeModel, the model is not called. From AfterModel, the calls of the reply are not
@@ -21,12 +21,12 @@ func (e *stopError) Error() string { return "the run is stopped with an answer" 
 // other hooks see it. The run ends with the turn: calls that were sent get their results, and
 // others are not made. If several hooks stop, the first call counts.
 //
-// Stop is durable with the outcome of the call, so that another process ends the run in the
-// same way. For [As] the answer must be the JSON of the output. In the run of a sub-agent it
+// StopRun is durable with the outcome of the call, so that another process ends the run in the
+// same way. For [RunAs] the answer must be the JSON of the output. In the run of a sub-agent it
 // ends only that run.
-func Stop(answer string) error { return &stopError{answer} }
+func StopRun(answer string) error { return &stopError{answer} }
 
-// hookAnswer returns the answer of a [Stop] error, nil for others.
+// hookAnswer returns the answer of a [StopRun] error, nil for others.
 func hookAnswer(err error) *string {
 	if s, ok := errors.AsType[*stopError](err); ok {
 		return &s.answer

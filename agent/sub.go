@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SubAgent is an agent as a tool of another agent, see [Sub].
+// SubAgent is an agent as a tool of another agent, see [NewSubAgent].
 type SubAgent struct {
 	*adapter.FuncTool
 	agent   *recipe
@@ -32,20 +32,20 @@ const subSchema = `{"type":"object","properties":{` +
 const handoffSchema = `{"type":"object","properties":{` +
 	`"task":{"type":"string","description":"What to do, if the conversation does not say it."}},"additionalProperties":false}`
 
-// Sub returns an agent as a tool, for Options.Tools of another agent. The model gives it a task
+// NewSubAgent returns an agent as a tool, for Options.Tools of another agent. The model gives it a task
 // and reads its answer; name and description are for the model. The sub-agent's run is part of
 // the run that it works for: it is stored with it, its questions are questions of that run, and
 // its usage counts there. The other agent's Hooks apply, too, and its Approve, Prices and
 // Observe where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used.
 // It is an error if a is nil or name is empty.
-func Sub(a *Agent, name, description string) (*SubAgent, error) {
+func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }
 
-// Handoff is like [Sub], but the other agent takes over: it gets the history, and its answer is
-// the output of the run, in the form that [As] asks for. The model may give it a task, which is
+// NewHandoff is like [NewSubAgent], but the other agent takes over: it gets the history, and its answer is
+// the output of the run, in the form that [RunAs] asks for. The model may give it a task, which is
 // a message after the history. The next input of a conversation goes to the first agent again.
-func Handoff(a *Agent, name, description string) (*SubAgent, error) {
+func NewHandoff(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, true)
 }
 
@@ -80,8 +80,8 @@ func (s *SubAgent) inherit(parent *recipe) *recipe {
 	if o.Model.Prices == nil {
 		o.Model.Prices = parent.opts.Model.Prices
 	}
-	if o.Observe == nil {
-		o.Observe = parent.opts.Observe
+	if o.Observer == nil {
+		o.Observer = parent.opts.Observer
 	}
 	if o.Person.Legacy.Park == nil {
 		o.Person.Legacy.Park = parent.opts.Person.Legacy.Park

@@ -37,7 +37,7 @@ func TestSubAgent(t *testing.T) {
 	toolset, _ := open(t, nil)
 	helper := withTools(t, play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), toolset, nil)
 	steps := []step{uses(toolCall("a", "helper", `{"task":"help"}`), toolCall("b", "helper", `{"task":"help"}`)), says("done")}
-	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{})
+	a := boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{})
 	var paths []string
 	result := &agent.Result{}
 	for e := range each(t, a.Events(t.Context(), human("go"))) {
@@ -52,12 +52,12 @@ func TestSubAgent(t *testing.T) {
 	if n := strings.Count(strings.Join(paths, " "), "helper:echo"); n != 2 {
 		t.Errorf("got the tools %q, want echo in each run of the helper", paths)
 	}
-	got := mustRun(t, boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{}), human("go"))
-	diff(t, "spent", []run.Spent{got.Spent, result.Spent}, []run.Spent{{Turns: 6, Calls: 4}, {Turns: 6, Calls: 4}})
+	got := mustRun(t, boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{}), human("go"))
+	diff(t, "spent", []run.Usage{got.Usage, result.Usage}, []run.Usage{{Turns: 6, Calls: 4}, {Turns: 6, Calls: 4}})
 }
 
 func TestSubAgentWithoutAName(t *testing.T) {
-	if _, err := agent.Sub(newAgent(t, play(says("x")), nil), "", "Helps."); err == nil || err.Error() != "sub-agent: the name is empty" {
+	if _, err := agent.NewSubAgent(newAgent(t, play(says("x")), nil), "", "Helps."); err == nil || err.Error() != "sub-agent: the name is empty" {
 		t.Errorf("got %v, want an error about the name", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestSubAgentTwice(t *testing.T) {
 	}
 
 	named := func(description string) *agent.SubAgent {
-		s, err := agent.Sub(newAgent(t, play(says("x")), nil), "expert", description)
+		s, err := agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description)
 		check(t, err)
 		return s
 	}
@@ -93,11 +93,11 @@ func TestSubAgentAsks(t *testing.T) {
 	store := record.NewMemory()
 	build := func(bossModel, helperModel *script) *agent.Agent {
 		toolset, _ := open(t, nil)
-		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.Sub), agent.Options{Durable: agent.Durable{Store: store}})
+		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.NewSubAgent), agent.Options{Durable: agent.Durable{Store: store}})
 	}
 	asking := uses(toolCall("1", "ask", `{}`))
 	first := build(play(uses(toolCall("a", "helper", `{"task":"one"}`), toolCall("b", "helper", `{"task":"two"}`))), play(asking))
-	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	got, err := first.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 	if err != nil || len(got.Questions) != 2 || got.Questions[0].Path[0] != "helper" {
 		t.Fatalf("got %+v, %v, want two questions of the helper", got, err)
 	}
@@ -107,11 +107,11 @@ func TestSubAgentAsks(t *testing.T) {
 	}
 	bob, ann := answer(1, "Bob"), answer(0, "Ann")
 	second := build(play(says("done")), play(says("helped")))
-	got, err = second.ResumeRun(t.Context(), theRun, bob)
+	got, err = second.Resume(t.Context(), theRun, bob)
 	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want one question left", got, err)
 	}
-	got, err = second.ResumeRun(t.Context(), theRun, ann)
+	got, err = second.Resume(t.Context(), theRun, ann)
 	if err != nil || got.Output != "done" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -121,7 +121,7 @@ func TestSubAgentAsks(t *testing.T) {
 func TestHandoff(t *testing.T) {
 	for arguments, want := range map[string][]string{`{"task":"take it"}`: {`human: "go"`, `human: "take it"`}, `{}`: {`human: "go"`}} {
 		expert, model := play(says("expert's answer")), play(uses(toolCall("a", "helper", arguments)))
-		got := mustRun(t, boss(t, model, sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{}), human("go"))
+		got := mustRun(t, boss(t, model, sub(t, newAgent(t, expert, nil), agent.NewHandoff), agent.Options{}), human("go"))
 		if got.Output != "expert's answer" || len(model.prompts()) != 1 {
 			t.Errorf("got %q after %d calls of the first model", got.Output, len(model.prompts()))
 		}
@@ -135,12 +135,12 @@ func TestHandoff(t *testing.T) {
 // A sub-agent that fails is a failed call, and its limits are the limits of the run.
 func TestSubAgentFails(t *testing.T) {
 	broken := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("secret") }), nil)
-	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.Sub), agent.Options{}), human("go"))
+	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{}), human("go"))
 	if text := lines(history(got))[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
 		t.Errorf("the model is told %s", text)
 	}
 	busy := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), &agent.Options{Limits: run.Limits{Failures: -1, Calls: -1, Turns: -1}})
-	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.Sub),
+	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.NewSubAgent),
 		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
 	if text := lines(history(got))[2]; !strings.Contains(text, "enough") {
 		t.Errorf("the model is told %s, want the helper's answer at the limit", text)
@@ -166,7 +166,7 @@ func TestApprovalPanicsBelow(t *testing.T) {
 				return "", nil
 			}, &adapter.FuncOptions{Options: &tools})
 			helper := newAgent(t, play(uses(toolCall("1", "work", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{work}})
-			a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), opts)
+			a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.NewSubAgent), opts)
 			var warned, failed bool
 			for e := range each(t, a.Events(t.Context(), human("go"))) {
 				switch e := e.(type) {
@@ -191,11 +191,11 @@ func TestWarningsOfARun(t *testing.T) {
 	for i := range 150 {
 		calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
 	}
-	a := boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.Sub), agent.Options{Limits: run.Limits{Calls: -1}})
+	a := boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{Limits: run.Limits{Calls: -1}})
 	got := mustRun(t, a, human("go"))
 	added := &agent.Result{}
 	shown := 0
-	a = boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.Sub), agent.Options{Limits: run.Limits{Calls: -1}})
+	a = boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{Limits: run.Limits{Calls: -1}})
 	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if w, ok := e.(*agent.Warning); ok && len(w.Text) > len(long) {
 			shown++
@@ -221,7 +221,7 @@ func TestWarningsOfARun(t *testing.T) {
 func TestSubAgentsAreDeep(t *testing.T) {
 	a := newAgent(t, play(says("bottom")), nil)
 	for range 3 {
-		a = boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("level")), sub(t, a, agent.Sub), agent.Options{Limits: run.Limits{Depth: 2}})
+		a = boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("level")), sub(t, a, agent.NewSubAgent), agent.Options{Limits: run.Limits{Depth: 2}})
 	}
 	var refused bool
 	for e := range each(t, a.Events(t.Context(), human("go"))) {
@@ -239,19 +239,19 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	toolset, s := open(t, nil)
 	helper := withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
 	steps := []step{uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")}
-	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
+	a := boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	got := mustRun(t, a, human("go"))
 	if got.Status != run.StatusWaiting || len(got.Questions) != 1 || got.Questions[0].Tool != "sleep" || s.most.Load() > 0 {
 		t.Errorf("got %+v, want a question about the helper's call", got)
 	}
 	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 		if c.Name == "sleep" {
-			return agent.Deny("no")
+			return agent.DenyCall("no")
 		}
 		return nil
 	}}
 	helper = withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
-	mustRun(t, boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Hooks: []agent.Hook{deny}}), human("go"))
+	mustRun(t, boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Hooks: []agent.Hook{deny}}), human("go"))
 	if s.most.Load() > 0 {
 		t.Error("the call ran although the hook denies it")
 	}
@@ -271,7 +271,7 @@ func TestSubAgentOfAView(t *testing.T) {
 	}
 	helper := newAgent(t, play(uses(toolCall("1", "below", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{tool("below")}})
 	a := boss(t, play(uses(toolCall("a", "above", "{}"), toolCall("b", "helper", `{"task":"help"}`)), says("done")),
-		sub(t, helper, agent.Sub), agent.Options{Tools: []adapter.Source{tool("above")}})
+		sub(t, helper, agent.NewSubAgent), agent.Options{Tools: []adapter.Source{tool("above")}})
 	check(t, errorOf(a.Run(adapter.WithView(t.Context(), "ui://p/v"), human("go"))))
 	diff(t, "views", views, map[string]string{"above": "ui://p/v", "below": ""})
 }

@@ -53,7 +53,7 @@ func (s *sender) callContext(j *job) (_ context.Context, release func()) {
 	if s.agent.reader.isReader(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
-	if s.rec.writer.hold == nil || j.call.Tool().Native() { // functions create no tasks
+	if s.rec.writer.hold == nil || j.call.Tool().Local() { // functions create no tasks
 		return ctx, func() {}
 	}
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

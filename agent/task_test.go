@@ -86,7 +86,7 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
 	client := &mcpclient.Options{Sampling: sampler}
-	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "shop", Transport: transport})
+	toolset := openAll(t, &adapter.Options{ClientOptions: client}, adapter.Server{Name: "shop", Transport: transport})
 	return withTools(t, model, toolset, &opts)
 }
 
@@ -101,7 +101,7 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 		}
 		ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 		time.Sleep(time.Hour)
-		got, err := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, ann)
+		got, err := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).Resume(t.Context(), theRun, ann)
 		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || got.Questions[0].Sampling.MaxTokens != 9 {
 			t.Fatalf("got %+v, %v, want a review", got, err)
 		}
@@ -127,15 +127,15 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 		}
 		synctestRun(t, fmt.Sprintf("write %d kept %v", at, keep), func(t *testing.T) {
 			store, s := record.NewMemory(), &tasker{t: t}
-			got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.In(theRun.ID))
+			got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.WithRun(theRun.ID))
 			ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 			dying := (&dying{at: at, keep: keep}).in(store)
-			_, _ = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: dying}}).ResumeRun(t.Context(), theRun, ann)
+			_, _ = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: dying}}).Resume(t.Context(), theRun, ann)
 			time.Sleep(time.Hour)
 			third := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-			got, err := third.ResumeRun(t.Context(), theRun)
+			got, err := third.Resume(t.Context(), theRun)
 			if err == nil && got.Status == run.StatusWaiting {
-				got, err = third.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+				got, err = third.Resume(t.Context(), theRun, got.Questions[0].Allow())
 			}
 			if err != nil || got.Status != run.StatusFinished {
 				t.Fatalf("the run is %s: %v", got.Status, err)

@@ -97,7 +97,7 @@ func workOn(e *engine) error {
 		return err
 	}
 	if e.rec.state.Limits.Active > 0 && t.sched.worked > 0 {
-		if err := e.rec.record(nil, &ledger.Charged{Spent: run.Spent{Active: t.sched.worked}}); err != nil {
+		if err := e.rec.record(nil, &ledger.Charged{Spent: run.Usage{Active: t.sched.worked}}); err != nil {
 			return err
 		}
 	}

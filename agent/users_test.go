@@ -98,7 +98,7 @@ func (c *crowd) answer(ctx context.Context, p prompt) (*model.Response, error) {
 			c.t.Errorf("the model was told for %s: %s", user, told)
 		}
 	}
-	if p.Request.Choice == model.ChoiceNone {
+	if p.Request.ToolChoice == model.ChoiceNone {
 		return replied(textPart(user)), nil
 	}
 	var calls []run.Part

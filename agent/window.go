@@ -116,7 +116,7 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, overhea
 
 // scale scales the parts so that their sum is what the model has counted; the largest part takes what
 // rounding leaves. Without a count they stay estimates.
-func (u *WindowUse) scale(usage *run.Spent, estimated bool) {
+func (u *WindowUse) scale(usage *run.Usage, estimated bool) {
 	if estimated || usage.Input <= 0 || u.Input <= 0 {
 		return
 	}

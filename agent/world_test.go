@@ -50,7 +50,7 @@ type request struct {
 		Arguments      json.RawMessage
 		TaskID         string
 		InputResponses map[string]json.RawMessage
-		Meta           map[string]json.RawMessage `json:"_meta"`
+		EventInfo      map[string]json.RawMessage `json:"_meta"`
 	}
 	Result     struct{ Action string } // of the person's answer to a form of the server "legacy"
 	About, Ask string
@@ -143,7 +143,7 @@ func (w *world) call(server string, q *request) string {
 		w.put++
 		return `{"resultType":"input_required","requestState":"s","inputRequests":{` + round + `}}`
 	}
-	key := string(q.Params.Meta[adapter.KeyMeta])
+	key := string(q.Params.EventInfo[adapter.IdempotencyKeyMeta])
 	if key == "" {
 		w.wrong = append(w.wrong, "a call has no key")
 	}
@@ -162,7 +162,7 @@ func (w *world) call(server string, q *request) string {
 // quiz asks for a form in its open call, and does something if the person accepts: once for
 // each key.
 func (w *world) quiz(out http.ResponseWriter, r *http.Request, q *request) {
-	key := string(q.Params.Meta[adapter.KeyMeta])
+	key := string(q.Params.EventInfo[adapter.IdempotencyKeyMeta])
 	w.mu.Lock()
 	form, filled := fmt.Sprintf(`"form %d"`, len(w.forms)), make(chan string, 1)
 	w.forms[form] = filled

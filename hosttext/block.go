@@ -9,7 +9,7 @@ import (
 // maxLines bounds the lines of a [Block], so that it cannot push earlier lines off the screen.
 const maxLines = 100
 
-// Block is like [Exact], for a text of several lines. It indents each line by two
+// Block is like [Escape], for a text of several lines. It indents each line by two
 // spaces, shows at most n characters and 100 lines, and says how much is omitted.
 func Block(s string, n int) string {
 	var b strings.Builder

@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// JSON writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not JSON.
-func JSON(text string) string {
+// JSONLine writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not JSON.
+func JSONLine(text string) string {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {
 		return Quote(text)

@@ -14,7 +14,7 @@ import (
 
 // Link is a web address from a peer, for a person to open.
 type Link struct {
-	URL  string // the whole address, by [Exact], with spaces encoded
+	URL  string // the whole address, by [Escape], with spaces encoded
 	Host string // the host of the page, with the port
 
 	// Warnings are reasons to doubt the address. Each is one clause without a full stop.
@@ -30,10 +30,10 @@ const (
 	maxHost = 1000
 )
 
-// ReadLink checks a web address. Show its warnings: the person decides. It returns an
+// ParseLink checks a web address. Show its warnings: the person decides. It returns an
 // error if no browser would open the address as a web page, or if it is longer than 8 KiB. The error
 // does not contain the address.
-func ReadLink(raw string) (*Link, error) {
+func ParseLink(raw string) (*Link, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case len(raw) > maxURL:
@@ -47,7 +47,7 @@ func ReadLink(raw string) (*Link, error) {
 	case len(u.Host) > maxHost:
 		return nil, errors.New("the address names a host that is longer than a name can be")
 	}
-	l := &Link{URL: encodeSpaces(raw), Host: Exact(u.Host)}
+	l := &Link{URL: encodeSpaces(raw), Host: Escape(u.Host)}
 	if u.Scheme == "http" && !reach.ThisMachine(u.Hostname()) {
 		l.warn("http is not encrypted: others can read and change what the page says")
 	}
@@ -68,7 +68,7 @@ func encodeSpaces(raw string) string {
 		}
 		b.WriteRune(r)
 	}
-	return Exact(b.String())
+	return Escape(b.String())
 }
 
 // warn adds a warning.

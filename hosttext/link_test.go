@@ -46,7 +46,7 @@ func TestReadLink(t *testing.T) {
 		"https://google.com／evil.example": {URL: "https://google.com／evil.example", Host: "google.com／evil.example",
 			Warnings: []string{lookalike, "com／evil has characters beyond ASCII (Latin): it may look like another name"}},
 	} {
-		got, err := ReadLink(raw)
+		got, err := ParseLink(raw)
 		if err != nil {
 			t.Errorf("%q: got %v", raw, err)
 		} else if diff := cmp.Diff(want, got); diff != "" {
@@ -68,7 +68,7 @@ func TestWrongLink(t *testing.T) {
 		"https://a/" + strings.Repeat("x", maxURL): "too long to be shown",
 		"https://a b/": "cannot be read",
 	} {
-		if _, err := ReadLink(raw); err == nil || !strings.Contains(err.Error(), want) || strings.ContainsRune(err.Error(), '\x1b') {
+		if _, err := ParseLink(raw); err == nil || !strings.Contains(err.Error(), want) || strings.ContainsRune(err.Error(), '\x1b') {
 			t.Errorf("%q: got %v, want %s", raw, err, want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestWrongLink(t *testing.T) {
 
 // The address stays visible for a host of many parts.
 func TestWarningsAreFew(t *testing.T) {
-	link, err := ReadLink("http://" + strings.Repeat("а.", 200) + "example")
+	link, err := ParseLink("http://" + strings.Repeat("а.", 200) + "example")
 	if err != nil || len(link.Warnings) != maxWarnings+1 || link.Warnings[maxWarnings] != "more parts of the host are like these: 195" {
 		t.Errorf("got %d warnings, %v: %q", len(link.Warnings), err, link.Warnings)
 	}
@@ -85,12 +85,12 @@ func TestWarningsAreFew(t *testing.T) {
 func FuzzReadLink(f *testing.F) {
 	f.Add("https://a\u200b.example/\u00a0x")
 	f.Fuzz(func(t *testing.T, raw string) {
-		link, err := ReadLink(raw)
+		link, err := ParseLink(raw)
 		if err != nil {
 			return
 		}
 		for _, shown := range append(link.Warnings, link.URL, link.Host) {
-			if Exact(shown) != shown || strings.Contains(shown, "\n") {
+			if Escape(shown) != shown || strings.Contains(shown, "\n") {
 				t.Errorf("%q: got %q, want it safe to show", raw, shown)
 			}
 		}

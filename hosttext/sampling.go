@@ -88,7 +88,7 @@ func (p *page) json(heading string, v any) {
 	if err != nil {
 		raw = []byte(err.Error())
 	}
-	p.text(heading, JSON(string(raw)))
+	p.text(heading, JSONLine(string(raw)))
 }
 
 // tool adds the definition of a tool.
@@ -98,7 +98,7 @@ func (p *page) tool(heading string, t *mcp.Tool) {
 		p.text(heading+", description", t.Description)
 	}
 	if len(t.InputSchema) > 0 {
-		p.text(heading+", arguments", JSON(string(t.InputSchema)))
+		p.text(heading+", arguments", JSONLine(string(t.InputSchema)))
 	}
 }
 
@@ -117,7 +117,7 @@ func (p *page) blocks(who string, blocks []mcp.Content) {
 		case *mcp.EmbeddedResource:
 			p.resource(who, &c.Resource)
 		case *mcp.ToolUseContent:
-			p.text(who+", call of a tool", c.Name+"\n"+JSON(string(c.Input)))
+			p.text(who+", call of a tool", c.Name+"\n"+JSONLine(string(c.Input)))
 		case *mcp.ToolResultContent:
 			p.result(who, c)
 		case *mcp.UnknownContent:
@@ -146,7 +146,7 @@ func (p *page) result(who string, r *mcp.ToolResultContent) {
 	}
 	p.blocks(who, r.Content)
 	if len(r.StructuredContent) > 0 {
-		p.text(who+", structured", JSON(string(r.StructuredContent)))
+		p.text(who+", structured", JSONLine(string(r.StructuredContent)))
 	} else if len(r.Content) == 0 {
 		p.text(who, "")
 	}

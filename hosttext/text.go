@@ -3,8 +3,8 @@
 // themselves. An invisible character, such as a control character, a direction mark or a zero-width
 // joiner, becomes its Go escape, such as \u200b.
 //
-// Use [Exact], [Line], [Quote] or [Block] for texts on which a person decides, and for names;
-// [Prose] for texts that a person only reads; [JSON] and [EscapeJSON] for JSON; [ReadLink] for
+// Use [Escape], [Line], [Quote] or [Block] for texts on which a person decides, and for names;
+// [Prose] for texts that a person only reads; [JSONLine] and [EscapeJSON] for JSON; [ParseLink] for
 // links. docs/sampling.md and SECURITY.md of the repository say where a host needs them.
 package hosttext
 
@@ -24,10 +24,10 @@ const (
 	emojiSelector = '\ufe0f'
 )
 
-// Exact returns the text with an escape for each invisible character. It keeps line breaks and
+// Escape returns the text with an escape for each invisible character. It keeps line breaks and
 // tabs, and the selectors and joiners within an emoji. A space of any width becomes a normal space.
 // Use it for texts on which a person decides, and for names.
-func Exact(s string) string {
+func Escape(s string) string {
 	var b strings.Builder
 	for _, piece := range pieces(s) {
 		b.WriteString(piece)
@@ -35,7 +35,7 @@ func Exact(s string) string {
 	return b.String()
 }
 
-// Prose is like [Exact], for texts that a person only reads, whole or in pieces. It
+// Prose is like [Escape], for texts that a person only reads, whole or in pieces. It
 // keeps joiners and variation selectors everywhere, because some scripts and emoji
 // need them, and drops carriage returns.
 func Prose(s string) string {
@@ -52,7 +52,7 @@ func Prose(s string) string {
 	return b.String()
 }
 
-// Line is like [Exact], on one line of at most n characters. White space in a row
+// Line is like [Escape], on one line of at most n characters. White space in a row
 // becomes one space, and "…" stands for the omitted rest.
 func Line(s string, n int) string {
 	var b strings.Builder
@@ -79,10 +79,10 @@ func Line(s string, n int) string {
 
 // Quote returns the text as a Go string literal, with an escape for each invisible character.
 func Quote(s string) string {
-	return Exact(strconv.Quote(s))
+	return Escape(strconv.Quote(s))
 }
 
-// pieces returns the characters of a text, each with its form by [Exact].
+// pieces returns the characters of a text, each with its form by [Escape].
 func pieces(s string) iter.Seq2[rune, string] {
 	return func(yield func(rune, string) bool) {
 		before := rune(0)

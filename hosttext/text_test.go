@@ -29,7 +29,7 @@ func TestExact(t *testing.T) {
 		"👩\u200d\u200d🚀\u200d":                   `👩\u200d\u200d🚀\u200d`,
 		"x\u200d🚀 🚀\u200dx $\ufe0f \u2800\ufe0f": `x\u200d🚀 🚀\u200dx $\ufe0f \u2800\ufe0f`,
 	} {
-		check.Equal(t, in, Exact(in), want)
+		check.Equal(t, in, Escape(in), want)
 	}
 }
 
@@ -108,11 +108,11 @@ func TestJSON(t *testing.T) {
 		"rm\u3164":                            `"rm\u3164"`,
 		"":                                    `""`,
 	} {
-		got := JSON(text)
+		got := JSONLine(text)
 		check.Equal(t, text, got, want)
 		var before, after any
 		if json.Unmarshal([]byte(text), &before) == nil {
-			if err := json.Unmarshal([]byte(got), &after); err != nil || JSON(encode(t, before)) != JSON(encode(t, after)) {
+			if err := json.Unmarshal([]byte(got), &after); err != nil || JSONLine(encode(t, before)) != JSONLine(encode(t, after)) {
 				t.Errorf("%q: got %v, %v; want the same value", text, after, err)
 			}
 		}
@@ -150,8 +150,8 @@ func FuzzExact(f *testing.F) {
 	f.Add("a\u200b\ufe0f❤\ufe0f\xff", 3)
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		n = max(1, min(n, 1000))
-		got := Exact(s)
-		if again := Exact(got); again != got {
+		got := Escape(s)
+		if again := Escape(got); again != got {
 			t.Errorf("%q: got %q, and of that %q", s, got, again)
 		}
 		if line := Line(s, n); len([]rune(line)) > n || strings.ContainsAny(line, "\n\t\r\x1b") {

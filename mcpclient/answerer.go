@@ -87,7 +87,7 @@ func (a *answerer) forHost(method string, params, meta json.RawMessage, call *mc
 	q := a.request()
 	q.Method, q.Params = method, params
 	if call != nil {
-		q.Call = call.ID
+		q.CallID = call.ID
 	}
 	if len(meta) > 0 && meta[0] == '{' { // other values are in Origin.Meta only
 		var err error

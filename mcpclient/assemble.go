@@ -55,7 +55,7 @@ func (c *Client) assembleAnswering() {
 		peer:   &c.peer,
 		gather: c.gather,
 		limit:  opts.Limits.ServerRequests,
-		wait:   opts.Timeouts.ElicitationDone,
+		wait:   opts.Timeouts.URLElicitation,
 	}
 }
 

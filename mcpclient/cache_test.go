@@ -215,7 +215,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 			token := new(transport.Bearer)
 			c := connectWith(t, s, token, modern())
 			for i, next := range []string{"one", "one", "two"} {
-				check.Must(t, token.Set(next))
+				check.Must(t, token.ChangeUser(next))
 				list(t, c, &asked, []int{1, 1, 2}[i])
 			}
 			_ = token.Renew("two-b")

@@ -127,7 +127,7 @@ func (c *caller) forMiddleware(r *request, o *callOptions) *Request {
 		Client:     c.client,
 		Method:     r.method,
 		Name:       r.target,
-		Call:       r.call.ID,
+		CallID:     r.call.ID,
 		Params:     r.paramsWithAnswers(),
 		Meta:       map[string]json.RawMessage{},
 		invocation: new(invocation),

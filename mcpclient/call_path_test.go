@@ -126,7 +126,7 @@ func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []function) {
 	server := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 		_, _ = io.WriteString(jsonWriter(w), emptyAnswer(m))
 	})
-	callSum(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
+	callSum(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), WrapTransport: watched(func(r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "tools/call" {
 			got = callers()
 		}

@@ -141,7 +141,7 @@ func TestNilArguments(t *testing.T) {
 			"no tool":           func() error { return check.Err(c.StartTask(t.Context(), nil, nil, 0)) },
 			"no params":         func() error { return check.Err(c.Complete(t.Context(), nil)) },
 			"no round":          func() error { return check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)) },
-			"tools[0]: no tool": func() error { return c.RegisterTools(nil) },
+			"tools[0]: no tool": func() error { return c.AddToolDefinitions(nil) },
 		} {
 			check.Text(t, call(), want+" (nil)")
 		}
@@ -204,15 +204,15 @@ func TestErrorTexts(t *testing.T) {
 		"POST http://h/mcp: HTTP status 431 (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)": &transport.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 431},
 		"the server does not offer tools":                                                 &mcpclient.CapabilityError{Capability: "tools"},
-		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{Client: []string{"a", "b"}, Server: []string{"c"}},
-		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{Client: []string{"a"}},
+		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{ClientRevisions: []string{"a", "b"}, ServerRevisions: []string{"c"}},
+		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{ClientRevisions: []string{"a"}},
 		`server "s": exit status 3; it wrote to stderr:` + "\nno cheese":                  &transport.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
 	} {
 		check.Equal(t, "", err.Error(), want)
 	}
 	for _, err := range []error{
 		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
-		&transport.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{Server: []string{long}},
+		&transport.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{ServerRevisions: []string{long}},
 	} {
 		got := err.Error()
 		wrong(t, len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got), "%T: got %d bytes", err, len(got))

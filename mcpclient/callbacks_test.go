@@ -557,7 +557,7 @@ func TestVisitsBound(t *testing.T) {
 func TestVisitsWithoutAWait(t *testing.T) {
 	person := new(visitor)
 	opts := visiting(legacy(), person)
-	opts.Timeouts.ElicitationDone = -1
+	opts.Timeouts.URLElicitation = -1
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`)

@@ -192,7 +192,7 @@ func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method s
 	s := new(sessionServer)
 	server := serve(t, s)
 	k := newCloser(t)
-	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
+	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), WrapTransport: watched(func(r *http.Request) {
 		if k.client.Load() != nil {
 			before(k, r.Method)
 		}

@@ -134,7 +134,7 @@ func TestProcessDiesInCall(t *testing.T) {
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{testenv.Role("tools")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
-		Restart:  &Restart{First: time.Millisecond},
+		Restart:  &Restart{InitialWait: time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)

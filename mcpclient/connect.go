@@ -43,7 +43,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 
 // newClient returns a client with checked options. Its goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
-	introduction, introductionErr := encodeImplementation(&opts.Client)
+	introduction, introductionErr := encodeImplementation(&opts.ClientInfo)
 	offers, offersErr := opts.offers()
 	if err := errors.Join(introductionErr, opts.check(), offersErr, missing(t)); err != nil {
 		return nil, err

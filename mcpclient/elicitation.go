@@ -66,7 +66,7 @@ func (a *answerer) decodeElicitation(raw json.RawMessage) (*mcp.ElicitParams, er
 	}
 	switch {
 	case params.Mode == mcp.ElicitForm && offered.Form:
-		if _, err := forms.Read(params); err != nil {
+		if _, err := forms.Fields(params); err != nil {
 			return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: %v", err)
 		}
 	case params.Mode == mcp.ElicitURL && offered.URL:

@@ -112,7 +112,7 @@ func (e *eras) moveToEra(r *request, err error) (again bool, _ error) {
 
 // hadNoEffect reports whether err proves that the server did not act on the request.
 func (r *request) hadNoEffect(err error) bool {
-	if broken, ok := errors.AsType[*transport.BrokenError](err); ok && broken.Begun {
+	if broken, ok := errors.AsType[*transport.BrokenError](err); ok && broken.ResponseBegun {
 		return false
 	}
 	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {

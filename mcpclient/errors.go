@@ -54,17 +54,17 @@ func (e *CapabilityError) Error() string {
 
 // RevisionError is the error of [Connect] if client and server have no common protocol revision.
 type RevisionError struct {
-	Client []string // only Options.Protocol.Revision, if that is set
-	Server []string // empty if the server named none
+	ClientRevisions []string // only Options.Protocol.Revision, if that is set
+	ServerRevisions []string // empty if the server named none
 }
 
 func (e *RevisionError) Error() string {
-	server := strings.Join(e.Server, ", ")
+	server := strings.Join(e.ServerRevisions, ", ")
 	if server == "" {
 		server = "none that it names"
 	}
 	return fmt.Sprintf("no common protocol revision: the client speaks %s, the server %s",
-		strings.Join(e.Client, ", "), excerpt.Cut(server))
+		strings.Join(e.ClientRevisions, ", "), excerpt.Cut(server))
 }
 
 // Unsent reports whether err, the error of a call, proves that the server has not accepted it:
@@ -78,7 +78,7 @@ func Unsent(err error) bool {
 		return false
 	case has[*unsentError](err):
 		return true
-	case isBroken && broken.Begun: // the server may only have refused to resume the response
+	case isBroken && broken.ResponseBegun: // the server may only have refused to resume the response
 		return false
 	case has[*CapabilityError](err), has[*mcp.SignInError](err):
 		return true

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-func ExampleClient_RegisterTools() {
+func ExampleClient_AddToolDefinitions() {
 	server := library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
 	})
@@ -28,7 +28,7 @@ func ExampleClient_RegisterTools() {
 	}
 	defer client.Close()
 
-	err = client.RegisterTools(&mcp.Tool{
+	err = client.AddToolDefinitions(&mcp.Tool{
 		Name:        "report",
 		InputSchema: json.RawMessage(`{"properties":{"region":{"type":["string","null"],"x-mcp-header":"Region"}}}`),
 	})
@@ -50,8 +50,8 @@ func ExampleHTTP_roundTripper() {
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"tools":{}},"tools":[]}}`, m.ID)
 		}))
 		client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
-			URL:          server.URL,
-			RoundTripper: func(next http.RoundTripper) http.RoundTripper { return logging{next} },
+			URL:           server.URL,
+			WrapTransport: func(next http.RoundTripper) http.RoundTripper { return logging{next} },
 		}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 		if err != nil {
 			log.Fatal(err)
@@ -92,7 +92,7 @@ func ExampleBearer() {
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
 		URL:   server.URL,
 		Token: token,
-		RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return logging{next}
 		},
 	}, nil)
@@ -195,7 +195,7 @@ func ExampleRestart() {
 	events := make(chan string, 2)
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
 		Restart: &mcpclient.Restart{
-			First: time.Millisecond,
+			InitialWait: time.Millisecond,
 			Notify: func(attempt int, err error) {
 				if err == nil {
 					events <- "up again"

@@ -251,7 +251,7 @@ func ExampleSamplingFunc() {
 // A server asks the person during a call.
 func ExampleElicitationFunc() {
 	person := mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		fields, err := forms.Read(p)
+		fields, err := forms.Fields(p)
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server,
 		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.texts.quote(got.result))
 	}
 	if ours := n.allowedRevisions(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
-		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})
+		return nil, fmt.Errorf("initialize: %w", &RevisionError{ClientRevisions: ours, ServerRevisions: []string{g.Revision}})
 	}
 	g.Server.Revision = g.Revision
 	n.era.Store(settledLegacy[g.Revision])
@@ -76,7 +76,7 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, n.quoteJSON(g.ResultType))
 	}
 	if !slices.Contains(g.Revisions, revision) {
-		return nil, &RevisionError{Client: n.allowedRevisions(Revisions()), Server: g.Revisions}
+		return nil, &RevisionError{ClientRevisions: n.allowedRevisions(Revisions()), ServerRevisions: g.Revisions}
 	}
 	g.Server.Revision = revision
 	return g.Server, nil
@@ -129,7 +129,7 @@ func encodeImplementation(i *mcp.Implementation) (string, error) {
 	if len(i.Icons) > 0 {
 		icons, err := jsonrpc.Marshal(i.Icons)
 		if err != nil {
-			return "", fmt.Errorf("Options.Client.Icons: %w", err)
+			return "", fmt.Errorf("Options.ClientInfo.Icons: %w", err)
 		}
 		b = jsonrpc.AppendMember(b, "icons", icons)
 	}

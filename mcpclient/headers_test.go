@@ -32,14 +32,14 @@ func tool(name, schema string) *mcp.Tool {
 	return &mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}
 }
 
-// RegisterTools reports invalid tools and registers the others.
+// AddToolDefinitions reports invalid tools and registers the others.
 func TestRegisterTools(t *testing.T) {
 	overModernHTTP(t, nil, func(t *testing.T, c *mcpclient.Client) {
 		for name, test := range map[string]struct{ schema, want string }{
 			"no JSON":        {`{"properties"`, "not valid JSON"},
 			"invalid header": {`{"properties":{"a":{"type":"string","x-mcp-header":""}}}`, "not empty"},
 		} {
-			err := c.RegisterTools(tool("t", test.schema), tool("u", `{}`), nil)
+			err := c.AddToolDefinitions(tool("t", test.schema), tool("u", `{}`), nil)
 			if err == nil || !strings.Contains(err.Error(), `tool "t": `) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), `"u"`) {
 				t.Errorf("%s: got %v, want %q", name, err, test.want)
 			}
@@ -73,7 +73,7 @@ func TestParamHeaders(t *testing.T) {
 		if err := call(`{"s":"unknown"}`); err != nil || len(got) != 0 {
 			t.Errorf("before the schema is known: got %v, %v", got, err)
 		}
-		check.Must(t, c.RegisterTools(tool("t", schema)))
+		check.Must(t, c.AddToolDefinitions(tool("t", schema)))
 		for args, want := range map[string]map[string]string{
 			`{"s":"us west 1","n":42,"b":true,"plain":"x"}`:        {"S": "us west 1", "N": "42", "B": "true"},
 			`{"s":"","n":-7,"b":false}`:                            {"S": "", "N": "-7", "B": "false"},
@@ -108,7 +108,7 @@ func TestParamHeaders(t *testing.T) {
 		if _, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`)); err != nil || got["S"] != "custom" {
 			t.Errorf("custom request: got %v, %v", got, err)
 		}
-		check.Must(t, c.RegisterTools(tool("t", `{"type":"object"}`)))
+		check.Must(t, c.AddToolDefinitions(tool("t", `{"type":"object"}`)))
 		if err := call(`{"s":"forgotten"}`); err != nil || len(got) != 0 {
 			t.Errorf("after the schema changed: got %v, %v", got, err)
 		}
@@ -222,7 +222,7 @@ func TestParamHeadersForgotten(t *testing.T) {
 		for i := range all {
 			tools = append(tools, tool(fmt.Sprint("t", i), schema))
 		}
-		check.Must(t, c.RegisterTools(tools...))
+		check.Must(t, c.AddToolDefinitions(tools...))
 		for i := range all {
 			_, _ = c.CallTool(t.Context(), fmt.Sprint("t", i), map[string]string{"s": "v"})
 		}
@@ -246,7 +246,7 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 			got = r.Header.Get("Mcp-Param-D") + r.Header.Get("Mcp-Param-E") + r.Header.Get("Mcp-Param-F")
 			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 		}, func(t *testing.T, c *mcpclient.Client) {
-			check.Must(t, c.RegisterTools(tool("t", schema)))
+			check.Must(t, c.AddToolDefinitions(tool("t", schema)))
 			check.Must(t, check.Err(c.CallTool(t.Context(), "t", json.RawMessage(args))))
 		})
 		wrong(t, got != "123", "at depth %d: got %q, want 123", depth, got)

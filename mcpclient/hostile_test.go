@@ -60,7 +60,7 @@ func hostilities() []hostility {
 	return []hostility{
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
 		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
-		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{First: 500 * time.Millisecond})},
+		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{InitialWait: 500 * time.Millisecond})},
 		{"a status 503 whose body does not end", 4 * time.Second, 8 << 20, endlessStatus(503)},
 		{"a status 404 whose body does not end", time.Second, 8 << 20, endlessStatus(404)},
 		{"a status 401 whose body does not end", time.Second, 8 << 20, endlessStatus(401)},
@@ -228,7 +228,7 @@ func otherRevision(t *testing.T) {
 	opts := legacy()
 	c, err := mcpclient.Connect(t.Context(), transport, &opts)
 	e := wantError[*mcpclient.RevisionError](t, err)
-	wrong(t, c != nil || !slices.Equal(e.Client, []string{mcp.Revision20251125}), "got %v, %v, want an error that names the revision", c, err)
+	wrong(t, c != nil || !slices.Equal(e.ClientRevisions, []string{mcp.Revision20251125}), "got %v, %v, want an error that names the revision", c, err)
 }
 
 // Each call ends when its answer arrives; no deadline is needed.

@@ -373,7 +373,7 @@ func TestCompressionAsWanted(t *testing.T) {
 		"disabled": {func(h *mcpclient.HTTP) { h.Client.Transport.(*http.Transport).DisableCompression = true }, ""},
 		"another":  {func(h *mcpclient.HTTP) { h.Header = http.Header{"accept-encoding": {"br"}} }, "br"},
 		"wrapped": {func(h *mcpclient.HTTP) {
-			h.RoundTripper = func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }
+			h.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }
 		}, "gzip"}, // by net/http
 	} {
 		bubble(t, name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func TestHTTPHooks(t *testing.T) {
 		asked := 0
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
-			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+			WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
 					log = append(log, r.Method+" "+r.Header.Get("Mcp-Method"))
 					resp, err := next.RoundTrip(r)
@@ -139,7 +139,7 @@ func TestTokenRefusedInRenewal(t *testing.T) {
 			return bad
 		}}
 		token := renews("new")
-		_ = token.Set("old")
+		_ = token.ChangeUser("old")
 		c := connectWith(t, serve(t, s), token, legacy())
 		s.forget()
 		valid = "Bearer new"
@@ -163,7 +163,7 @@ func TestTokenRefused(t *testing.T) {
 		c := connected(t, h, modern())
 		callText(t, t.Context(), c, "a", "a")
 		h.Token = nil // the connection has its own copy
-		check.NoError(t, token.Set("old"))
+		check.NoError(t, token.ChangeUser("old"))
 		callText(t, t.Context(), c, "a", "a")
 	})
 }
@@ -178,7 +178,7 @@ func TestResponseWithoutRequest(t *testing.T) {
 			}
 			stream(w)(answerTo(m))
 		})
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(r)
 				if err == nil {
@@ -207,7 +207,7 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 		cause := &dialError{"the proxy refused secret-key"}
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
-			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+			WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.Header.Get("Mcp-Method") == "tools/call" {
 						return nil, cause
@@ -245,7 +245,7 @@ func TestHeaderNames(t *testing.T) {
 			}
 		}
 		sends("Bearer fixed")
-		check.Must(t, token.Set("token"))
+		check.Must(t, token.ChangeUser("token"))
 		sends("Bearer token")
 	})
 }
@@ -262,7 +262,7 @@ func TestCloseWithEndlessBody(t *testing.T) {
 		s := httpServer(t, nil)
 		body := make(endless)
 		defer close(body)
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(r)
 				if err == nil && resp.StatusCode == http.StatusAccepted {
@@ -525,7 +525,7 @@ func TestShortSecretsStay(t *testing.T) {
 		token := new(transport.Bearer)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, legacy())
 		for _, next := range []string{"name", "a"} {
-			check.Must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
+			check.Must(t, errors.Join(token.ChangeUser(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
 		_, err := c.CallTool(t.Context(), "a", nil)
 		e := wantError[*mcp.RPCError](t, err)

@@ -62,7 +62,7 @@ type Request struct {
 
 	Method string
 	Name   string // the tool or prompt, URI of the resource, or id of the task
-	Call   int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 if unknown
+	CallID int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 if unknown
 
 	// Notification reports whether there is no answer.
 	Notification bool

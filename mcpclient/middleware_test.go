@@ -160,8 +160,8 @@ func TestMiddlewareRequest(t *testing.T) {
 				t.Errorf("got id %d, want %d", call.ID(), wantID)
 			}
 			wrong(t, !strings.Contains(result, `"text":"ask"`), "got result %s", result)
-			if asked.Client != c || asked.Call == 0 || asked.Call != call.Call || origin.Call.ID != call.Call || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
-				t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.Call)
+			if asked.Client != c || asked.CallID == 0 || asked.CallID != call.CallID || origin.Call.ID != call.CallID || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
+				t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.CallID)
 			}
 		})
 	})
@@ -446,7 +446,7 @@ func (r tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(req)
 }
 
-// HTTP.RoundTripper wraps the caller's client once, without modifying it, over both transports.
+// HTTP.WrapTransport wraps the caller's client once, without modifying it, over both transports.
 func TestHTTPRoundTripper(t *testing.T) {
 	for _, name := range []string{"HTTP", "SSE", "fallback"} {
 		bubble(t, name, func(t *testing.T) {
@@ -469,7 +469,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 				})
 				client = s.Client()
-				transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
+				transport = &mcpclient.HTTP{URL: s.URL(), Client: client, WrapTransport: around}
 			} else {
 				old := newOldServer(t) // which requires the key, too
 				s := serve(t, old)
@@ -478,9 +478,9 @@ func TestHTTPRoundTripper(t *testing.T) {
 					old.say <- answerTo(<-old.got)
 				}()
 				client = s.Client()
-				transport = &mcpclient.HTTP{URL: s.URL(), SSE: true, Client: client, RoundTripper: around}
+				transport = &mcpclient.HTTP{URL: s.URL(), SSE: true, Client: client, WrapTransport: around}
 				if name == "fallback" {
-					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
+					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, WrapTransport: around}
 				}
 			}
 			before := client.Transport
@@ -509,11 +509,11 @@ func TestHTTPRoundTripper(t *testing.T) {
 		})
 	}
 	for _, transport := range []mcpclient.Transport{
-		&mcpclient.HTTP{URL: "http://example.com", RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
-		&mcpclient.HTTP{URL: "http://example.com", SSE: true, RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
+		&mcpclient.HTTP{URL: "http://example.com", WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }},
+		&mcpclient.HTTP{URL: "http://example.com", SSE: true, WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }},
 	} {
 		_, err := transport.Dial(t.Context())
-		wrong(t, err == nil || !strings.HasSuffix(err.Error(), ".RoundTripper returned nil"), "got %v", err)
+		wrong(t, err == nil || !strings.HasSuffix(err.Error(), ".WrapTransport returned nil"), "got %v", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		if _, said := errors.AsType[*RevisionError](probeErr); said {
 			return "", false, probeErr
 		}
-		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: Revisions(), Server: named})
+		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{ClientRevisions: Revisions(), ServerRevisions: named})
 	}
 	var rpc *mcp.RPCError
 	var status *transport.HTTPError

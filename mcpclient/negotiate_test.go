@@ -76,7 +76,7 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 			transport.greet = func(p *peer) { p.reply(`{"jsonrpc":"2.0","id":%s,"result":%s}`, tt.result) }
 			_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
 			e := wantError[*mcpclient.RevisionError](t, err)
-			diff := cmp.Diff(&mcpclient.RevisionError{Client: []string{forced}, Server: []string{tt.server}}, e)
+			diff := cmp.Diff(&mcpclient.RevisionError{ClientRevisions: []string{forced}, ServerRevisions: []string{tt.server}}, e)
 			wrong(t, diff != "", "got %v, -want +got\n%s", err, diff)
 		})
 	}
@@ -138,11 +138,11 @@ func TestNothingAtTheURL(t *testing.T) {
 func noCommonRevision(server ...string) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
 		e := wantError[*mcpclient.RevisionError](t, err)
-		if !slices.Equal(e.Server, server) || !slices.Contains(e.Client, mcp.Revision20251125) {
+		if !slices.Equal(e.ServerRevisions, server) || !slices.Contains(e.ClientRevisions, mcp.Revision20251125) {
 			t.Errorf("got %+v, want the server's to be %q", e, server)
 		}
 		n := strings.Count(err.Error(), "no common protocol revision")
-		wrong(t, n != 1 && len(e.Server) > 0, "it says so %d times: %v", n, err)
+		wrong(t, n != 1 && len(e.ServerRevisions) > 0, "it says so %d times: %v", n, err)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 // Options configure a client. Nil and the zero value are valid. A client copies what it needs,
 // so an Options may be reused.
 type Options struct {
-	// Client is the client's own name and version. Default: name "mcpchain" and the version of
+	// ClientInfo is the client's own name and version. Default: name "mcpchain" and the version of
 	// this module.
-	Client mcp.Implementation
+	ClientInfo mcp.Implementation
 
 	// Sampling, Elicitation and Roots answer requests of the server. Each that is not nil
 	// declares its capability. Roots may be empty.
@@ -47,7 +47,7 @@ type Options struct {
 	LogLevel mcp.LogLevel
 
 	// Middleware wraps the client's requests, and ServerMiddleware the server's requests to
-	// handlers; the first is outermost. [Request] lists exceptions. See also HTTP.RoundTripper.
+	// handlers; the first is outermost. [Request] lists exceptions. See also HTTP.WrapTransport.
 	Middleware       []Middleware
 	ServerMiddleware []Middleware
 
@@ -109,8 +109,8 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		out = *o
 	}
-	if out.Client.Name == "" {
-		out.Client = mcp.Implementation{Name: "mcpchain", Version: version.Module()}
+	if out.ClientInfo.Name == "" {
+		out.ClientInfo = mcp.Implementation{Name: "mcpchain", Version: version.Module()}
 	}
 	out.Handlers = maps.Clone(out.Handlers)
 	out.Restart = out.Restart.withDefaults()
@@ -161,7 +161,7 @@ func (o *Options) checkNumbers() error {
 		{"Options.Timeouts.Probe", int64(o.Timeouts.Probe)},
 		{"Options.Timeouts.Close", int64(o.Timeouts.Close)},
 		{"Options.Restart.Attempts", int64(restart.Attempts)},
-		{"Options.Restart.First", int64(restart.First)},
+		{"Options.Restart.InitialWait", int64(restart.InitialWait)},
 	} {
 		if field.value < 0 {
 			return fmt.Errorf("%s is negative: want 0 for the default, or more", field.name)

@@ -18,21 +18,21 @@ import (
 // an error elsewhere.
 func TestDefaults(t *testing.T) {
 	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
-	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, ElicitationDone: 5 * time.Minute}
+	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, URLElicitation: 5 * time.Minute}
 	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "no pings": {Timeouts: Timeouts{KeepAlive: -1}}} {
 		got := o.withDefaults()
 		if got.Limits != limits || got.Timeouts != timeouts {
 			t.Errorf("%s: got %+v and %+v, want %+v and %+v", name, got.Limits, got.Timeouts, limits, timeouts)
 		}
-		if want := (mcp.Implementation{Name: "mcpchain", Version: version.Module()}); !reflect.DeepEqual(got.Client, want) {
-			t.Errorf("%s: got %+v, want %+v", name, got.Client, want)
+		if want := (mcp.Implementation{Name: "mcpchain", Version: version.Module()}); !reflect.DeepEqual(got.ClientInfo, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got.ClientInfo, want)
 		}
 	}
 	if got := (Timeouts{KeepAlive: 1}).withDefaults().KeepAlive; got != time.Second {
 		t.Errorf("got %v between two signs of life, want 1 s at least", got)
 	}
-	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, ElicitationDone: -1}}
-	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.ElicitationDone >= 0 {
+	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, URLElicitation: -1}}
+	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.URLElicitation >= 0 {
 		t.Errorf("got %+v and %+v for what is negative, want it negative", got.Limits, got.Timeouts)
 	}
 	for name, o := range map[string]Options{
@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 		"Timeouts.Probe":        {Timeouts: Timeouts{Probe: -1}},
 		"Timeouts.Close":        {Timeouts: Timeouts{Close: -1}},
 		"Restart.Attempts":      {Restart: &Restart{Attempts: -1}},
-		"Restart.First":         {Restart: &Restart{First: -1}},
+		"Restart.InitialWait":   {Restart: &Restart{InitialWait: -1}},
 	} {
 		transport, _ := Pipe()
 		_, err := Connect(t.Context(), transport, &o)
@@ -66,7 +66,7 @@ func TestBoundsAreDocumented(t *testing.T) {
 	}
 	defaults := map[string]string{
 		"Retries": "3", "ServerRequests": "16", "Notifications": "1,024", "Rounds": "10", "Pages": "1,000", "Cache": "4 MiB",
-		"Idle": "5 min", "Call": "24 h", "Connect": "1 min", "Probe": "5 s", "Close": "5 s", "KeepAlive": "off", "SubscriptionIdle": "5 min", "ElicitationDone": "5 min",
+		"Idle": "5 min", "Call": "24 h", "Connect": "1 min", "Probe": "5 s", "Close": "5 s", "KeepAlive": "off", "SubscriptionIdle": "5 min", "URLElicitation": "5 min",
 	}
 	for _, group := range []any{Limits{}, Timeouts{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(group)) {

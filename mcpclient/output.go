@@ -18,7 +18,7 @@ type Schemas struct {
 	Validator Validator
 
 	// CheckOutputs checks the results of all tools from [Client.Tools] and
-	// [Client.RegisterTools] against their output schemas, as [WithOutputCheck] does: a
+	// [Client.AddToolDefinitions] against their output schemas, as [WithOutputCheck] does: a
 	// violation is an [*OutputError] of the call. An unusable schema is logged at Warn and
 	// ignored. It needs a Validator. Default: results are not checked.
 	CheckOutputs bool

@@ -182,7 +182,7 @@ func TestCursorOfSessionBefore(t *testing.T) {
 			o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 				raw, err := next(ctx, r)
 				if r.Method == "tools/list" {
-					_ = token.Set("other")
+					_ = token.ChangeUser("other")
 					if ping {
 						err = errors.Join(err, r.Client.Ping(ctx))
 					}
@@ -258,7 +258,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 				s.ServeHTTP(w, r)
 			})
 			token := new(transport.Bearer)
-			token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
+			token.Refused = func(context.Context, *transport.Refusal) error { return token.ChangeUser("other") }
 			c := connectWith(t, server, token, legacy())
 			names, err := collect(c.Tools(t.Context()), toolName)
 			if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
@@ -276,7 +276,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 		server := serve(t, s)
 		var c *mcpclient.Client
 		var got error
-		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
+		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), WrapTransport: watched(func(r *http.Request) {
 			if c == nil || r.GetBody == nil {
 				return
 			}

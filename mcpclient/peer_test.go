@@ -374,7 +374,7 @@ func (conv conversation) run(t *testing.T, way string) {
 		ctx = withTimeout(t, conv.patience)
 	}
 	opts := conv.opts
-	opts.Client = mcp.Implementation{Name: "test", Version: "1"}
+	opts.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 	c, err := mcpclient.Connect(ctx, transport, &opts)
 	if conv.refused != nil {
 		if err == nil {

@@ -34,10 +34,10 @@ type Restart struct {
 	// up. Default 5, at most 1,000.
 	Attempts int
 
-	// First is the wait before the first attempt; it doubles up to 30 s. Up to half of a wait is
+	// InitialWait is the wait before the first attempt; it doubles up to 30 s. Up to half of a wait is
 	// random, so that clients that lost a server together do not return together. Default
 	// 500 ms, at most 1 h.
-	First time.Duration
+	InitialWait time.Duration
 
 	// Notify is called before the wait for each attempt with the reason, and after a successful
 	// attempt with nil. Consecutive attempts count from 1. It is called in turn with
@@ -50,7 +50,7 @@ type Restart struct {
 // restartTimeout bounds one attempt, including the handshake.
 const restartTimeout = time.Minute
 
-// longestRestart bounds the wait before an attempt, unless [Restart.First] is longer.
+// longestRestart bounds the wait before an attempt, unless [Restart.InitialWait] is longer.
 const longestRestart = 30 * time.Second
 
 // restartReset is how long a connection must last for earlier attempts to be forgotten.
@@ -65,7 +65,7 @@ func (r *Restart) withDefaults() *Restart {
 	}
 	out := *r
 	out.Attempts = min(cmp.Or(out.Attempts, 5), 1000)
-	out.First = min(cmp.Or(out.First, 500*time.Millisecond), time.Hour)
+	out.InitialWait = min(cmp.Or(out.InitialWait, 500*time.Millisecond), time.Hour)
 	return &out
 }
 
@@ -113,7 +113,7 @@ func (s *restarts) restart(ctx context.Context) error {
 	if time.Since(s.connectedAt) >= restartReset {
 		s.attempts = 0
 	}
-	policy := backoff.Policy{First: s.First, Max: max(s.First, longestRestart)}
+	policy := backoff.Policy{First: s.InitialWait, Max: max(s.InitialWait, longestRestart)}
 	lost := reason // the failure before the first attempt
 	err := backoff.Loop(ctx, policy, func() error {
 		if err := lost; err != nil {

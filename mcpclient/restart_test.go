@@ -200,7 +200,7 @@ func TestRestart(t *testing.T) {
 // Consecutive attempts are bounded and wait ever longer; the client ends with the last failure.
 func TestRestartGivesUp(t *testing.T) {
 	var told events
-	r := mcpclient.Restart{Attempts: 4, First: 10 * time.Second, Notify: told.add}
+	r := mcpclient.Restart{Attempts: 4, InitialWait: 10 * time.Second, Notify: told.add}
 	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.mu.Lock()
 		transport.fails = func(dial int) error { return fmt.Errorf("dial %d: no such server", dial) }
@@ -375,7 +375,7 @@ func TestRestartClosed(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			peers := newPeerTransport(t)
 			o := legacy()
-			o.Restart = &mcpclient.Restart{First: test.first}
+			o.Restart = &mcpclient.Restart{InitialWait: test.first}
 			transport := mcpclient.Transport(peers)
 			if test.over != nil {
 				transport = test.over(peers)
@@ -413,7 +413,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan bool)
 		transport := newPeerTransport(t)
-		o.Restart = &mcpclient.Restart{First: time.Hour}
+		o.Restart = &mcpclient.Restart{InitialWait: time.Hour}
 		connected(t, transport, o)
 		p := <-transport.peers
 		p.ask("1")
@@ -462,7 +462,7 @@ func TestRestartRestores(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		bubble(t, era, func(t *testing.T) {
 			o := eras()[era]
-			o.Client = mcp.Implementation{Name: "test", Version: "1"}
+			o.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 			o.Restart = &mcpclient.Restart{}
 			c := connected(t, mcptest.Read(t, "testdata/restart_"+era+".txtar"), o)
 			defer func() { synctest.Wait(); _ = c.Close() }()
@@ -507,7 +507,7 @@ func TestRestartOverSSE(t *testing.T) {
 			recipe := recipeOf(server.URL()+"/sse", server.Client())
 			recipe.Token = token
 			c := connected(t, recipe, o)
-			check.Must(t, token.Set("token"))
+			check.Must(t, token.ChangeUser("token"))
 			synctest.Wait()
 			current.Store(second)
 			close(first.say)

@@ -44,7 +44,7 @@ func firstCommon(ours, theirs []string) (string, bool) {
 func namedRevisions(err error) ([]string, bool) {
 	var mismatch *RevisionError
 	if errors.As(err, &mismatch) {
-		return mismatch.Server, true
+		return mismatch.ServerRevisions, true
 	}
 	var rpc *mcp.RPCError
 	if !errors.As(err, &rpc) || rpc.Code != mcp.CodeUnsupportedRevision {

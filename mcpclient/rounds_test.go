@@ -44,7 +44,7 @@ func TestManualInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := mcptest.Read(t, "testdata/manual_modern.txtar")
 		opts := unasked(t)
-		opts.Client = mcp.Implementation{Name: "test", Version: "1"}
+		opts.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 		first := connected(t, transport, opts)
 		_, err := first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
 		r := round(t, err)
@@ -82,7 +82,7 @@ func TestAnswerLater(t *testing.T) {
 	opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return nil, fmt.Errorf("at lunch: %w", mcp.ErrAnswerLater)
 	})
-	opts.Client = mcp.Implementation{Name: "test", Version: "1"}
+	opts.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 	playAll(t, []conversation{{name: "later_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
 		stored, err := json.Marshal(round(t, err))

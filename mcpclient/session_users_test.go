@@ -132,7 +132,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 // change makes the client continue as another user.
 func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to string) {
 	t.Helper()
-	check.Must(t, errors.Join(token.Set(to), c.Ping(t.Context())))
+	check.Must(t, errors.Join(token.ChangeUser(to), c.Ping(t.Context())))
 }
 
 // A call continues in its session when another user's token begins another: its questions,
@@ -162,7 +162,7 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 		d.slow = time.Second
 		var setting sync.WaitGroup
 		for _, token := range []string{"two", "three"} {
-			_ = source.Set(token)
+			_ = source.ChangeUser(token)
 			setting.Go(func() {
 				err := c.Ping(t.Context())
 				wrong(t, err != nil, "%s: %v", token, err)
@@ -196,7 +196,7 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 		}})
 		token := renews("three")
 		c := connectWith(t, server, token, legacy())
-		check.NoError(t, errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)))
+		check.NoError(t, errors.Join(token.ChangeUser("two"), c.Notify(t.Context(), "notifications/acme", nil)))
 		want := []string{
 			"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two",
 			"notifications/initialized Bearer three", "notifications/acme Bearer three",
@@ -291,7 +291,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 			return true
 		}})
 		token := renews("two")
-		_ = token.Set("one")
+		_ = token.ChangeUser("one")
 		c := connectWith(t, server, token, legacy())
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
@@ -323,7 +323,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			c := connectWith(t, server, token, legacy())
 			slow = true
 			ctx := withTimeout(t, time.Millisecond)
-			_ = token.Set("two")
+			_ = token.ChangeUser("two")
 			check.Fails(t, c.Ping(ctx), "it did not wait for the session")
 			time.Sleep(time.Minute)
 			err := c.Ping(t.Context())

@@ -324,7 +324,7 @@ func TestConnectWaitsForStream(t *testing.T) {
 				}
 			})
 			start := time.Now()
-			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: watched(func(r *http.Request) {
+			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: watched(func(r *http.Request) {
 				if r.Method == http.MethodPost && readMessage(r).Method == "initialize" {
 					time.Sleep(test.handshake)
 				}

@@ -48,11 +48,11 @@ type Timeouts struct {
 	// negative: no limit.
 	SubscriptionIdle time.Duration
 
-	// ElicitationDone is how long a call that needs a person to visit a URL (error -32042 of
+	// URLElicitation is how long a call that needs a person to visit a URL (error -32042 of
 	// revision 2025-11-25) waits, after the person agreed, for the server to report completion.
 	// Then the call is made once more. Default 5 min; negative: no wait, for handlers that wait
 	// themselves (see [ElicitationDone]).
-	ElicitationDone time.Duration
+	URLElicitation time.Duration
 }
 
 // withDefaults leaves Idle and Call as they are: their defaults depend on the call.
@@ -65,7 +65,7 @@ func (t Timeouts) withDefaults() Timeouts {
 		t.KeepAlive = 0
 	}
 	t.SubscriptionIdle = cmp.Or(t.SubscriptionIdle, 5*time.Minute)
-	t.ElicitationDone = cmp.Or(t.ElicitationDone, defaultDoneWait)
+	t.URLElicitation = cmp.Or(t.URLElicitation, defaultDoneWait)
 	return t
 }
 

@@ -42,13 +42,13 @@ func TestBearerToken(t *testing.T) {
 				has(t, all, w, true)
 			}
 		}
-		change(token.Set, "one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer fixed")
-		change(token.Set, "one", "s-2", "POST s-2 Bearer one")
+		change(token.ChangeUser, "one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer fixed")
+		change(token.ChangeUser, "one", "s-2", "POST s-2 Bearer one")
 		change(token.Renew, "one-b", "s-2", "POST s-2 Bearer one-b")
-		change(token.Set, "two", "s-3", "POST  Bearer two", "DELETE s-2 Bearer one-b", "POST s-3 Bearer two")
-		change(token.Set, "", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
+		change(token.ChangeUser, "two", "s-3", "POST  Bearer two", "DELETE s-2 Bearer one-b", "POST s-3 Bearer two")
+		change(token.ChangeUser, "", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
 		for _, bad := range []string{"with space", "line\nbreak", "ünïcode", "Bearer s3cret"} {
-			for _, err := range []error{token.Set(bad), token.Renew(bad)} {
+			for _, err := range []error{token.ChangeUser(bad), token.Renew(bad)} {
 				wrong(t, err == nil || strings.Contains(err.Error(), bad), "%q: got %v", bad, err)
 			}
 		}
@@ -67,7 +67,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 		token := new(transport.Bearer)
 		c := connectWith(t, s, token, modern())
 		for _, next := range []string{"late-token", "next-token", "next-token-s3cret"} {
-			check.Must(t, token.Set(next))
+			check.Must(t, token.ChangeUser(next))
 			_, err := c.CallTool(t.Context(), "a", nil)
 			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("the server got %q, the caller %v", got, err)
@@ -85,7 +85,7 @@ func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o
 // bearer returns a source of one token.
 func bearer(token string) *transport.Bearer {
 	b := new(transport.Bearer)
-	_ = b.Set(token)
+	_ = b.ChangeUser(token)
 	return b
 }
 
@@ -166,7 +166,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 				return nil
 			}}
 			c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, legacy())
-			check.NoError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
+			check.NoError(t, errors.Join(token.ChangeUser("token"), c.Ping(t.Context())))
 			synctest.Wait()
 			check.NoError(t, c.Close())
 			first := "s-1"
@@ -207,7 +207,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
-		check.Must(t, token.Set("old-token"))
+		check.Must(t, token.ChangeUser("old-token"))
 		synctest.Wait()
 		current.Store(second)
 		close(first.say)
@@ -232,12 +232,12 @@ func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, d *
 // with the token of another user.
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
-		_ = token.Set("two")
+		_ = token.ChangeUser("two")
 		together(20, func() { wantStatus(t, c.Ping(t.Context()), http.StatusForbidden) })
 		check.Same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})
 		var all sync.WaitGroup
 		for _, next := range []string{"two", "three"} { // while a session for "two" begins
-			_ = token.Set(next)
+			_ = token.ChangeUser(next)
 			all.Go(func() { _ = c.Ping(t.Context()) })
 			synctest.Wait()
 		}
@@ -256,11 +256,11 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 // waits for it, too.
 func TestTokenAfterError(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
-		_ = token.Set("three")
+		_ = token.ChangeUser("three")
 		soon := withTimeout(t, time.Millisecond)
 		check.Is(t, c.Ping(soon), context.DeadlineExceeded, "too late")
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
-		_ = token.Set("four")
+		_ = token.ChangeUser("four")
 		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		seen := d.read()
 		has(t, seen, "notifications/acme s-2 Bearer three", true)
@@ -346,8 +346,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 			return true
 		}})
 		token := new(transport.Bearer)
-		token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
-		_ = token.Set("one")
+		token.Refused = func(context.Context, *transport.Refusal) error { return token.ChangeUser("other") }
+		_ = token.ChangeUser("one")
 		c := connectWith(t, server, token, legacy())
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
@@ -441,7 +441,7 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			time.Sleep(time.Second)
 			return token.Renew("two")
 		}
-		_ = token.Set("one")
+		_ = token.ChangeUser("one")
 		c := connectWith(t, s, token, modern())
 		now.Store("Bearer two")
 		var wg sync.WaitGroup

@@ -106,12 +106,12 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 	return out, nil
 }
 
-// RegisterTools gives the client definitions of tools that it has not learnt from
+// AddToolDefinitions gives the client definitions of tools that it has not learnt from
 // [Client.Tools], for example from an earlier run: a modern server over HTTP may require some
 // arguments in headers, as the tool's input schema says, and [Schemas.CheckOutputs] needs the
 // output schema. A later list replaces them. The error joins the defects of tools that such a
 // server must not offer; the other tools are registered. The client keeps only what it needs.
-func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
+func (c *Client) AddToolDefinitions(tools ...*mcp.Tool) error {
 	var errs []error
 	for i, t := range tools {
 		if t == nil {

@@ -324,9 +324,9 @@ func TestCheckOutputs(t *testing.T) {
 			check.Must(t, check.Err(collect(c.Tools(t.Context()), toolName)))
 			held("listed", "forecast", test.fits)
 			held("without a schema", "plain", true)
-			check.Must(t, c.RegisterTools(tool("forecast", `{}`)))
+			check.Must(t, c.AddToolDefinitions(tool("forecast", `{}`)))
 			held("registered without", "forecast", true)
-			check.Must(t, c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
+			check.Must(t, c.AddToolDefinitions(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
 			held("registered", "forecast", test.fits)
 			unusable := strings.HasPrefix(name, "no ")
 			wrong(t, unusable != strings.Contains(log.String(), "is not checked"), "got the log %q, want a warning: %t", &log, unusable)
@@ -356,7 +356,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	}
 	register := func(name string, schema []byte) {
 		t.Helper()
-		check.Must(t, c.RegisterTools(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}))
+		check.Must(t, c.AddToolDefinitions(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}))
 	}
 	own := []byte(`{}`)
 	register("own", own)

@@ -177,14 +177,14 @@ type HTTP struct {
 	// of that session.
 	Token transport.TokenSource
 
-	// RoundTripper, if set, wraps the transport of Client for this connection only. It sees
+	// WrapTransport, if set, wraps the transport of Client for this connection only. It sees
 	// every HTTP request, including redirects and repetitions, with its credentials.
 	// GetBody of a request returns its message. Dial calls it once. Its errors can be found
 	// with errors.As in the errors of calls.
 	//
 	// A call waits for its RoundTrip and for a Read of its bodies. As with net/http, both must
 	// return when the context of the request ends, and a Read also when the body is closed.
-	RoundTripper func(next http.RoundTripper) http.RoundTripper
+	WrapTransport func(next http.RoundTripper) http.RoundTripper
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int

@@ -33,14 +33,14 @@ func TestBudgets(t *testing.T) {
 		kind        string
 		first, more int
 	}{
-		{"requests", Limits{All: Budget{Requests: 3}}, kindBudget, 3, 3},
-		{"tokens", Limits{All: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
-		{"tokens but for one", Limits{All: Budget{Tokens: 134*5 - 1}}, kindBudget, 4, 4},
-		{"cost", Limits{All: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
-		{"requests of a server", Limits{Server: Budget{Requests: 3}}, kindBudget, 3, 3},
-		{"tokens of a server", Limits{Server: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
-		{"requests of a call", Limits{Call: Budget{Requests: 3}}, kindBudget, 3, 3},
-		{"cost of a call", Limits{Call: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
+		{"requests", Limits{Total: Budget{Requests: 3}}, kindBudget, 3, 3},
+		{"tokens", Limits{Total: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
+		{"tokens but for one", Limits{Total: Budget{Tokens: 134*5 - 1}}, kindBudget, 4, 4},
+		{"cost", Limits{Total: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
+		{"requests of a server", Limits{PerServer: Budget{Requests: 3}}, kindBudget, 3, 3},
+		{"tokens of a server", Limits{PerServer: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
+		{"requests of a call", Limits{PerCall: Budget{Requests: 3}}, kindBudget, 3, 3},
+		{"cost of a call", Limits{PerCall: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestBudgets(t *testing.T) {
 				// The whole reservation is spent.
 				tt.limits.Share = 1
 				h := newHost(t, answering(usageAnswer(34, 100)))
-				s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits, Source: duringCall})
+				s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits, Origin: duringCall})
 				round := func(want int) {
 					t.Helper()
 					var passed atomic.Int64
@@ -81,7 +81,7 @@ func TestBudgets(t *testing.T) {
 func TestBudgetOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
-		s := h.sampler(t, &Options{Source: duringCall, Limits: Limits{Call: Budget{Requests: 2}, Window: time.Hour}})
+		s := h.sampler(t, &Options{Origin: duringCall, Limits: Limits{PerCall: Budget{Requests: 2}, Window: time.Hour}})
 		ask := func(call string) error {
 			_, err := s.CreateMessage(inCall(t.Context(), call), question(t, hi))
 			return err
@@ -101,14 +101,14 @@ func TestBudgetOfACall(t *testing.T) {
 func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
-		Limits:  Limits{Server: Budget{Requests: 1}},
+		Limits:  Limits{PerServer: Budget{Requests: 1}},
 		Servers: map[string]Policy{"trusted": {Budget: &Budget{Requests: 2}}},
 	})
 	for _, want := range []struct {
 		server string
 		ok     bool
 	}{{"a", true}, {"a", false}, {"b", true}, {"trusted", true}, {"trusted", true}, {"trusted", false}} {
-		_, err := s.For(want.server).CreateMessage(t.Context(), question(t, hi))
+		_, err := s.ForServer(want.server).CreateMessage(t.Context(), question(t, hi))
 		if (err == nil) != want.ok {
 			t.Errorf("%s: got %v, want answered: %t", want.server, err, want.ok)
 		}
@@ -175,7 +175,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 			}
 			answering(tt.answer)(w, r)
 		})
-		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Tokens: tt.tokens}, Share: 1}})
+		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: tt.tokens}, Share: 1}})
 		check.Text(t, check.Err(s.CreateMessage(t.Context(), question(t, params))), "", tt.name)
 		if used := s.governor.allServers.charges[0].spent.tokens(); h.asked() != tt.asked || used != tt.used {
 			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.asked(), used, tt.asked, tt.used)
@@ -191,7 +191,7 @@ func TestCheaperModel(t *testing.T) {
 		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
 			{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}, {Model: "gpt-4.1-*", Currency: "USD", Input: 1e4, Output: 1e4},
 		}},
-		Limits: Limits{All: Budget{Cost: map[string]int64{"USD": 136}}, Share: 1},
+		Limits: Limits{Total: Budget{Cost: map[string]int64{"USD": 136}}, Share: 1},
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
 		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), want) {
@@ -204,7 +204,7 @@ func TestCheaperModel(t *testing.T) {
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{All: Budget{Tokens: 1000}, Share: 1}, Review: &Review{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Tokens: 1000}, Share: 1}, Review: &Review{Request: func(_ context.Context, r *Request) error {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})
@@ -220,7 +220,7 @@ func TestDepth(t *testing.T) {
 		var records []record
 		var deepest error
 		s = h.sampler(t, &Options{
-			Source: duringCall, Limits: Limits{All: Budget{Concurrent: 1}, Server: Budget{Concurrent: 1}},
+			Origin: duringCall, Limits: Limits{Total: Budget{Concurrent: 1}, PerServer: Budget{Concurrent: 1}},
 			Audit: func(_ context.Context, r *Record) { records = append(records, *r.all) },
 			Review: &Review{Request: func(ctx context.Context, _ *Request) error {
 				_, err := s.CreateMessage(inCall(ctx, "inner"), question(t, hi))
@@ -249,7 +249,7 @@ func TestDepth(t *testing.T) {
 func TestConcurrencyOfAServer(t *testing.T) {
 	for name, o := range map[string]*Options{
 		"by default":  nil,
-		"with limits": {Limits: Limits{All: Budget{Concurrent: 3}, Server: Budget{Concurrent: 2}}},
+		"with limits": {Limits: Limits{Total: Budget{Concurrent: 3}, PerServer: Budget{Concurrent: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { concurrencyOfAServer(t, o) }) })
 	}
@@ -263,7 +263,7 @@ func concurrencyOfAServer(t *testing.T, o *Options) {
 	var wg sync.WaitGroup
 	for _, server := range []string{"a", "a", "a", "a", "b"} {
 		wg.Go(func() {
-			answered(t, s.For(server), hi)
+			answered(t, s.ForServer(server), hi)
 		})
 	}
 	synctest.Wait()
@@ -278,7 +278,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Minute); answer(w, r) })
-		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Requests: 1}, Window: time.Minute}})
+		s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}, Window: time.Minute}})
 		ask := func() error {
 			_, err := s.CreateMessage(t.Context(), question(t, hi))
 			return err
@@ -294,7 +294,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 
 // The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
-	g := newGovernor(Limits{All: Budget{Tokens: 450}}.withDefaults())
+	g := newGovernor(Limits{Total: Budget{Tokens: 450}}.withDefaults())
 	_, err := g.admit(&who{}, usage{Input: 200, Output: 100})
 	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
@@ -303,7 +303,7 @@ func TestWhatIsLeft(t *testing.T) {
 
 // Each currency has its own limit.
 func TestCurrencies(t *testing.T) {
-	g := newGovernor(Limits{All: Budget{Cost: map[string]int64{"USD": 10, "EUR": 10}}, Share: 1}.withDefaults())
+	g := newGovernor(Limits{Total: Budget{Cost: map[string]int64{"USD": 10, "EUR": 10}}, Share: 1}.withDefaults())
 	for i, step := range []struct {
 		cost cost.Money
 		ok   bool

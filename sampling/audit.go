@@ -61,7 +61,7 @@ type record struct {
 	ID       string `json:"id,omitempty"`       // id of the request, in the legacy era
 	Method   string `json:"method,omitempty"`   // method of the call in which the server asks
 	Tool     string `json:"tool,omitempty"`     // tool of that call
-	Call     string `json:"call,omitempty"`     // call that is charged: from Options.Source, or the client's id of it
+	Call     string `json:"call,omitempty"`     // call that is charged: from Options.Origin, or the client's id of it
 	Depth    int    `json:"depth"`
 
 	Outcome       string `json:"outcome"`

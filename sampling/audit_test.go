@@ -41,9 +41,9 @@ func TestAudit(t *testing.T) {
 			AnsweredBy: "gpt-4.1", IncludeContext: "thisServer", StopReason: "other", Completions: 1, InputTokens: 3, OutputTokens: 2}},
 		{"refused", secretQuestion, answering(plainAnswer), Options{Review: &Review{Request: func(context.Context, *Request) error { return no }}}, record{
 			Outcome: outcomeRefused, Kind: kindReview, Decision: byReviewer, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
-		{"over the limit", secretQuestion, answering(plainAnswer), Options{Limits: Limits{All: Budget{Tokens: 1}}}, record{
+		{"over the limit", secretQuestion, answering(plainAnswer), Options{Limits: Limits{Total: Budget{Tokens: 1}}}, record{
 			Outcome: outcomeRefused, Kind: kindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
-		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: ModeDeny}}, record{
+		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{OutsideCalls: ModeDeny}}, record{
 			Outcome: outcomeRefused, Kind: kindPolicy, IncludeContext: "thisServer"}},
 		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, record{Outcome: outcomeInvalid}},
 		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, record{
@@ -55,7 +55,7 @@ func TestAudit(t *testing.T) {
 			var records []record
 			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r.all) }
 			tt.want.Depth, tt.want.Server = 1, "files"
-			_, _ = h.sampler(t, &tt.opts).For("files").CreateMessage(t.Context(), question(t, tt.params)) // some fail
+			_, _ = h.sampler(t, &tt.opts).ForServer("files").CreateMessage(t.Context(), question(t, tt.params)) // some fail
 			if len(records) != 1 {
 				t.Fatalf("got %d records of a request", len(records))
 			}

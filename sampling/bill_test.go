@@ -95,7 +95,7 @@ func TestAccount(t *testing.T) {
 // TestAccountRefuses checks that a refusal by the account asks nothing and counts in no limit.
 func TestAccountRefuses(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{All: Budget{Requests: 2}, Share: 1}})
+	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{Total: Budget{Requests: 2}, Share: 1}})
 	ask := func(p *purse) error {
 		_, err := s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi))
 		return err
@@ -126,7 +126,7 @@ func TestAccountRefuses(t *testing.T) {
 func TestReviewerChoosesAnUnpricedModel(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
-		Prices: cents, Limits: Limits{All: Budget{Cost: map[string]int64{"USD": 1_000_000}}},
+		Prices: cents, Limits: Limits{Total: Budget{Cost: map[string]int64{"USD": 1_000_000}}},
 		Review: &Review{Request: func(_ context.Context, r *Request) error { r.Model = "gpt-9"; return nil }},
 	})
 	_, err := s.CreateMessage(t.Context(), question(t, hi))

@@ -85,7 +85,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	})
 	s := h.sampler(t, nil)
 	for lost := 0; ; lost++ {
-		_, err := s.For("evil").CreateMessage(t.Context(), question(t, long))
+		_, err := s.ForServer("evil").CreateMessage(t.Context(), question(t, long))
 		if errors.Is(err, mcp.ErrRejected) {
 			wantRefusal(t, err, kindBudget)
 			if used := s.governor.allServers.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
@@ -95,8 +95,8 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 		}
 	}
 	broken = false
-	check.NoError(t, check.Err(s.For("good").CreateMessage(t.Context(), question(t, hi))), "another server")
-	check.NoError(t, check.Err(s.For("evil").CreateMessage(t.Context(), question(t, hi))), "a small request of the same server")
+	check.NoError(t, check.Err(s.ForServer("good").CreateMessage(t.Context(), question(t, hi))), "another server")
+	check.NoError(t, check.Err(s.ForServer("evil").CreateMessage(t.Context(), question(t, hi))), "a small request of the same server")
 }
 
 // The sampler ends the text at the server's stop sequence; the host's count comes after it.

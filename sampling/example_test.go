@@ -25,7 +25,7 @@ func ExampleNew() {
 	cfg := openai.DefaultConfig("your API key")
 	cfg.HTTPClient = host.Client()
 	sampler, err := sampling.New(cfg, "gpt-5-mini", &sampling.Options{
-		Limits: sampling.Limits{All: sampling.Budget{Requests: 10}, MaxTokens: 500},
+		Limits: sampling.Limits{Total: sampling.Budget{Requests: 10}, MaxTokens: 500},
 		Review: &sampling.Review{
 			Request: func(_ context.Context, r *sampling.Request) error {
 				fmt.Printf("a server asks %s for %d tokens\n", r.Model, r.Params.MaxTokens)
@@ -55,7 +55,7 @@ func ExampleNew() {
 }
 
 // This program has two models and two servers, and trusts one server less.
-func ExampleSampler_For() {
+func ExampleSampler_ForServer() {
 	host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"choices":[{"message":{"content":"Blue."},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":5}}`)
 	}))
@@ -72,8 +72,8 @@ func ExampleSampler_For() {
 			{Model: "gpt-5", Currency: "USD", Input: 1_250_000, Output: 10_000_000}, // 1.25 and 10 dollars for a million tokens
 			{Model: "gpt-5-mini", Currency: "USD", Input: 250_000, Output: 2_000_000},
 		}},
-		Limits:  sampling.Limits{All: sampling.Budget{Cost: map[string]int64{"USD": 1_000_000}}, Server: sampling.Budget{Requests: 10}},
-		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.ModeDeny}},
+		Limits:  sampling.Limits{Total: sampling.Budget{Cost: map[string]int64{"USD": 1_000_000}}, PerServer: sampling.Budget{Requests: 10}},
+		Servers: map[string]sampling.Policy{"stranger": {OutsideCalls: sampling.ModeDeny}},
 		Audit: func(_ context.Context, r *sampling.Record) {
 			fmt.Printf("%s: %s, %d tokens\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},
@@ -89,7 +89,7 @@ func ExampleSampler_For() {
 		ModelPreferences: &mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "claude-3-haiku"}}},
 	}
 	for _, server := range []string{"weather", "stranger"} {
-		if _, err := sampler.For(server).CreateMessage(context.Background(), params); err != nil {
+		if _, err := sampler.ForServer(server).CreateMessage(context.Background(), params); err != nil {
 			fmt.Println(err)
 		}
 	}

@@ -28,24 +28,24 @@ type Limits struct {
 	// tools rewritten for the model. Larger requests are refused. Default 4 MiB.
 	InputBytes int
 
-	// All bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window,
+	// Total bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window,
 	// 4 requests at the same time, and no limit of cost.
-	All Budget
+	Total Budget
 
 	// Window is the period of the limits. Default 1 h.
 	Window time.Duration
 
-	// Server bounds each server, in addition to All. Default for each field: Share
+	// PerServer bounds each server, in addition to All. Default for each field: Share
 	// times the field of All.
-	Server Budget
+	PerServer Budget
 
 	// Share is the part of All that one server may use, above 0 and up to 1. Default 0.5.
 	Share float64
 
-	// Call bounds the requests in each call, requests in nested calls included. A call that makes none
+	// PerCall bounds the requests in each call, requests in nested calls included. A call that makes none
 	// within a Window begins again with the whole budget. The connection identifies the call. On a legacy connection with several calls under
-	// way, [Options.Source] does, if it names the call. Default: 20 requests.
-	Call Budget
+	// way, [Options.Origin] does, if it names the call. Default: 20 requests.
+	PerCall Budget
 }
 
 // Budget bounds requests. In [Limits], a zero field has the default that Limits names; in a
@@ -79,7 +79,7 @@ func (l Limits) check() error {
 		negative bool
 	}{
 		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0},
-		{"All", l.All.hasNegative()}, {"Server", l.Server.hasNegative()}, {"Call", l.Call.hasNegative()},
+		{"Total", l.Total.hasNegative()}, {"PerServer", l.PerServer.hasNegative()}, {"PerCall", l.PerCall.hasNegative()},
 	} {
 		if one.negative {
 			return fmt.Errorf("Options.Limits.%s is negative; give a positive value, or 0 for the default", one.name)
@@ -97,19 +97,19 @@ func (b Budget) hasNegative() bool {
 func (l Limits) withDefaults() Limits {
 	l.MaxTokens = cmp.Or(l.MaxTokens, 4096)
 	l.InputBytes = cmp.Or(l.InputBytes, 4<<20)
-	l.All.Requests = cmp.Or(l.All.Requests, 50)
-	l.All.Tokens = cmp.Or(l.All.Tokens, 1_000_000)
+	l.Total.Requests = cmp.Or(l.Total.Requests, 50)
+	l.Total.Tokens = cmp.Or(l.Total.Tokens, 1_000_000)
 	l.Window = cmp.Or(l.Window, time.Hour)
-	l.All.Concurrent = cmp.Or(l.All.Concurrent, 4)
-	l.Call.Requests = cmp.Or(l.Call.Requests, 20)
+	l.Total.Concurrent = cmp.Or(l.Total.Concurrent, 4)
+	l.PerCall.Requests = cmp.Or(l.PerCall.Requests, 20)
 	l.Share = cmp.Or(l.Share, 0.5)
-	l.Server.Requests = cmp.Or(l.Server.Requests, l.serverShare(l.All.Requests))
-	l.Server.Concurrent = cmp.Or(l.Server.Concurrent, l.serverShare(l.All.Concurrent))
-	l.Server.Tokens = cmp.Or(l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.All.Tokens))))
-	if l.Server.Cost == nil && l.All.Cost != nil {
-		l.Server.Cost = make(map[string]int64, len(l.All.Cost))
-		for currency, micro := range l.All.Cost {
-			l.Server.Cost[currency] = int64(math.Ceil(l.Share * float64(micro)))
+	l.PerServer.Requests = cmp.Or(l.PerServer.Requests, l.serverShare(l.Total.Requests))
+	l.PerServer.Concurrent = cmp.Or(l.PerServer.Concurrent, l.serverShare(l.Total.Concurrent))
+	l.PerServer.Tokens = cmp.Or(l.PerServer.Tokens, int64(math.Ceil(l.Share*float64(l.Total.Tokens))))
+	if l.PerServer.Cost == nil && l.Total.Cost != nil {
+		l.PerServer.Cost = make(map[string]int64, len(l.Total.Cost))
+		for currency, micro := range l.Total.Cost {
+			l.PerServer.Cost[currency] = int64(math.Ceil(l.Share * float64(micro)))
 		}
 	}
 	return l
@@ -130,7 +130,7 @@ type governor struct {
 
 func newGovernor(l Limits) *governor {
 	return &governor{
-		limits: l, allServers: newAccount("all servers", l.All, l.Window),
+		limits: l, allServers: newAccount("all servers", l.Total, l.Window),
 		servers: map[string]*account{}, calls: map[callKey]*account{},
 	}
 }
@@ -155,7 +155,7 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
 	if w.chargeKey != (callKey{}) {
-		t.accounts = append(t.accounts, openAccount(g.calls, w.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.Call, 0)))
+		t.accounts = append(t.accounts, openAccount(g.calls, w.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.PerCall, 0)))
 	}
 	server := newAccount("one server", w.budget(&g.limits), g.limits.Window)
 	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, g.limits.Window, server), g.allServers)

@@ -30,7 +30,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 			answer(w, r)
 		})
 		s := h.sampler(t, &Options{
-			Limits: Limits{All: Budget{Requests: 50, Concurrent: 7}, Share: 1},
+			Limits: Limits{Total: Budget{Requests: 50, Concurrent: 7}, Share: 1},
 			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
 		})
 		var answered, refused atomic.Int64
@@ -60,7 +60,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGovernor(Limits{All: Budget{Requests: 2}, Window: time.Hour, Share: 1}.withDefaults())
+		g := newGovernor(Limits{Total: Budget{Requests: 2}, Window: time.Hour, Share: 1}.withDefaults())
 		admit := func(want bool) {
 			t.Helper()
 			ticket, err := g.admit(&who{}, usage{})
@@ -90,7 +90,7 @@ func TestWindow(t *testing.T) {
 
 func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGovernor(Limits{All: Budget{Concurrent: 1}}.withDefaults())
+		g := newGovernor(Limits{Total: Budget{Concurrent: 1}}.withDefaults())
 		var tickets [2]*ticket
 		for i := range tickets {
 			var err error
@@ -140,15 +140,15 @@ func TestShareOfAServer(t *testing.T) {
 		limits      Limits
 		first, next int // answered requests of ten, for each of two servers
 	}{
-		{"requests", Limits{All: Budget{Requests: 6}}, 3, 3},
-		{"an odd number", Limits{All: Budget{Requests: 7}}, 4, 3},
-		{"the only one", Limits{All: Budget{Requests: 1}}, 1, 0},
-		{"tokens", Limits{All: Budget{Tokens: 134 * 6}}, 3, 3},
-		{"cost", Limits{All: Budget{Cost: map[string]int64{"USD": 134 * 6}}}, 3, 3},
-		{"two thirds", Limits{All: Budget{Requests: 6}, Share: 2. / 3}, 4, 2},
-		{"everything", Limits{All: Budget{Requests: 6}, Share: 1}, 6, 0},
-		{"its own limit", Limits{All: Budget{Requests: 6}, Server: Budget{Requests: 5}}, 5, 1},
-		{"its own limit of something else", Limits{All: Budget{Requests: 6}, Server: Budget{Tokens: 1e6}}, 3, 3},
+		{"requests", Limits{Total: Budget{Requests: 6}}, 3, 3},
+		{"an odd number", Limits{Total: Budget{Requests: 7}}, 4, 3},
+		{"the only one", Limits{Total: Budget{Requests: 1}}, 1, 0},
+		{"tokens", Limits{Total: Budget{Tokens: 134 * 6}}, 3, 3},
+		{"cost", Limits{Total: Budget{Cost: map[string]int64{"USD": 134 * 6}}}, 3, 3},
+		{"two thirds", Limits{Total: Budget{Requests: 6}, Share: 2. / 3}, 4, 2},
+		{"everything", Limits{Total: Budget{Requests: 6}, Share: 1}, 6, 0},
+		{"its own limit", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Requests: 5}}, 5, 1},
+		{"its own limit of something else", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Tokens: 1e6}}, 3, 3},
 	}
 	for _, tt := range tests {
 		h := newHost(t, answering(usageAnswer(34, 100)))
@@ -156,7 +156,7 @@ func TestShareOfAServer(t *testing.T) {
 		answered := map[string]int{}
 		for _, server := range []string{"first", "next"} {
 			for range 10 {
-				if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err == nil {
+				if _, err := s.ForServer(server).CreateMessage(t.Context(), question(t, hi)); err == nil {
 					answered[server]++
 				}
 			}

@@ -38,22 +38,22 @@ type Options struct {
 	Models []Model
 
 	// Policy applies to servers that Servers does not name. Servers has policies by the
-	// host's names for servers: see [Sampler.For] and Source. If Servers is set, a server
+	// host's names for servers: see [Sampler.ForServer] and Source. If Servers is set, a server
 	// without a name is refused.
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Source returns the host's names for the server and the tool call of a request, by the
+	// Origin returns the host's names for the server and the tool call of a request, by the
 	// handler's context; "" if it does not know one. The audit has the name of the call. It also
-	// identifies the call for Limits.Call if the connection does not; the connection is preferred,
+	// identifies the call for Limits.PerCall if the connection does not; the connection is preferred,
 	// because models repeat the ids of calls in other conversations. Default: no server, and the
 	// call of [mcp.OriginFrom]. With package adapter:
 	//
 	//	func(ctx context.Context) (server, call string) {
-	//		s, _ := adapter.SourceFrom(ctx)
+	//		s, _ := adapter.OriginFrom(ctx)
 	//		return s.Server, s.Call.ID
 	//	}
-	Source func(ctx context.Context) (server, call string)
+	Origin func(ctx context.Context) (server, call string)
 
 	// Audit gets a record of every finished request. It is called concurrently. A record has only
 	// hashes of the request and the reply; Review sees the contents.
@@ -116,7 +116,7 @@ func (o *Options) checkPrices(model string) error {
 			return fmt.Errorf("Options.Prices: %w", err)
 		}
 	}
-	limits := []map[string]int64{o.Limits.All.Cost, o.Limits.Server.Cost, o.Limits.Call.Cost}
+	limits := []map[string]int64{o.Limits.Total.Cost, o.Limits.PerServer.Cost, o.Limits.PerCall.Cost}
 	for _, p := range append(slices.Collect(maps.Values(o.Servers)), o.Policy) {
 		if p.Budget != nil {
 			limits = append(limits, p.Budget.Cost)

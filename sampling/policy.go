@@ -17,31 +17,31 @@ import (
 type Mode int
 
 const (
-	modeReview Mode = iota
-	ModeAllow       // allowed without review
-	ModeDeny        // refused without review
+	ModeReview Mode = iota // the reviewer decides
+	ModeAllow              // allowed without review
+	ModeDeny               // refused without review
 )
 
 // Policy holds a server's permissions. The zero value leaves every decision to the reviewer.
 type Policy struct {
-	// During applies to requests during a call of the host, Outside to requests at other
+	// DuringCalls applies to requests during a call of the host, OutsideCalls to requests at other
 	// times. A legacy connection with several calls under way does not say to which
-	// call a request belongs; then Outside applies.
-	During, Outside Mode
+	// call a request belongs; then OutsideCalls applies.
+	DuringCalls, OutsideCalls Mode
 
-	// Budget replaces [Limits.Server] for this server; [New] refuses a negative one. Default nil:
-	// [Limits.Server].
+	// Budget replaces [Limits.PerServer] for this server; [New] refuses a negative one. Default nil:
+	// [Limits.PerServer].
 	Budget *Budget
 }
 
-// For returns a handler for the requests of one server. server is the host's own name
+// ForServer returns a handler for the requests of one server. server is the host's own name
 // for it: [Options.Servers], budgets, remembered decisions and the audit use that name.
 // The handler shares everything else with the sampler.
 //
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
 //
-// A host that connects with package adapter sets [Options.Source] instead.
-func (s *Sampler) For(server string) mcp.SamplingHandler { return &labelledHandler{s, server} }
+// A host that connects with package adapter sets [Options.Origin] instead.
+func (s *Sampler) ForServer(server string) mcp.SamplingHandler { return &labelledHandler{s, server} }
 
 type labelledHandler struct {
 	*Sampler
@@ -83,8 +83,8 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	w := &who{label: label, depth: 1, policy: s.options.Policy}
 	w.origin, _ = mcp.OriginFrom(ctx)
 	w.duringCall = w.origin.Call != nil
-	if s.options.Source != nil {
-		server, call := s.options.Source(ctx)
+	if s.options.Origin != nil {
+		server, call := s.options.Origin(ctx)
 		if w.label == "" {
 			w.label = server
 		}
@@ -119,16 +119,16 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 
 func (w *who) mode() Mode {
 	if w.duringCall {
-		return w.policy.During
+		return w.policy.DuringCalls
 	}
-	return w.policy.Outside
+	return w.policy.OutsideCalls
 }
 
 func (w *who) budget(l *Limits) Budget {
 	if w.policy.Budget != nil {
 		return *w.policy.Budget
 	}
-	return l.Server
+	return l.PerServer
 }
 
 // checkPolicies returns an error for a policy with an unknown mode or a negative budget.
@@ -141,8 +141,8 @@ func checkPolicies(o *Options) error {
 		if p.Budget != nil && p.Budget.hasNegative() {
 			return fmt.Errorf("%s has a negative Budget; give positive values, or 0 for no limit", name)
 		}
-		for _, m := range []Mode{p.During, p.Outside} {
-			if m < modeReview || m > ModeDeny {
+		for _, m := range []Mode{p.DuringCalls, p.OutsideCalls} {
+			if m < ModeReview || m > ModeDeny {
 				return fmt.Errorf("%s has the unknown mode %d", name, m)
 			}
 		}
@@ -156,7 +156,7 @@ func (s *Sampler) checkDenied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
 		return newRefusal(kindPolicy, "the host's policy does not allow the request")
-	case w.mode() == modeReview && s.options.Review != nil && s.decisions.recall(w.decisionScope(false)) == ModeDeny:
+	case w.mode() == ModeReview && s.options.Review != nil && s.decisions.recall(w.decisionScope(false)) == ModeDeny:
 		return notApprovedError(w.decisionScope(false), nil)
 	}
 	return nil
@@ -190,7 +190,7 @@ type decisionMemory struct {
 // maxRemembered bounds the remembered decisions. Further decisions are not remembered.
 const maxRemembered = 1000
 
-// recall returns modeReview if there is no decision.
+// recall returns ModeReview if there is no decision.
 func (m *decisionMemory) recall(s decisionScope) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -66,15 +66,15 @@ func TestModes(t *testing.T) {
 		asked           int  // the model
 	}{
 		{"ask", Policy{}, true, true, 2, 2, 2},
-		{"allow during a call", Policy{During: ModeAllow}, true, true, 1, 2, 2},
-		{"deny outside", Policy{Outside: ModeDeny}, true, false, 1, 1, 1},
-		{"allow during and deny outside", Policy{During: ModeAllow, Outside: ModeDeny}, true, false, 0, 1, 1},
+		{"allow during a call", Policy{DuringCalls: ModeAllow}, true, true, 1, 2, 2},
+		{"deny outside", Policy{OutsideCalls: ModeDeny}, true, false, 1, 1, 1},
+		{"allow during and deny outside", Policy{DuringCalls: ModeAllow, OutsideCalls: ModeDeny}, true, false, 0, 1, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			reviewed, replies := 0, 0
-			s := h.sampler(t, &Options{Policy: tt.policy, Source: duringCall, Review: &Review{
+			s := h.sampler(t, &Options{Policy: tt.policy, Origin: duringCall, Review: &Review{
 				Request: func(context.Context, *Request) error { reviewed++; return nil },
 				Reply:   func(context.Context, *Request, *mcp.CreateMessageResult) error { replies++; return nil },
 			}})
@@ -101,14 +101,14 @@ func TestServers(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
 		Models:  append(catalogue(), Model{ID: "gpt-4.1"}),
-		Servers: map[string]Policy{"none": {Outside: ModeDeny}},
+		Servers: map[string]Policy{"none": {OutsideCalls: ModeDeny}},
 	})
-	wantRefusal(t, check.Err(s.For("none").CreateMessage(t.Context(), question(t, hi))), kindPolicy)
-	if _, err := s.For("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-4.1"`) {
+	wantRefusal(t, check.Err(s.ForServer("none").CreateMessage(t.Context(), question(t, hi))), kindPolicy)
+	if _, err := s.ForServer("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-4.1"`) {
 		t.Errorf("other: got %v, asked %s, want the default", err, h.last())
 	}
 	wantRefusal(t, check.Err(s.CreateMessage(t.Context(), question(t, hi))), kindPolicy)
-	if got, ok := s.For("x").(interface {
+	if got, ok := s.ForServer("x").(interface {
 		SamplingCapability() mcp.SamplingCapability
 	}); !ok || !got.SamplingCapability().Tools {
 		t.Error("the handler of one server does not declare tools")
@@ -118,21 +118,21 @@ func TestServers(t *testing.T) {
 func TestNotNowStaysRefused(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	reviews := 0
-	s := h.sampler(t, &Options{Limits: Limits{All: Budget{Requests: 3}}, Review: &Review{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 3}}, Review: &Review{Request: func(_ context.Context, r *Request) error {
 		if reviews++; reviews == 1 {
 			r.Remember = true
 			return errors.New("not now")
 		}
 		return nil
 	}}})
-	files := s.For("files")
+	files := s.ForServer("files")
 	for range 10 {
 		wantRefusal(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), kindReview)
 	}
 	if reviews != 1 || h.asked() != 0 {
 		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.asked())
 	}
-	check.NoError(t, check.Err(s.For("mail").CreateMessage(t.Context(), question(t, hi))), "another server")
+	check.NoError(t, check.Err(s.ForServer("mail").CreateMessage(t.Context(), question(t, hi))), "another server")
 	s.Forget("files")
 	check.NoError(t, check.Err(files.CreateMessage(t.Context(), question(t, hi))), "forgotten")
 }
@@ -151,7 +151,7 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 			}
 			return errors.New("not now")
 		}}})
-		files := s.For("files")
+		files := s.ForServer("files")
 		late := make(chan error)
 		go func() {
 			_, err := files.CreateMessage(t.Context(), question(t, hi))
@@ -169,7 +169,7 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 func TestRememberedConsent(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	var requests, replies int
-	s := h.sampler(t, &Options{Source: duringCall, Review: &Review{
+	s := h.sampler(t, &Options{Origin: duringCall, Review: &Review{
 		Request: func(_ context.Context, r *Request) error { requests++; r.Remember = true; return nil },
 		Reply: func(_ context.Context, r *Request, _ *mcp.CreateMessageResult) error {
 			if r.Remember {
@@ -191,12 +191,12 @@ func TestRememberedConsent(t *testing.T) {
 			t.Errorf("%s: got %d requests and %d replies reviewed, want %d, %d", what, requests, replies, wantRequests, wantReplies)
 		}
 	}
-	ask(t.Context(), s.For("files"))
-	ask(t.Context(), s.For("files"))
+	ask(t.Context(), s.ForServer("files"))
+	ask(t.Context(), s.ForServer("files"))
 	reviewed("a second time", 1, 2)
-	ask(inCall(t.Context(), "1"), s.For("files"))
+	ask(inCall(t.Context(), "1"), s.ForServer("files"))
 	reviewed("during a call for the first time", 2, 3)
-	ask(t.Context(), s.For("mail"))
+	ask(t.Context(), s.ForServer("mail"))
 	reviewed("another server", 3, 4)
 	ask(t.Context(), s)
 	ask(t.Context(), s)

@@ -26,7 +26,7 @@ func TestRecallIsOfOneServer(t *testing.T) {
 	)
 	unnamed := func(s *Sampler) mcp.SamplingHandler { return s }
 	named := func(name string) func(s *Sampler) mcp.SamplingHandler {
-		return func(s *Sampler) mcp.SamplingHandler { return s.For(name) }
+		return func(s *Sampler) mcp.SamplingHandler { return s.ForServer(name) }
 	}
 	tests := []struct {
 		name          string
@@ -98,14 +98,14 @@ func TestRecallAtOnce(t *testing.T) {
 		for i := range 10 {
 			wg.Go(func() {
 				p := question(t, fmt.Sprintf(`{"maxTokens":9,"tools":[{"name":"f"}],"messages":[{"role":"user","content":{"type":"text","text":"%s %d"}}]}`, server, i))
-				first, err := s.For(server).CreateMessage(t.Context(), p)
+				first, err := s.ForServer(server).CreateMessage(t.Context(), p)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				p.Messages = append(p.Messages, mcp.SamplingMessage{Role: "assistant", Content: first.Content},
 					mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.ToolResultContent{ToolUseID: "functions.f:0"}}})
-				check.NoError(t, check.Err(s.For(server).CreateMessage(t.Context(), p)))
+				check.NoError(t, check.Err(s.ForServer(server).CreateMessage(t.Context(), p)))
 			})
 		}
 	}

@@ -94,7 +94,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 		}
 		return nil
 	})
-	by, err := s.decide(ctx, r.request, true, modeReview, ask)
+	by, err := s.decide(ctx, r.request, true, ModeReview, ask)
 	r.record.ReplyDecision = by
 	if err != nil || by != byReviewer {
 		return err

@@ -206,7 +206,7 @@ func TestReviewLater(t *testing.T) {
 // An approval does not overrule the host's policy and limits.
 func TestApprovalWithinTheLimits(t *testing.T) {
 	for name, opts := range map[string]*Options{
-		"policy": {Policy: Policy{During: ModeDeny, Outside: ModeDeny}, Review: AskLater()},
+		"policy": {Policy: Policy{DuringCalls: ModeDeny, OutsideCalls: ModeDeny}, Review: AskLater()},
 		"limit":  {Limits: Limits{InputBytes: 1}, Review: AskLater()},
 	} {
 		h, p := newHost(t, answering(plainAnswer)), question(t, hi)

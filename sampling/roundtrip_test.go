@@ -307,7 +307,7 @@ func (c *conversation) spoil() string {
 // the model is asked then.
 func TestInvalidSequences(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{All: Budget{Requests: 1}}, Review: &Review{Request: func(context.Context, *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{Total: Budget{Requests: 1}}, Review: &Review{Request: func(context.Context, *Request) error {
 		t.Error("the reviewer was asked")
 		return nil
 	}}})

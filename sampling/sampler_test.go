@@ -110,7 +110,7 @@ func TestInvalidRequests(t *testing.T) {
 	}
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
-		Limits: Limits{All: Budget{Requests: 1}},
+		Limits: Limits{Total: Budget{Requests: 1}},
 		Review: &Review{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }},
 	})
 	for _, tt := range tests {

@@ -65,7 +65,7 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			var mu sync.Mutex
 			calls := map[string]int{}
-			s := h.sampler(t, &Options{Limits: Limits{Call: Budget{Requests: 2}}, Audit: func(_ context.Context, r *Record) {
+			s := h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 2}}, Audit: func(_ context.Context, r *Record) {
 				mu.Lock()
 				defer mu.Unlock()
 				calls[r.all.Call]++
@@ -85,7 +85,7 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 				t.Errorf("got accounts of %d calls, want 4", len(s.governor.calls))
 			}
 
-			s = h.sampler(t, &Options{Limits: Limits{Call: Budget{Requests: 1}}})
+			s = h.sampler(t, &Options{Limits: Limits{PerCall: Budget{Requests: 1}}})
 			if got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil); err == nil && !got.IsError {
 				t.Errorf("got %+v, want the second request of the call refused", got)
 			}
@@ -100,8 +100,8 @@ func TestBudgetOfCallsWithOneID(t *testing.T) {
 		var calls []string
 		var mu sync.Mutex
 		client := connect(t, revision, h.sampler(t, &Options{
-			Limits: Limits{Call: Budget{Requests: 2}},
-			Source: func(context.Context) (server, call string) { return "poet", "call_0" },
+			Limits: Limits{PerCall: Budget{Requests: 2}},
+			Origin: func(context.Context) (server, call string) { return "poet", "call_0" },
 			Audit: func(_ context.Context, r *Record) {
 				mu.Lock()
 				defer mu.Unlock()

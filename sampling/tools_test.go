@@ -100,10 +100,10 @@ func TestToolsThatGrow(t *testing.T) {
 		limits Limits
 		kind   string // kind of the refusal, "" for none
 	}{
-		"not grown":       {"openai", Limits{InputBytes: short, All: Budget{Tokens: short}, Share: 1}, ""},
+		"not grown":       {"openai", Limits{InputBytes: short, Total: Budget{Tokens: short}, Share: 1}, ""},
 		"grown":           {"gemini", Limits{}, ""},
 		"over the bytes":  {"gemini", Limits{InputBytes: long, Share: 1}, kindSize},
-		"over the tokens": {"gemini", Limits{All: Budget{Tokens: long}, Share: 1}, kindBudget},
+		"over the tokens": {"gemini", Limits{Total: Budget{Tokens: long}, Share: 1}, kindBudget},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))

@@ -166,7 +166,7 @@ func TestSource(t *testing.T) {
 			t.Errorf("%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
 		}
 	}
-	if tool, err := catalog.Find("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
+	if tool, err := catalog.LookupStored("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
 		t.Errorf("got %v, %v, want the tool by its label", tool, err)
 	}
 	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: function has no name": calculator{}} {

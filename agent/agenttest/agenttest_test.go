@@ -20,7 +20,7 @@ import (
 
 func runAgent(t *testing.T, model agent.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
 	t.Helper()
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{Client: client})
+	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{ClientOptions: client})
 	check.Must(t, err)
 	defer tools.Close()
 	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tools}})
@@ -159,7 +159,7 @@ func TestSayStreams(t *testing.T) {
 }
 
 // formatted describes a model whose host holds text to a schema.
-var formatted = model.Info{Whole: true, Formats: func(bool) bool { return true }}
+var formatted = model.Info{NoStreaming: true, Formats: func(bool) bool { return true }}
 
 type day struct {
 	Name string `json:"name"`
@@ -177,7 +177,7 @@ func TestResultsBehindReminders(t *testing.T) {
 		calls  int // of the model
 		fails  error
 	}{
-		{"final_answer", run.Limits{}, "Sunday", model.Info{Whole: true}, 4, agent.ErrNoOutput},
+		{"final_answer", run.Limits{}, "Sunday", model.Info{NoStreaming: true}, 4, agent.ErrNoOutput},
 		{"a text that does not fit", run.Limits{}, `{"nome":"Sunday"}`, formatted, 4, agent.ErrNoOutput},
 		{"a limit", run.Limits{Turns: 1}, `{"name":"Sunday"}`, formatted, 2, nil},
 	} {
@@ -192,7 +192,7 @@ func TestResultsBehindReminders(t *testing.T) {
 			tool := adapter.Func("today", "", func(context.Context, struct{}) (string, error) { ran++; return "Sunday", nil }, nil)
 			a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tool}, Limits: test.limits})
 			check.Must(t, err)
-			_, _, err = agent.As[day](t.Context(), a, agent.Text("Which day is it?"))
+			_, _, err = agent.RunAs[day](t.Context(), a, agent.Text("Which day is it?"))
 			if !errors.Is(err, test.fails) {
 				t.Errorf("got %v, want %v", err, test.fails)
 			}
@@ -240,5 +240,5 @@ func TestShowOnARecordedCall(t *testing.T) {
 	for _, err := range m.Generate(t.Context(), &model.Request{Stream: true}) {
 		check.Must(t, err)
 	}
-	check.NoError(t, m.Turns()[0].Show(model.Delta{Text: "late"}))
+	check.NoError(t, m.Turns()[0].Stream(model.Delta{Text: "late"}))
 }

@@ -56,9 +56,9 @@ func ExampleStep() {
 
 	ctx := context.Background()
 	first := must(agent.New(agenttest.PlayRepeating(clerk), options))
-	waiting := must(first.Run(ctx, agent.Text("Which day is it?"), agent.In("day")))
+	waiting := must(first.Run(ctx, agent.Text("Which day is it?"), agent.WithRun("day")))
 	second := must(agent.New(agenttest.PlayRepeating(clerk), options)) // as in another process
-	result := must(second.ResumeRun(ctx, run.Key{ID: "day"}, waiting.Questions[0].Allow()))
+	result := must(second.Resume(ctx, run.Key{ID: "day"}, waiting.Questions[0].Allow()))
 	fmt.Println(result.Output)
 	// Output: It is Sunday.
 }
@@ -66,7 +66,7 @@ func ExampleStep() {
 // At a limit the model may call no more tools.
 func ExampleTurn() {
 	eager := func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
-		if p.Request.Choice == model.ChoiceNone {
+		if p.Request.ToolChoice == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
 		return agenttest.CallTools(agenttest.ToolCall{Tool: "today"})(ctx, p)
@@ -92,7 +92,7 @@ func ExampleStep_WithUsage() {
 	}))
 
 	result := must(a.Run(context.Background(), agent.Text("Which day is it?")))
-	fmt.Println(result.Spent.Input, result.Spent.Output, result.Spent.Cost["USD"])
+	fmt.Println(result.Usage.Input, result.Usage.Output, result.Usage.Cost["USD"])
 	// Output: 850 30 910
 }
 

@@ -39,7 +39,7 @@ type Turn struct {
 
 // Play returns a model that takes one step per call, and does not stream. A call after the last
 // step fails.
-func Play(steps ...Step) *Model { return &Model{steps: steps, info: model.Info{Whole: true}} }
+func Play(steps ...Step) *Model { return &Model{steps: steps, info: model.Info{NoStreaming: true}} }
 
 // PlayRepeating is like [Play], but repeats the last step.
 func PlayRepeating(steps ...Step) *Model {
@@ -104,9 +104,9 @@ func (m *Model) Turns() []Turn {
 	return slices.Clone(m.turns)
 }
 
-// Show sends a piece of the reply if the caller wants a stream. If it returns an error the caller has
+// Stream sends a piece of the reply if the caller wants a stream. If it returns an error the caller has
 // stopped reading: the step should return that error. Turns of [Model.Turns] send nothing.
-func (t *Turn) Show(d model.Delta) error {
+func (t *Turn) Stream(d model.Delta) error {
 	if !t.Request.Stream || t.show == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (t *Turn) Tools() []string {
 func Say(text string) Step {
 	return func(_ context.Context, t Turn) (*model.Response, error) {
 		for word := range strings.SplitAfterSeq(text, " ") {
-			if err := t.Show(model.Delta{Text: word}); err != nil {
+			if err := t.Stream(model.Delta{Text: word}); err != nil {
 				return nil, err
 			}
 		}

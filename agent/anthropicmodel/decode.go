@@ -172,7 +172,7 @@ func (a *answer) start(m *message) error {
 
 // spent returns the counts as a run has them, for a request and a reply of so many bytes of text. The API counts cached
 // tokens apart from the input.
-func (u *usage) spent(sent, received int) (s run.Spent) {
+func (u *usage) spent(sent, received int) (s run.Usage) {
 	if input := u.Input + u.Cached + u.Written; !chat.TooFew(int(input), sent) {
 		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.Cached), int64(u.Written)
 	}

@@ -80,22 +80,22 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 	}
 	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
 	case thinksBudget:
-		if !isAsked || isForced(r.Choice) || !startsWithThought(r.Messages) {
+		if !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages) {
 			return nil
 		}
 		return w.setBudget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
 	case thinksIfAsked:
-		if isAsked && !isForced(r.Choice) {
+		if isAsked && !isForced(r.ToolChoice) {
 			w.Thinking = adaptive
 		}
 	case thinksUnless:
 		w.Thinking = adaptive
-		if effort == "none" || isForced(r.Choice) {
+		if effort == "none" || isForced(r.ToolChoice) {
 			w.Thinking = &wireThinking{Type: "disabled"}
 		}
 	case thinksAlways:
 		w.Thinking = adaptive
-		if isForced(r.Choice) {
+		if isForced(r.ToolChoice) {
 			w.ToolChoice = nil // it would be refused
 		}
 	}
@@ -208,13 +208,13 @@ func choice(r *model.Request, tools bool) json.RawMessage {
 	case len(r.Tools) == 0:
 		return json.RawMessage(`{"type":"none"}`)
 	}
-	switch r.Choice {
+	switch r.ToolChoice {
 	case model.ChoiceNone:
 		return json.RawMessage(`{"type":"none"}`)
 	case model.ChoiceRequired:
 		return json.RawMessage(`{"type":"any"}`)
 	case model.ChoiceTool:
-		name, _ := json.Marshal(r.ChosenTool) // a string always marshals
+		name, _ := json.Marshal(r.ToolName) // a string always marshals
 		return json.RawMessage(`{"type":"tool","name":` + string(name) + `}`)
 	}
 	return nil

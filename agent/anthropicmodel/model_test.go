@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 							if n++; n%testenv.Step(5) != 0 {
 								continue
 							}
-							r := &model.Request{Messages: history, Effort: effort, Tools: tools, Choice: choice, ChosenTool: "weather"}
+							r := &model.Request{Messages: history, Effort: effort, Tools: tools, ToolChoice: choice, ToolName: "weather"}
 							if full {
 								r.System, r.Stream, r.Temperature, r.Stop = "Be kind.", true, &half, []string{"END", "\n"}
 								r.Format = json.RawMessage(`{"type":"object"}`)
@@ -286,7 +286,7 @@ func TestFailures(t *testing.T) {
 			}), "claude-opus-4-8", anthropicmodel.Options{Retries: 1})
 			_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 			failure, ok := errors.AsType[*model.Error](err)
-			if !ok || failure.Kind != test.kind || asked != test.asked || failure.Repeated != (test.asked > 1) {
+			if !ok || failure.Kind != test.kind || asked != test.asked || failure.Retried != (test.asked > 1) {
 				t.Fatalf("got %d requests and %+v: %v", asked, failure, err)
 			}
 			if test.kind == model.ErrorTooLong && (failure.Window != 200_000 || failure.Prompt != 210_000) {
@@ -332,7 +332,7 @@ func TestWholeAnswer(t *testing.T) {
 			{Type: run.PartText, Text: "Hi"},
 			{Type: run.PartCall, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
 		}},
-		ID: "m", Finish: model.FinishCalls, Usage: run.Spent{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
+		ID: "m", Finish: model.FinishCalls, Usage: run.Usage{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
 	}
 	if diff := cmp.Diff(want, reply, cmpopts.IgnoreFields(run.Message{}, "At")); diff != "" || text != "Hi" || err != nil {
 		t.Errorf("got %q, %v (-want +got):\n%s", text, err, diff)
@@ -348,7 +348,7 @@ func TestCountsOfAStream(t *testing.T) {
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 	check.Must(t, err)
-	check.Same(t, "", reply.Usage, run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
+	check.Same(t, "", reply.Usage, run.Usage{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99})
 }
 
 // TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts:
@@ -375,7 +375,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"`+long+`"}}`,
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}`,
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
-	for text, want := range map[string]run.Spent{"Hi": {Input: 2, Cached: 1, Total: 2}, long: {}} {
+	for text, want := range map[string]run.Usage{"Hi": {Input: 2, Cached: 1, Total: 2}, long: {}} {
 		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, text)}})
 		check.Must(t, err)
 		if diff := cmp.Diff(want, reply.Usage); diff != "" {

@@ -45,7 +45,7 @@ type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*Res
 type Result struct {
 	Replaced int           // number of the oldest messages that Messages replace
 	Messages []run.Message // may share memory with the history
-	Usage    run.Spent     // what the model that summarised them used
+	Usage    run.Usage     // what the model that summarised them used
 }
 
 // Budget describes the size of a history. The zero value is valid.

@@ -131,8 +131,8 @@ func TestInvariants(t *testing.T) {
 		summaries := seed%2 == 1
 		c := compact.Trim(o)
 		if summaries {
-			c = compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Spent, error) {
-				return fmt.Sprintf("summary of %d", len(old)), run.Spent{Total: 7}, nil
+			c = compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Usage, error) {
+				return fmt.Sprintf("summary of %d", len(old)), run.Usage{Total: 7}, nil
 			}, o)
 		}
 		var h, stable []run.Message
@@ -394,7 +394,7 @@ func TestMediaAreDropped(t *testing.T) {
 // TestSummarize follows a run through two summaries.
 func TestSummarize(t *testing.T) {
 	var seen []string
-	c := compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Spent, error) {
+	c := compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Usage, error) {
 		var b strings.Builder
 		for _, m := range old {
 			b.WriteString(m.Text() + "/")
@@ -403,7 +403,7 @@ func TestSummarize(t *testing.T) {
 			}
 		}
 		seen = append(seen, b.String())
-		return fmt.Sprintf(" summary %d ", len(seen)), run.Spent{Turns: 1, Total: 5}, nil
+		return fmt.Sprintf(" summary %d ", len(seen)), run.Usage{Turns: 1, Total: 5}, nil
 	}, &compact.Options{Window: 5000, KeepTurns: 1})
 	h := turns(60, 250)
 	for i := range 2 {
@@ -433,8 +433,8 @@ func TestSummarizerFails(t *testing.T) {
 		err  error
 		want string
 	}{{"", down, "down"}, {" \n", nil, "summary is empty"}} {
-		c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Spent, error) {
-			return test.text, run.Spent{Total: 5}, test.err
+		c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Usage, error) {
+			return test.text, run.Usage{Total: 5}, test.err
 		}, &compact.Options{Window: 1000})
 		got, err := c(t.Context(), turns(60, 250), compact.Budget{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || test.err != nil && !errors.Is(err, down) {
@@ -448,8 +448,8 @@ func TestSummarizerFails(t *testing.T) {
 
 // TestLongSummary bounds what a summarizer returns.
 func TestLongSummary(t *testing.T) {
-	c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Spent, error) {
-		return strings.Repeat("x", 1<<20), run.Spent{}, nil
+	c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Usage, error) {
+		return strings.Repeat("x", 1<<20), run.Usage{}, nil
 	}, &compact.Options{Window: 1000})
 	got, err := c(t.Context(), turns(60, 250), compact.Budget{})
 	check.Must(t, err)
@@ -542,12 +542,12 @@ func plays(answer string, err error) *agenttest.Model {
 	return agenttest.PlayRepeating(func(context.Context, agenttest.Turn) (*model.Response, error) {
 		m := run.Text(run.RoleAssistant, answer)
 		m.Model = "mini-1"
-		return &model.Response{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
+		return &model.Response{Message: m, Usage: run.Usage{Input: 100, Output: 20, Total: 120}}, err
 	})
 }
 
 func TestByModel(t *testing.T) {
-	m := plays("They compared logs.", nil).WithInfo(model.Info{Name: "large", Others: []string{"mini"}, Whole: true}) // as of agent.Fallback
+	m := plays("They compared logs.", nil).WithInfo(model.Info{Name: "large", OtherNames: []string{"mini"}, NoStreaming: true}) // as of agent.Fallback
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "mini", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
 	}}
@@ -562,7 +562,7 @@ func TestByModel(t *testing.T) {
 	if err != nil || text != "They compared logs." {
 		t.Fatalf("got %q, %v", text, err)
 	}
-	check.Same(t, "usage", used, run.Spent{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}})
+	check.Same(t, "usage", used, run.Usage{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}})
 	got := m.Turns()[0].Request.Messages[0].Text()
 	head, _, _ := strings.Cut(got, "xxx")
 	if want := "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: "; head != want {

@@ -22,13 +22,13 @@ const summaryPrompt = "You shorten the older part of a conversation between a us
 
 // byModel returns a summarizer that asks a model, in one call without tools.
 func byModel(m model.Model, opts Options) summarizer {
-	return func(ctx context.Context, messages []run.Message) (string, run.Spent, error) {
+	return func(ctx context.Context, messages []run.Message) (string, run.Usage, error) {
 		text := run.Text(run.RoleUser, shorten(transcript(messages), maxTranscript))
 		var scratch any
 		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}, Scratch: &scratch}
 		for delta, err := range m.Generate(ctx, q) {
 			if err != nil {
-				return "", run.Spent{}, fmt.Errorf("call model: %w", err)
+				return "", run.Usage{}, fmt.Errorf("call model: %w", err)
 			}
 			if reply := delta.Response; reply != nil {
 				used := reply.Usage
@@ -37,7 +37,7 @@ func byModel(m model.Model, opts Options) summarizer {
 				return reply.Message.Text(), used, nil
 			}
 		}
-		return "", run.Spent{}, errors.New("call model: it ended without a reply")
+		return "", run.Usage{}, errors.New("call model: it ended without a reply")
 	}
 }
 
@@ -52,7 +52,7 @@ func askedNames(m model.Model, scratch any) []string {
 }
 
 // costOf returns the cost of a call, nil if the price of the model is unknown.
-func costOf(prices *price.Table, used run.Spent, replied string, asked []string) map[string]int64 {
+func costOf(prices *price.Table, used run.Usage, replied string, asked []string) map[string]int64 {
 	amount, ok := cost.OfReply(prices, replied, asked, cost.Tokens{
 		Input:      used.Input,
 		Cached:     used.Cached,

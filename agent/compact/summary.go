@@ -13,7 +13,7 @@ import (
 // summarizer returns a summary of messages and its own usage, also with an error. The messages
 // may include earlier summaries, which the new one replaces. It may be called concurrently, and
 // does not modify the messages.
-type summarizer func(ctx context.Context, messages []run.Message) (string, run.Spent, error)
+type summarizer func(ctx context.Context, messages []run.Message) (string, run.Usage, error)
 
 const (
 	summaryTokens = 1500     // expected length of a summary

@@ -59,7 +59,7 @@ func TestHandle(t *testing.T) {
 	for i := range 2000 {
 		fmt.Fprintf(&all, "line %d é\n", i)
 	}
-	ts := open(t, all.String(), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}, Spill: 1 << 20})
+	ts := open(t, all.String(), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}, KeepResults: 1 << 20})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
 	found := notice.FindStringSubmatch(text)
 	if found == nil || len(text) > 500 {

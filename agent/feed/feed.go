@@ -43,7 +43,7 @@ type Options struct {
 
 	// Poll is how often a reader looks in the store for events of other processes, while this
 	// process does not work on the run. If there are none, the interval doubles, up to 8 times
-	// Poll, until [Feed.Expect] is called. Default 0: never, because this process drives all
+	// Poll, until [Feed.Wake] is called. Default 0: never, because this process drives all
 	// runs.
 	Poll time.Duration
 
@@ -55,14 +55,14 @@ type Options struct {
 	// Readers bounds the number of concurrent readers. Default 4096.
 	Readers int
 
-	// Fail writes the response to a request that gets no stream. The error may match
-	// record.ErrNotFound, [ErrReaders], or [agent.ErrPosition] for an invalid position.
+	// HandleError writes the response to a request that gets no stream. The error may match
+	// record.ErrNotFound, [ErrTooManyReaders], or [agent.ErrPosition] for an invalid position.
 	// Default: [http.Error] with the status and its text.
-	Fail func(w http.ResponseWriter, r *http.Request, err error)
+	HandleError func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// ErrReaders means that [Options.Readers] is reached.
-var ErrReaders = eventfeed.ErrReaders
+// ErrTooManyReaders means that [Options.Readers] is reached.
+var ErrTooManyReaders = eventfeed.ErrReaders
 
 // Feed holds the latest events of runs. Its methods may be called concurrently. It owns no goroutine
 // and needs no Close.
@@ -79,7 +79,7 @@ func New(o *Options) *Feed {
 		Poll:       o.Poll,
 		TotalBytes: o.TotalBytes,
 		Readers:    o.Readers,
-		Fail:       o.Fail,
+		Fail:       o.HandleError,
 	})}
 }
 
@@ -87,13 +87,13 @@ func New(o *Options) *Feed {
 // concurrently. Publish can be the OnEvent of [agent.RecoverOptions].
 func (f *Feed) Publish(key run.Key, e agent.Event) { f.events.Publish(key, e) }
 
-// Expect makes readers look in the store for events soon, because another process may continue the
+// Wake makes readers look in the store for events soon, because another process may continue the
 // run, for example after a reply.
-func (f *Feed) Expect(key run.Key) { f.events.Expect(key) }
+func (f *Feed) Wake(key run.Key) { f.events.Expect(key) }
 
-// Leave tells the readers that this process has stopped working on a run, for whatever reason. Call it
+// Stopped tells the readers that this process has stopped working on a run, for whatever reason. Call it
 // from OnEnd of [agent.RecoverOptions].
-func (f *Feed) Leave(key run.Key) { f.events.Leave(key) }
+func (f *Feed) Stopped(key run.Key) { f.events.Leave(key) }
 
 // Serve writes the events of a run as server-sent events until the request ends. The caller must
 // have checked that the user may read the run. The stream begins after the event that the header

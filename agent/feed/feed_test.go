@@ -17,13 +17,13 @@ import (
 func TestServe(t *testing.T) {
 	key := run.Key{ID: "r"}
 	var refused error
-	f := feed.New(&feed.Options{Fail: func(w http.ResponseWriter, _ *http.Request, err error) {
+	f := feed.New(&feed.Options{HandleError: func(w http.ResponseWriter, _ *http.Request, err error) {
 		refused = err
 		w.WriteHeader(http.StatusTeapot)
 	}})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, key) }))
 	defer server.Close()
-	f.Publish(key, &agent.TurnEnd{Meta: agent.Meta{Run: "r", Seq: 3}, Turn: 1})
+	f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Run: "r", Seq: 3}, Turn: 1})
 	stream, err := http.Get(server.URL)
 	check.Must(t, err)
 	defer func() { _ = stream.Body.Close() }()

@@ -87,7 +87,7 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 		return ""
 	}
 	check.Must(t, err)
-	text, err := json.Marshal([]any{log.Head.Seq, log.Head.Questions, log.Head.Replies, log.Replies, log.Records})
+	text, err := json.Marshal([]any{log.Head.Seq, log.Head.QuestionIDs, log.Head.ReplyCount, log.Replies, log.Records})
 	check.Must(t, err)
 	return string(text)
 }

@@ -100,7 +100,7 @@ func TestTornTail(t *testing.T) {
 		}
 		for _, h := range []int{0, 1} { // the second time after an Append
 			log, err := s.Load(ctx, key)
-			if err != nil || len(log.Records) != want+h || log.Head.Replies != 1 || len(log.Replies) != 1 {
+			if err != nil || len(log.Records) != want+h || log.Head.ReplyCount != 1 || len(log.Replies) != 1 {
 				t.Fatalf("cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
 			}
 			if h == 0 {

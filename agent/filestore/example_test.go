@@ -34,7 +34,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := clerk.Run(ctx, agent.Text("Pay the bill."), agent.In("run_1")); err != nil {
+	if _, err := clerk.Run(ctx, agent.Text("Pay the bill."), agent.WithRun("run_1")); err != nil {
 		log.Fatal(err)
 	}
 
@@ -52,7 +52,7 @@ func ExampleOpen() {
 		}
 	}
 	for head := range store.List(ctx, record.Query{Status: run.StatusWaiting, DueAt: time.Now()}) {
-		fmt.Println(head.Key.ID, "continues with answers:", head.Replies)
+		fmt.Println(head.Key.ID, "continues with answers:", head.ReplyCount)
 	}
 	// Output:
 	// run_1 asks for pay

@@ -74,9 +74,9 @@ type Options struct {
 	MaxLine int64 // bytes of a change; default 64 MiB; negative: no bound
 	MaxFile int64 // bytes of a file; default 1 GiB; negative: no bound
 
-	// Network allows a directory on a network file system. The host vouches that file locks
+	// AllowNetwork allows a directory on a network file system. The host vouches that file locks
 	// exclude all processes there, and that a sync reaches the disk of the server.
-	Network bool
+	AllowNetwork bool
 }
 
 // withDefaults returns a copy of the options with their defaults. No bound is the largest number.
@@ -148,9 +148,9 @@ func open(dir string, opts *Options, files fileSystem, networkOf func(string) st
 			return nil, fmt.Errorf("open store of runs: %w", err)
 		}
 	}
-	if name := networkOf(s.dir); name != "" && !s.opts.Network {
+	if name := networkOf(s.dir); name != "" && !s.opts.AllowNetwork {
 		return nil, fmt.Errorf("open store of runs: %s is on a network file system (%s), "+
-			"whose locks may not exclude other processes: use a local one, or set Options.Network if they do", s.dir, name)
+			"whose locks may not exclude other processes: use a local one, or set Options.AllowNetwork if they do", s.dir, name)
 	}
 	private.Sweep(s.dir)
 	return s, nil

@@ -39,7 +39,7 @@ type head struct {
 // afterAppend returns the head after an Append whose line begins at the offset at. The members of
 // the store stay.
 func (h head) afterAppend(next run.Head, records []run.Record, at int64) head {
-	next.Epoch, next.Held, next.TTL = h.Epoch, h.Held, h.TTL
+	next.Epoch, next.HeldUntil, next.TTL = h.Epoch, h.HeldUntil, h.TTL
 	out := head{Head: next, Holder: h.Holder}.withReplies(h.Answered)
 	switch {
 	case next.Snapshot >= records[0].Seq: // it is in this line
@@ -52,9 +52,9 @@ func (h head) afterAppend(next run.Head, records []run.Record, at int64) head {
 
 // withReplies adds questions that have a reply, and drops those that are not open.
 func (h head) withReplies(questions []string) head {
-	isClosed := func(question string) bool { return !slices.Contains(h.Questions, question) }
+	isClosed := func(question string) bool { return !slices.Contains(h.QuestionIDs, question) }
 	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), isClosed)
-	h.Replies = len(h.Answered)
+	h.ReplyCount = len(h.Answered)
 	return h
 }
 

@@ -105,8 +105,8 @@ func (l *listing) readWaiting(ctx context.Context) error {
 	if after := l.q.After; after != nil {
 		upTo = nanos(after.Updated)
 	}
-	if !l.q.Before.IsZero() {
-		upTo = min(upTo, nanos(l.q.Before))
+	if !l.q.ChangedBefore.IsZero() {
+		upTo = min(upTo, nanos(l.q.ChangedBefore))
 	}
 	return l.store.walk(waitingShelf(l.q), upTo, func(m mark) (bool, error) {
 		isFull := l.q.Limit > 0 && len(l.heads) >= l.q.Limit

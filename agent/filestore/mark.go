@@ -51,7 +51,7 @@ func marksOf(h run.Head) (marks []mark) {
 		marks = append(marks, mark{shelf, at, nameOf(h.Key)})
 	}
 	switch {
-	case h.Status == run.StatusRunning, h.Status == run.StatusWaiting && h.Replies > 0:
+	case h.Status == run.StatusRunning, h.Status == run.StatusWaiting && h.ReplyCount > 0:
 		add(dueShelf, 0)
 	case h.Status == run.StatusWaiting && !h.Wake.IsZero():
 		add(dueShelf, nanos(h.Wake))

@@ -143,7 +143,7 @@ func (s *directory) readCurrent(f file, name string) (*content, error) {
 		return s.read(f, name)
 	}
 	c, err := s.readFrom(f, name, t.head.Current)
-	if err != nil || len(c.pending()) < c.tip.head.Replies {
+	if err != nil || len(c.pending()) < c.tip.head.ReplyCount {
 		return s.read(f, name) // after an error for the number of the line
 	}
 	return c, nil
@@ -152,7 +152,7 @@ func (s *directory) readCurrent(f file, name string) (*content, error) {
 // readFor reads what is needed to check replies: from the last snapshot on if all questions are
 // open.
 func (s *directory) readFor(f file, name string, h head, replies []run.Reply) (*content, error) {
-	isClosed := func(r run.Reply) bool { return !slices.Contains(h.Questions, r.Question) }
+	isClosed := func(r run.Reply) bool { return !slices.Contains(h.QuestionIDs, r.Question) }
 	if slices.ContainsFunc(replies, isClosed) {
 		return s.read(f, name)
 	}
@@ -179,7 +179,7 @@ func (s *directory) load(
 
 // pending returns the replies to open questions, in the order of the questions.
 func (c *content) pending() (replies []run.Reply) {
-	for _, question := range c.tip.head.Questions {
+	for _, question := range c.tip.head.QuestionIDs {
 		if r, ok := c.replies[question]; ok {
 			replies = append(replies, r)
 		}

@@ -46,7 +46,7 @@ func (s *directory) create(
 		return record.Lease{}, err
 	}
 	now := s.now()
-	first.Epoch, first.Held, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
+	first.Epoch, first.HeldUntil, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
 	err = s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) })
 	if err != nil {
@@ -157,11 +157,11 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 	err = s.change(ctx, key, func(f file, t tip) error {
 		now := s.now()
 		if t.head.HeldAt(now) {
-			return &record.HeldError{Holder: t.head.Holder, Until: t.head.Held}
+			return &record.HeldError{Holder: t.head.Holder, Until: t.head.HeldUntil}
 		}
 		// The line may be lost in a power cut. The clock prevents that its epoch is used again.
 		t.head.Epoch = max(t.head.Epoch+1, record.FirstEpoch(now))
-		t.head.Held, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
+		t.head.HeldUntil, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
 		lease = record.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
@@ -188,10 +188,10 @@ func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 // setLease sets the end of a lease. It writes nothing if the lease has that end already.
 func (s *directory) setLease(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
 	return s.changeAs(ctx, lease, func(f file, t tip) error {
-		if t.head.Held.Equal(until) {
+		if t.head.HeldUntil.Equal(until) {
 			return nil
 		}
-		t.head.Held, t.head.TTL = until, ttl
+		t.head.HeldUntil, t.head.TTL = until, ttl
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
 }

@@ -89,7 +89,7 @@ func (t *reporter) report(ctx context.Context, event agent.Event) {
 // reportReply reports a reply and its tool calls.
 func (t *reporter) reportReply(ctx context.Context, e *agent.ModelEnd) {
 	t.handler.HandleLLMGenerateContentEnd(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{
-		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.StopReason, ToolCalls: convert.Calls(e.ToolCalls),
+		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.FinishReason, ToolCalls: convert.Calls(e.ToolCalls),
 		GenerationInfo: map[string]any{
 			"PromptTokens": int(e.Usage.Input), "CompletionTokens": int(e.Usage.Output),
 		},

@@ -63,7 +63,7 @@ func told(t *testing.T, a *agent.Agent) (lines, types []string) {
 			types = append(types, "error")
 			break
 		}
-		types = append(types, agent.TypeOf(event))
+		types = append(types, agent.EventType(event))
 	}
 	return h.lines, types
 }
@@ -91,8 +91,8 @@ func TestCallbacksAfterASubAgentFailed(t *testing.T) {
 		call := agent.Call{ID: "1", Name: "helper"}
 		for _, e := range []agent.Event{
 			&agent.ToolStart{Call: call},
-			&agent.ModelStart{Meta: agent.Meta{Path: []string{"helper"}}},
-			&agent.ModelStart{Meta: agent.Meta{Path: []string{"helper", "digger"}}},
+			&agent.ModelStart{EventInfo: agent.EventInfo{Path: []string{"helper"}}},
+			&agent.ModelStart{EventInfo: agent.EventInfo{Path: []string{"helper", "digger"}}},
 			&agent.ToolEnd{Call: call, Part: run.Part{Type: run.PartResult, IsError: true, Text: "no key"}},
 		} {
 			if !yield(e, nil) {
@@ -109,10 +109,10 @@ func TestCallbacksAfterASubAgentFailed(t *testing.T) {
 // Two calls of a sub-agent overlap. One of them failed while the other one, or neither, waited for the model.
 func TestCallbacksOfOverlappingCalls(t *testing.T) {
 	first, second := agent.Call{ID: "1", Name: "helper"}, agent.Call{ID: "2", Name: "helper"}
-	inner, deep := agent.Meta{Path: []string{"helper"}}, agent.Meta{Path: []string{"helper", "expert"}}
-	expert := &agent.ToolStart{Meta: inner, Call: agent.Call{ID: "x", Name: "expert"}}
+	inner, deep := agent.EventInfo{Path: []string{"helper"}}, agent.EventInfo{Path: []string{"helper", "expert"}}
+	expert := &agent.ToolStart{EventInfo: inner, Call: agent.Call{ID: "x", Name: "expert"}}
 	failed := run.Part{Type: run.PartResult, IsError: true, Text: "no key"}
-	start, asks, replies := []agent.Event{&agent.ToolStart{Call: first}, &agent.ToolStart{Call: second}}, &agent.ModelStart{Meta: inner}, &agent.ModelEnd{Meta: inner}
+	start, asks, replies := []agent.Event{&agent.ToolStart{Call: first}, &agent.ToolStart{Call: second}}, &agent.ModelStart{EventInfo: inner}, &agent.ModelEnd{EventInfo: inner}
 	for name, tt := range map[string]struct {
 		events []agent.Event
 		want   bool // the error is one of a model
@@ -124,7 +124,7 @@ func TestCallbacksOfOverlappingCalls(t *testing.T) {
 		"another one was not run": {[]agent.Event{asks, &agent.ToolEnd{Call: agent.Call{ID: "3", Name: "helper"}, Part: failed}}, true},
 		"both failed below, and a third one asked again": {[]agent.Event{
 			expert, &agent.ToolEnd{Call: first, Part: failed}, &agent.ToolEnd{Call: second, Part: failed},
-			&agent.ToolStart{Call: agent.Call{ID: "3", Name: "helper"}}, expert, &agent.ModelStart{Meta: deep}, &agent.ModelStart{Meta: deep}, &agent.ModelEnd{Meta: deep},
+			&agent.ToolStart{Call: agent.Call{ID: "3", Name: "helper"}}, expert, &agent.ModelStart{EventInfo: deep}, &agent.ModelStart{EventInfo: deep}, &agent.ModelEnd{EventInfo: deep},
 		}, false},
 		"one asked again, then replied": {[]agent.Event{&agent.ToolEnd{Call: first, Part: failed}, asks, asks, replies}, false},
 	} {
@@ -148,11 +148,11 @@ func TestCallbacksOfOverlappingCalls(t *testing.T) {
 func TestCallbacksOfSubAgents(t *testing.T) {
 	h := &handler{}
 	events := func(yield func(agent.Event, error) bool) {
-		inner := agent.Meta{Path: []string{"helper"}}
+		inner := agent.EventInfo{Path: []string{"helper"}}
 		for _, e := range []agent.Event{
-			&agent.Warning{Meta: inner, Text: "again"},
-			&agent.TextDelta{Meta: inner, Text: "inner"},
-			&agent.Output{Meta: inner, Text: "inner"},
+			&agent.Warning{EventInfo: inner, Text: "again"},
+			&agent.TextDelta{EventInfo: inner, Text: "inner"},
+			&agent.Output{EventInfo: inner, Text: "inner"},
 			&agent.Output{Text: "outer"},
 		} {
 			if !yield(e, nil) {

@@ -25,7 +25,7 @@ const (
 // Chain returns a chain that gives the text "input" to the agent and returns its answer as "output". h may be nil; it
 // is told when the chain starts and ends, and what happens in its runs, see [Callbacks]. The options are for each run.
 //
-// The chain has no memory. With [agent.In] its calls are one conversation, which the agent's store keeps.
+// The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's store keeps.
 //
 // [chains.WithStreamingFunc] gets the text of the agent's model if the model streams, without the text of sub-agents.
 // Options for the model are refused: they belong to [agent.Options.Model]. If the run waits for a person, the error is

@@ -43,7 +43,7 @@ func TestChain(t *testing.T) {
 func TestChainKeepsAConversation(t *testing.T) {
 	model := play(says("Hello."), says("Again?"))
 	a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
-	chain := lc.Chain(a, nil, agent.In("ada"))
+	chain := lc.Chain(a, nil, agent.WithRun("ada"))
 	for _, input := range []string{"Hi", "Hi again"} {
 		check.Must(t, check.Err(chains.Run(t.Context(), chain, input)))
 	}
@@ -53,12 +53,12 @@ func TestChainKeepsAConversation(t *testing.T) {
 func TestChainWaits(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}})
-	_, err := chains.Run(t.Context(), lc.Chain(a, nil, agent.In("ada")), "What do I need?")
+	_, err := chains.Run(t.Context(), lc.Chain(a, nil, agent.WithRun("ada")), "What do I need?")
 	var waiting *lc.WaitingError
 	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Questions) != 1 {
 		t.Fatalf("error %v", err)
 	}
-	result, err := a.ResumeRun(t.Context(), run.Key{ID: waiting.Run}, waiting.Questions[0].Allow())
+	result, err := a.Resume(t.Context(), run.Key{ID: waiting.Run}, waiting.Questions[0].Allow())
 	if err != nil || result.Output != "Take sunglasses." {
 		t.Errorf("answer %q, %v", result.Output, err)
 	}

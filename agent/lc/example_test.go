@@ -24,7 +24,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	chain := lc.Chain(a, nil, agent.In("ada"))
+	chain := lc.Chain(a, nil, agent.WithRun("ada"))
 	answer, err := chains.Run(ctx, chain, "What do I need in Oslo?")
 	if err != nil {
 		log.Fatal(err)

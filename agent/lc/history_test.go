@@ -60,7 +60,7 @@ func TestHistoryOfARun(t *testing.T) {
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}})
 	h := lc.History(store, ada, a.Name())
 	check.Must(t, h.AddUserMessage(t.Context(), "I am Ada."))
-	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
+	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.WithRun(ada.ID))))
 	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}}
 	same(t, h,
 		llms.HumanChatMessage{Content: "I am Ada."},
@@ -77,7 +77,7 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
-	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
+	check.Must(t, check.Err(a.Run(t.Context(), agent.Text("Weather?"), agent.WithRun(ada.ID))))
 	h := lc.History(store, ada, a.Name())
 	refused := func(match error) {
 		t.Helper()

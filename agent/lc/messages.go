@@ -8,9 +8,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromLLMS returns a history of langchaingo as the input of an agent. Content of types that are not
+// Messages returns a history of langchaingo as the input of an agent. Content of types that are not
 // langchaingo's own is left out.
-func FromLLMS(messages ...llms.MessageContent) agent.Input {
+func Messages(messages ...llms.MessageContent) agent.Input {
 	all, _ := convert.FromLLMS(messages)
 	return all
 }
@@ -57,5 +57,5 @@ func fromChat(messages []llms.ChatMessage) []run.Message {
 		}
 		out = append(out, content)
 	}
-	return FromLLMS(out...)
+	return Messages(out...)
 }

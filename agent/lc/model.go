@@ -79,7 +79,7 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 	}
 	w.info = model.Info{
 		Provider: form.provider, Name: asked.Model, Profile: w.options.Profile, MaxTokens: asked.MaxTokens,
-		Whole: !w.options.Stream, NoTools: noTools(m),
+		NoStreaming: !w.options.Stream, ToolsErr: noTools(m),
 	}
 	if named, ok := m.(interface{ ModelName() string }); ok && w.info.Name == "" {
 		w.info.Name = named.ModelName()
@@ -105,7 +105,7 @@ func (w *langchainModel) Info() model.Info { return w.info }
 // Generate implements [model.Model].
 func (w *langchainModel) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		messages := convert.ToLLMS(w.rules, w.info.Takes, r.System, r.Messages)
+		messages := convert.ToLLMS(w.rules, w.info.Accepts, r.System, r.Messages)
 		var response *llms.ContentResponse
 		var err error
 		if r.Stream && w.options.Stream {
@@ -237,13 +237,13 @@ func toolsOf(all []model.Tool) []llms.Tool {
 
 // choiceOf returns langchaingo's value for a choice, nil if the model decides.
 func choiceOf(r *model.Request) any {
-	switch r.Choice {
+	switch r.ToolChoice {
 	case model.ChoiceNone:
 		return "none"
 	case model.ChoiceRequired:
 		return "required"
 	case model.ChoiceTool:
-		return llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: r.ChosenTool}}
+		return llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: r.ToolName}}
 	}
 	return nil
 }

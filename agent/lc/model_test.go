@@ -127,7 +127,7 @@ func TestInfo(t *testing.T) {
 		{play(), &lc.ModelOptions{Dialect: "google"}, "gcp.gemini", "googleai"},
 	} {
 		got := lc.Model(tt.model, tt.opts).Info()
-		if got.Provider != tt.provider || string(got.Profile) != tt.profile || !got.Whole {
+		if got.Provider != tt.provider || string(got.Profile) != tt.profile || !got.NoStreaming {
 			t.Errorf("%T, %+v: got %+v, want %s, %s", tt.model, tt.opts, got, tt.provider, tt.profile)
 		}
 	}

@@ -29,7 +29,7 @@ func TestAnthropic(t *testing.T) {
 	check.Must(t, err)
 	got := mustRun(t, wrapping(t, model, nil, nil))
 	// Every block repeats the usage of its message; it counts once.
-	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
+	diff(t, "usage", got.Usage, run.Usage{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
 	if got.FinishReason != "end_turn" {
 		t.Errorf("finish reason %q, want end_turn", got.FinishReason)
 	}
@@ -57,7 +57,7 @@ func TestOpenAI(t *testing.T) {
 	model, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
 	check.Must(t, err)
 	got := mustRun(t, wrapping(t, model, nil, nil))
-	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
+	diff(t, "usage", got.Usage, run.Usage{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
 	messages := w.Requests[1]["messages"].([]any)
 	diff(t, "replayed calls", messages[1].(map[string]any)["tool_calls"], decode(t, `[
 		{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},

@@ -6,7 +6,7 @@ import "time"
 type Error struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration // wait that the host asked for; 0: none
-	Repeated   bool          // the model has already repeated the request as often as its options allow
+	Retried    bool          // the model has already repeated the request as often as its options allow
 
 	// Window is the model's context window and Prompt the length of the request, both in tokens, as the host
 	// reported them with [ErrorTooLong]; 0: unknown.

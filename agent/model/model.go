@@ -32,12 +32,12 @@ type Model interface {
 
 // Info describes a model.
 type Info struct {
-	Provider string          // by OpenTelemetry's conventions for generative AI, such as "openai"
-	Name     string          // the model's name in requests
-	Others   []string        // names of further models that may reply instead
-	Endpoint string          // the API at which conversations begin: "chat", "responses" or "messages"; empty: there is only one
-	Profile  profile.Profile // for the schemas of tools; empty: [profile.OpenAI]
-	Window   int64           // tokens of request and reply; 0: unknown
+	Provider   string          // by OpenTelemetry's conventions for generative AI, such as "openai"
+	Name       string          // the model's name in requests
+	OtherNames []string        // names of further models that may reply instead
+	Endpoint   string          // the API at which conversations begin: "chat", "responses" or "messages"; empty: there is only one
+	Profile    profile.Profile // for the schemas of tools; empty: [profile.OpenAI]
+	Window     int64           // tokens of request and reply; 0: unknown
 
 	// MaxTokens bounds a reply if the request sets no bound. 0: the host's own.
 	MaxTokens int
@@ -54,15 +54,15 @@ type Info struct {
 	// makes it read the whole conversation again.
 	ToolsFirst bool
 
-	Whole   bool  // Generate never yields a delta before the response
-	NoTools error // why the model cannot be offered tools; nil: it can
+	NoStreaming bool  // Generate never yields a delta before the response
+	ToolsErr    error // why the model cannot be offered tools; nil: it can
 }
 
 // Names returns the names of the models that may reply, the main one first.
-func (i *Info) Names() []string { return append([]string{i.Name}, i.Others...) }
+func (i *Info) Names() []string { return append([]string{i.Name}, i.OtherNames...) }
 
-// Takes reports whether the model accepts media of a MIME type, see [Info.Media].
-func (i *Info) Takes(mimeType string) bool {
+// Accepts reports whether the model accepts media of a MIME type, see [Info.Media].
+func (i *Info) Accepts(mimeType string) bool {
 	if i.Media != nil {
 		return i.Media(mimeType)
 	}
@@ -81,8 +81,8 @@ type Request struct {
 	// Tools are the functions that the model may call; later requests of a run only append to them. If the host accepts
 	// definitions within a conversation, it gets the tools that a result names (run.Part.Tools) there.
 	Tools      []Tool
-	Choice     Choice
-	ChosenTool string          // with ChoiceTool, the name of the tool to call
+	ToolChoice Choice
+	ToolName   string          // with ChoiceTool, the name of the tool to call
 	Format     json.RawMessage // a schema for the text, within the strict subset of OpenAI's structured outputs; nil: any text
 
 	MaxTokens   int // the bound of the reply, including its reasoning
@@ -122,7 +122,7 @@ const (
 	ChoiceAuto     Choice = iota // the model decides
 	ChoiceNone                   // no call, although the request has tools
 	ChoiceRequired               // at least one call
-	ChoiceTool                   // a call of the Request's ChosenTool
+	ChoiceTool                   // a call of the Request's ToolName
 )
 
 // Delta is a piece of a reply. Exactly one of its fields is set.
@@ -142,7 +142,7 @@ type Response struct {
 	ID       string    // the host's id, for logs
 	Endpoint string    // the API that was asked; empty: the one of [Info]
 	Finish   string    // why the reply ended: [FinishStop], …, or the host's own reason
-	Usage    run.Spent // tokens; all 0: the host does not count, or its counts cannot be true
+	Usage    run.Usage // tokens; all 0: the host does not count, or its counts cannot be true
 	Warning  string    // what a person should know about the request, such as an option that was left out; usually empty
 }
 

@@ -69,7 +69,7 @@ func partTokens(p *run.Part, info *Info) (n float64) {
 		n = textTokens(p.Name) + textTokens(p.Text) + textTokens(p.Arguments)
 	}
 	for i := range p.Media {
-		if info.Takes(p.Media[i].MIMEType) {
+		if info.Accepts(p.Media[i].MIMEType) {
 			n += partTokens(&p.Media[i], info)
 		}
 	}

@@ -94,8 +94,8 @@ func TestFailuresOfStreams(t *testing.T) {
 		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) { asked++; streaming(tt.event)(w, r) }, &Options{API: tt.api})
 		for _, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}) {
 			got, ok := errors.AsType[*model.Error](err)
-			if !ok || got.Kind != tt.want || got.Repeated || asked != 1 {
-				t.Errorf("%s: got %v of kind %d, repeated %t, after %d requests; want kind %d, not repeated", name, err, got.Kind, got.Repeated, asked, tt.want)
+			if !ok || got.Kind != tt.want || got.Retried || asked != 1 {
+				t.Errorf("%s: got %v of kind %d, repeated %t, after %d requests; want kind %d, not repeated", name, err, got.Kind, got.Retried, asked, tt.want)
 			}
 		}
 	}

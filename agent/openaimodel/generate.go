@@ -119,8 +119,8 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	if r.Format != nil {
 		q.Format = &chat.Format{Name: formatName, Schema: r.Format}
 	}
-	if len(r.Tools) > 0 || r.Choice == model.ChoiceRequired || r.Choice == model.ChoiceTool {
-		q.ToolChoice = chat.ToolChoice{Choice: choices[r.Choice], Name: r.ChosenTool}
+	if len(r.Tools) > 0 || r.ToolChoice == model.ChoiceRequired || r.ToolChoice == model.ChoiceTool {
+		q.ToolChoice = chat.ToolChoice{Choice: choices[r.ToolChoice], Name: r.ToolName}
 	}
 	q.Tools = make([]chat.Tool, len(r.Tools))
 	for i, t := range r.Tools {

@@ -50,7 +50,7 @@ type Options struct {
 	Host string
 
 	// Window is the context window in tokens, the reply included; agents keep their histories within it. Default 0:
-	// unknown until the host refuses a request that is too long. See [Discover].
+	// unknown until the host refuses a request that is too long. See [Probe].
 	Window int64
 
 	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the host and

@@ -42,7 +42,7 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
 	}
 	if u := r.Usage; u != nil {
-		out.Usage = run.Spent{
+		out.Usage = run.Usage{
 			Input: int64(u.Prompt), Cached: int64(u.Cached), CacheWrite: int64(u.CacheWrite),
 			Output: int64(u.Completion), Reasoning: int64(u.Reasoning), Total: int64(u.Total),
 		}

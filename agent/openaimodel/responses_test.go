@@ -74,7 +74,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 				r := &model.Request{System: "Be brief.", Messages: []run.Message{run.Text(run.RoleUser, "Weather?")}, Effort: effort, Stream: n&1 > 0, CacheKey: strings.Repeat("conversation", 9)}
 				if n&2 > 0 {
 					r.Tools = []model.Tool{{Name: "weather", Schema: object, Strict: n&4 > 0}, {Name: "odd.name"}}
-					r.Choice, r.ChosenTool = []model.Choice{model.ChoiceAuto, model.ChoiceTool}[n>>3&1], "weather"
+					r.ToolChoice, r.ToolName = []model.Choice{model.ChoiceAuto, model.ChoiceTool}[n>>3&1], "weather"
 				}
 				if n&16 > 0 {
 					r.Format, r.Temperature, r.MaxTokens, r.Stop = object, &half, 5, []string{"END"}
@@ -82,7 +82,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 				reply, text, err := generate(t, m, r)
 				asked++
 				if err == nil && reply.Finish == model.FinishCalls {
-					r.Messages, r.Endpoint, r.Choice = append(r.Messages, results(reply)...), reply.Endpoint, model.ChoiceAuto
+					r.Messages, r.Endpoint, r.ToolChoice = append(r.Messages, results(reply)...), reply.Endpoint, model.ChoiceAuto
 					reply, text, err = generate(t, m, r)
 					asked++
 				}

@@ -34,11 +34,11 @@ func suspend(t *testing.T, store record.Store, first, second *recorder, ctx func
 	t.Helper()
 	greet := adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
 	options := agent.Options{Name: "boss", Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}}
-	result, err := first.agent(t, play(uses("1", "greet", "{}")), options, greet).Run(ctx(), agent.Text("Hi"), agent.In(talk.ID))
+	result, err := first.agent(t, play(uses("1", "greet", "{}")), options, greet).Run(ctx(), agent.Text("Hi"), agent.WithRun(talk.ID))
 	if err != nil || len(result.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a question", result, err)
 	}
-	if result, err = second.agent(t, play(says("Done.")), options, greet).ResumeRun(ctx(), talk, result.Questions[0].Allow()); err != nil || result.Output != "Done." {
+	if result, err = second.agent(t, play(says("Done.")), options, greet).Resume(ctx(), talk, result.Questions[0].Allow()); err != nil || result.Output != "Done." {
 		t.Fatalf("got %+v, %v", result, err)
 	}
 }
@@ -113,7 +113,7 @@ func TestWaitingRunHasNoSpan(t *testing.T) {
 	run(t, a)
 	r.Reset()
 	before := store.writes.Load()
-	check.Must(t, check.Err(a.ResumeRun(t.Context(), talk)))
+	check.Must(t, check.Err(a.Resume(t.Context(), talk)))
 	if n := len(r.GetSpans()); n != 0 || store.writes.Load() != before {
 		t.Errorf("got %d spans and %d writes", n, store.writes.Load()-before)
 	}

@@ -38,13 +38,13 @@ type metrics struct {
 // and Reasoning of Output.
 var tokenKinds = []struct {
 	name, description string
-	of                func(*run.Spent) int64
+	of                func(*run.Usage) int64
 }{
-	{"input_tokens", "The number of input tokens, including cached ones.", func(u *run.Spent) int64 { return u.Input }},
-	{"output_tokens", "The number of output tokens, including reasoning.", func(u *run.Spent) int64 { return u.Output }},
-	{"cache_read.input_tokens", "The number of input tokens from a cache of the provider.", func(u *run.Spent) int64 { return u.Cached }},
-	{"cache_write.input_tokens", "The number of input tokens written to a cache of the provider.", func(u *run.Spent) int64 { return u.CacheWrite }},
-	{"reasoning.output_tokens", "The number of output tokens for reasoning.", func(u *run.Spent) int64 { return u.Reasoning }},
+	{"input_tokens", "The number of input tokens, including cached ones.", func(u *run.Usage) int64 { return u.Input }},
+	{"output_tokens", "The number of output tokens, including reasoning.", func(u *run.Usage) int64 { return u.Output }},
+	{"cache_read.input_tokens", "The number of input tokens from a cache of the provider.", func(u *run.Usage) int64 { return u.Cached }},
+	{"cache_write.input_tokens", "The number of input tokens written to a cache of the provider.", func(u *run.Usage) int64 { return u.CacheWrite }},
+	{"reasoning.output_tokens", "The number of output tokens for reasoning.", func(u *run.Usage) int64 { return u.Reasoning }},
 }
 
 // maker makes instruments, and joins the errors of those that could not be made.

@@ -167,7 +167,7 @@ func TestNesting(t *testing.T) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
 	})
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
-		&adapter.Options{Client: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.Client}}})
+		&adapter.Options{ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.ClientMiddleware}}})
 	check.Must(t, err)
 	defer toolset.Close()
 	name := toolset.Catalog(profile.OpenAI).Definitions()[0].Function.Name
@@ -210,7 +210,7 @@ func TestRangeThatIsLeft(t *testing.T) {
 func TestNothingIsTraced(t *testing.T) {
 	telemetry, err := otelagent.New(&otelagent.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))})
 	check.Must(t, err)
-	a, err := agent.New(play(says("Hello.")), &agent.Options{Observe: telemetry})
+	a, err := agent.New(play(says("Hello.")), &agent.Options{Observer: telemetry})
 	check.Must(t, err)
 	if result, err := a.Run(t.Context(), agent.Text("Hi")); err != nil || result.Output != "Hello." {
 		t.Errorf("got %v, %v", result, err)

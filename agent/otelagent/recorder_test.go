@@ -25,7 +25,7 @@ import (
 )
 
 // described is how the scripted models describe themselves.
-var described = model.Info{Name: "m", Provider: "acme", Whole: true}
+var described = model.Info{Name: "m", Provider: "acme", NoStreaming: true}
 
 // play makes a model that gives one reply for every call, and fails after the last.
 func play(steps ...agenttest.Step) *agenttest.Model {
@@ -40,8 +40,8 @@ func says(text string) agenttest.Step {
 	return func(_ context.Context, p agenttest.Turn) (*model.Response, error) {
 		m := runs.Text(runs.RoleAssistant, text)
 		m.Model = "m-1"
-		usage := runs.Spent{Input: 7, Output: 3, Cached: 4, Reasoning: 2}
-		return &model.Response{Message: m, ID: "reply-1", Finish: model.FinishStop, Usage: usage}, p.Show(model.Delta{Text: text})
+		usage := runs.Usage{Input: 7, Output: 3, Cached: 4, Reasoning: 2}
+		return &model.Response{Message: m, ID: "reply-1", Finish: model.FinishStop, Usage: usage}, p.Stream(model.Delta{Text: text})
 	}
 }
 
@@ -80,7 +80,7 @@ func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools
 		o.Durable.Store = record.NewMemory()
 	}
 	if r != nil {
-		o.Observe = r.telemetry
+		o.Observer = r.telemetry
 	}
 	a, err := agent.New(model, &o)
 	check.Must(t, err)
@@ -153,7 +153,7 @@ func fails() adapter.Source {
 // sub is an agent as a tool of another one.
 func sub(t *testing.T, a *agent.Agent, name string) adapter.Source {
 	t.Helper()
-	s, err := agent.Sub(a, name, "Helps.")
+	s, err := agent.NewSubAgent(a, name, "Helps.")
 	check.Must(t, err)
 	return s
 }
@@ -161,5 +161,5 @@ func sub(t *testing.T, a *agent.Agent, name string) adapter.Source {
 // run runs the agent, and ignores how that ends.
 func run(t *testing.T, a *agent.Agent) {
 	t.Helper()
-	_, _ = a.Run(t.Context(), agent.Text("Hi"), agent.In("talk"))
+	_, _ = a.Run(t.Context(), agent.Text("Hi"), agent.WithRun("talk"))
 }

@@ -85,7 +85,7 @@ var observedStatuses = []run.Status{run.StatusRunning, run.StatusWaiting, run.St
 // count lists the runs that a query selects. A damaged run is counted once, and not by status.
 func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
-	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
+	q.DueAt, q.ChangedBefore, q.After = time.Time{}, time.Time{}, nil
 	damaged := map[string]bool{} // by their errors: they are listed with each status, some without a key
 	for _, status := range observedStatuses {
 		q.Status = status

@@ -117,7 +117,7 @@ func TestAppendsAreMeasured(t *testing.T) {
 			}
 			return c.Do()
 		})
-		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Durable: agent.Durable{Store: store}, Observe: telemetry})
+		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Durable: agent.Durable{Store: store}, Observer: telemetry})
 		check.Must(t, err)
 		for range 2 {
 			_, _ = a.Run(t.Context(), agent.Text("hello"))

@@ -12,33 +12,33 @@ import (
 // Head is the summary of a run that a store can read without its records. The agent writes it
 // with each append, except for Epoch, Held, TTL and Replies, which belong to the store.
 type Head struct {
-	Key       Key       `json:"key"`
-	Agent     string    `json:"agent,omitzero"` // the name by which package agent finds the agent
-	Status    Status    `json:"status"`
-	Questions []string  `json:"asks,omitempty"`    // ids of the open questions
-	Wake      time.Time `json:"wake,omitzero"`     // when a waiting run continues without a reply
-	Seq       uint64    `json:"seq"`               // number of the last record
-	Snapshot  uint64    `json:"snapshot,omitzero"` // number of the last snapshot, 0 if there is none
-	Created   time.Time `json:"created,omitzero"`
-	Updated   time.Time `json:"updated,omitzero"`
+	Key         Key       `json:"key"`
+	Agent       string    `json:"agent,omitzero"` // the name by which package agent finds the agent
+	Status      Status    `json:"status"`
+	QuestionIDs []string  `json:"asks,omitempty"`    // ids of the open questions
+	Wake        time.Time `json:"wake,omitzero"`     // when a waiting run continues without a reply
+	Seq         uint64    `json:"seq"`               // number of the last record
+	Snapshot    uint64    `json:"snapshot,omitzero"` // number of the last snapshot, 0 if there is none
+	Created     time.Time `json:"created,omitzero"`
+	Updated     time.Time `json:"updated,omitzero"`
 
-	// OpenQuestions has the open questions as a JSON array, in the order of Questions. It is
+	// Questions has the open questions as a JSON array, in the order of QuestionIDs. It is
 	// empty if they exceed 2 KiB, and in a store that encrypts: load the run for them.
-	OpenQuestions json.RawMessage `json:"questions,omitempty"`
+	Questions json.RawMessage `json:"questions,omitempty"`
 
 	// Takeovers counts the consecutive processes that took over the run and died without
 	// progress.
 	Takeovers int `json:"takeovers,omitzero"`
 
-	Epoch uint64    `json:"epoch,omitzero"` // the last lease's epoch
-	Held  time.Time `json:"held,omitzero"`  // when the lease ends; zero: nobody holds the run
+	Epoch     uint64    `json:"epoch,omitzero"` // the last lease's epoch
+	HeldUntil time.Time `json:"held,omitzero"`  // when the lease ends; zero: nobody holds the run
 
 	// TTL is the duration for which the lease was taken or renewed, 0 if unknown. It is not
 	// part of the JSON.
 	TTL time.Duration `json:"-"`
 
-	// Replies counts the replies to open questions.
-	Replies int `json:"answers,omitzero"`
+	// ReplyCount counts the replies to open questions.
+	ReplyCount int `json:"answers,omitzero"`
 }
 
 // MaxLead is how much later than now plus TTL a lease may end, since a clock is read a moment
@@ -48,7 +48,7 @@ const MaxLead = time.Second
 // HeldAt reports whether a process holds the run at that time. A lease that ends later than one
 // taken now could end is void: the clock was set back, and the holder may be long dead.
 func (h Head) HeldAt(now time.Time) bool {
-	return now.Before(h.Held) && (h.TTL <= 0 || !h.Held.After(now.Add(h.TTL+MaxLead)))
+	return now.Before(h.HeldUntil) && (h.TTL <= 0 || !h.HeldUntil.After(now.Add(h.TTL+MaxLead)))
 }
 
 // Due reports whether the run can continue: nobody holds it, it has not ended, and it is
@@ -57,14 +57,14 @@ func (h Head) Due(now time.Time) bool {
 	if h.Status.Ended() || h.HeldAt(now) {
 		return false
 	}
-	return h.Status == StatusRunning || h.Replies > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
+	return h.Status == StatusRunning || h.ReplyCount > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
 
 // DueSince returns when a run became due, for a run that is [Head.Due]: at its last change if it
 // is running or has a reply, else at its wake-up time. A reply is not a change, so a run that
 // waited for a reply counts as due since it began to wait.
 func (h Head) DueSince() time.Time {
-	if h.Status == StatusRunning || h.Replies > 0 {
+	if h.Status == StatusRunning || h.ReplyCount > 0 {
 		return h.Updated
 	}
 	return h.Wake

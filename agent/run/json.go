@@ -15,8 +15,8 @@ type (
 	plainQuestion Question
 	plainReply    Reply
 	plainLimits   Limits
-	plainSpent    Spent
-	plainSampling Sampling
+	plainUsage    Usage
+	plainSampling SamplingUsage
 	plainKept     Kept
 )
 
@@ -75,16 +75,18 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (s Spent) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainSpent)(&s), format) }
+func (s Usage) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainUsage)(&s), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (s *Spent) UnmarshalJSON(data []byte) error { return unmarshal("usage", data, (*plainSpent)(s)) }
+func (s *Usage) UnmarshalJSON(data []byte) error { return unmarshal("usage", data, (*plainUsage)(s)) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (s Sampling) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainSampling)(&s), format) }
+func (s SamplingUsage) MarshalJSON() ([]byte, error) {
+	return jsonv2.Marshal((*plainSampling)(&s), format)
+}
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (s *Sampling) UnmarshalJSON(data []byte) error {
+func (s *SamplingUsage) UnmarshalJSON(data []byte) error {
 	return unmarshal("sampling usage", data, (*plainSampling)(s))
 }
 

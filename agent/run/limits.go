@@ -36,8 +36,8 @@ type Limits struct {
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Spent is the usage of a run.
-type Spent struct {
+// Usage is the usage of a run.
+type Usage struct {
 	Turns int `json:"turns,omitzero"` // model calls
 	Calls int `json:"calls,omitzero"` // tool calls that the model asked for
 
@@ -49,7 +49,7 @@ type Spent struct {
 	Reasoning  int64 `json:"reasoning,omitzero"`   // part of Output
 
 	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
-	Sampling Sampling         `json:"sampling,omitzero"`
+	Sampling SamplingUsage    `json:"sampling,omitzero"`
 	Active   time.Duration    `json:"active_ns,omitzero"` // counted if Limits.Active is set; includes the calls of sub-agents
 
 	Rounds int64 `json:"rounds,omitzero"` // bytes of questions and state that servers made the run store
@@ -65,9 +65,9 @@ type Spent struct {
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Sampling is the usage of completions requested by servers. It is part of the tokens and costs of
-// [Spent].
-type Sampling struct {
+// SamplingUsage is the usage of completions requested by servers. It is part of the tokens and costs of
+// [Usage].
+type SamplingUsage struct {
 	Requests int   `json:"requests,omitzero"`
 	Tokens   int64 `json:"tokens,omitzero"`
 
@@ -76,7 +76,7 @@ type Sampling struct {
 
 // Add adds the usage of another run, or of another part of this one. A sum that would overflow
 // is the larger of the two values.
-func (s *Spent) Add(o Spent) {
+func (s *Usage) Add(o Usage) {
 	s.Turns = sum(s.Turns, o.Turns)
 	s.Calls = sum(s.Calls, o.Calls)
 	s.Input = sum(s.Input, o.Input)
@@ -130,7 +130,7 @@ func sum[T int | int64 | time.Duration](a, b T) T {
 }
 
 // Since returns the usage since earlier, an older value of the same count.
-func (s Spent) Since(earlier Spent) Spent {
+func (s Usage) Since(earlier Usage) Usage {
 	s.Turns -= earlier.Turns
 	s.Calls -= earlier.Calls
 	s.Input -= earlier.Input

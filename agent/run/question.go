@@ -30,8 +30,8 @@ type Question struct {
 	Tool   string       `json:"tool,omitzero"`  // as the model knows it
 	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
-	// Key is the server's key for the request or, for a parked call, a hash of the question.
-	Key string `json:"key,omitzero"`
+	// ServerKey is the server's key for the request or, for a parked call, a hash of the question.
+	ServerKey string `json:"key,omitzero"`
 
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // approval or doubt: the arguments as they are sent
 	Definition *mcp.Tool                `json:"definition,omitempty"` // the tool, as models see it

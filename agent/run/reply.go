@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The errors of [Check].
+// The errors of [CheckReply].
 var (
 	ErrNotAsked = errors.New("the question is not open")
 	ErrExpired  = errors.New("the question has expired")
@@ -46,11 +46,11 @@ const (
 // scopes are the values of [Reply.Scope].
 var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 
-// Check checks a reply to a question. The error matches [ErrNotAsked] if the reply is to
+// CheckReply checks a reply to a question. The error matches [ErrNotAsked] if the reply is to
 // another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
 // invalid: an action that the question does not take, arguments that violate the tool's schema,
 // a form that is not filled in correctly, or more than 1 MiB of text.
-func Check(q *Question, r Reply, now time.Time) error {
+func CheckReply(q *Question, r Reply, now time.Time) error {
 	switch {
 	case r.Question != q.ID:
 		return fmt.Errorf("answer question %q with an answer to %.100q: %w", q.ID, r.Question, ErrNotAsked)
@@ -84,10 +84,10 @@ func (q *Question) check(r Reply) error {
 	case QuestionApproval:
 		return q.checkArguments(r.Arguments)
 	case QuestionForm, QuestionURL:
-		_, err := q.Elicited(r)
+		_, err := q.ElicitResult(r)
 		return err
 	case QuestionSampling:
-		_, err := r.Sampled()
+		_, err := r.SamplingParams()
 		return err
 	}
 	return nil
@@ -109,8 +109,8 @@ func (q *Question) checkArguments(arguments json.RawMessage) error {
 	return nil
 }
 
-// Sampled returns the sampling request by which the person replaced the server's, or nil.
-func (r Reply) Sampled() (*mcp.CreateMessageParams, error) {
+// SamplingParams returns the sampling request by which the person replaced the server's, or nil.
+func (r Reply) SamplingParams() (*mcp.CreateMessageParams, error) {
 	if len(r.Arguments) == 0 {
 		return nil, nil
 	}
@@ -129,10 +129,10 @@ func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
 }
 
-// Elicited returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the
+// ElicitResult returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the
 // form that the server gets: checked, and with defaults filled in. Integers keep all their
 // digits.
-func (q *Question) Elicited(r Reply) (*mcp.ElicitResult, error) {
+func (q *Question) ElicitResult(r Reply) (*mcp.ElicitResult, error) {
 	if q.Elicit == nil {
 		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
 	}

@@ -63,7 +63,7 @@ type entry struct {
 	server string
 	client *mcpclient.Client
 	skill  *skills.Skill
-	loaded atomic.Pointer[skills.Loaded] // nil before the first call that succeeds
+	loaded atomic.Pointer[skills.LoadedSkill] // nil before the first call that succeeds
 }
 
 // Open lists the skills of servers, which are given by the host's labels. A set has at most 100
@@ -90,8 +90,8 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 		serves[e.name] = e.skill.Description
 	}
 	s.Source = adapter.Merge(
-		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true, Serves: serves}),
-		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true}),
+		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, AlwaysOffered: true, Topics: serves}),
+		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true, AlwaysOffered: true}),
 	)
 	return s, nil
 }
@@ -139,8 +139,8 @@ func (s *Set) name() {
 	}
 }
 
-// Left returns why skills were left out.
-func (s *Set) Left() []error { return slices.Clone(s.left) }
+// Skipped returns why skills were left out.
+func (s *Set) Skipped() []error { return slices.Clone(s.left) }
 
 // Instructions returns a text for the system prompt that lists the skills, each on one line. It is
 // empty without skills. Names and descriptions are text of servers.
@@ -204,7 +204,7 @@ func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 		if in.File != f.URI && in.File != e.short(f.URI) {
 			continue
 		}
-		data, err := loaded.Read(ctx, f.URI)
+		data, err := loaded.ReadFile(ctx, f.URI)
 		if err != nil {
 			return "", err
 		}
@@ -225,7 +225,7 @@ func (s *Set) find(name string) (*entry, error) {
 }
 
 // load loads the skill the first time, and returns it. After an error it tries again.
-func (e *entry) load(ctx context.Context) (*skills.Loaded, error) {
+func (e *entry) load(ctx context.Context) (*skills.LoadedSkill, error) {
 	if loaded := e.loaded.Load(); loaded != nil {
 		return loaded, nil
 	}

@@ -147,8 +147,8 @@ func TestNamesAndChoice(t *testing.T) {
 	allowed := 0
 	set = opened(t, servers, &skillset.Options{Allow: func(string, *skills.Skill) bool { allowed++; return true }})
 	check.Equal(t, "allowed skills", allowed, 100)
-	if len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), `server "b" has more skills than a set takes, 100`) {
-		t.Errorf("got %v, want the last one left out", set.Left())
+	if len(set.Skipped()) != 1 || !strings.Contains(set.Skipped()[0].Error(), `server "b" has more skills than a set takes, 100`) {
+		t.Errorf("got %v, want the last one left out", set.Skipped())
 	}
 }
 
@@ -156,12 +156,12 @@ func TestNamesAndChoice(t *testing.T) {
 func TestSearch(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n"})
 	set := opened(t, map[string]*mcpclient.Client{"office": client}, nil)
-	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := agenttest.Play(
 			agenttest.CallTools(agenttest.ToolCall{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
 			agenttest.CallTools(agenttest.ToolCall{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
 		)
-		a, err := agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Above: 1e-6, By: by}})
+		a, err := agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Threshold: 1e-6, Mode: by}})
 		check.Must(t, err)
 		got, err := a.Run(t.Context(), agent.Text("go"))
 		check.Must(t, err)

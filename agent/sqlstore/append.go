@@ -19,7 +19,7 @@ func (s *database) Create(
 		return record.Lease{}, err
 	}
 	data, items, err := encode(head, records)
-	head.Replies = 0
+	head.ReplyCount = 0
 	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
 	if err == nil {
 		err = s.changeRun(ctx, func(ctx context.Context, t *tx) error {
@@ -50,14 +50,14 @@ func (s *database) Append(
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
-	head.Replies = 0
+	head.ReplyCount = 0
 	before := head.Seq - uint64(len(records))
 	tenant, id := names(lease.Key)
 	update := []any{
 		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 		tenant, id, int64(lease.Epoch), int64(before),
 	}
-	hasReplies := len(replies) > 0 || len(head.Questions) > 0
+	hasReplies := len(replies) > 0 || len(head.QuestionIDs) > 0
 	if n := len(items); s.d.remote && 0 < n && n <= fewRows && !hasReplies {
 		err = s.appendInOne(ctx, update, items)
 	} else {
@@ -106,7 +106,7 @@ func (s *database) appendInSteps(
 		if err := t.change(ctx, record.ErrConflict, updateRun, update...); err != nil {
 			return err
 		}
-		if len(head.Questions) > 0 {
+		if len(head.QuestionIDs) > 0 {
 			if err := t.countReplies(ctx, head); err != nil {
 				return err
 			}
@@ -139,12 +139,12 @@ func (t *tx) countReplies(ctx context.Context, head run.Head) error {
 	err := each(ctx, t, selectQuestions, []any{head.Key.Tenant, head.Key.ID}, func(rows *sql.Rows) error {
 		var question string
 		err := rows.Scan(&question)
-		if slices.Contains(head.Questions, question) {
-			head.Replies++
+		if slices.Contains(head.QuestionIDs, question) {
+			head.ReplyCount++
 		}
 		return err
 	})
-	if err != nil || head.Replies == 0 {
+	if err != nil || head.ReplyCount == 0 {
 		return err
 	}
 	return t.updateReplies(ctx, head)
@@ -152,7 +152,7 @@ func (t *tx) countReplies(ctx context.Context, head run.Head) error {
 
 // updateReplies stores head.Replies, and since when the run is due because of them.
 func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
-	_, err := t.exec(ctx, updateReplies, head.Replies, due(head), head.Key.Tenant, head.Key.ID)
+	_, err := t.exec(ctx, updateReplies, head.ReplyCount, due(head), head.Key.Tenant, head.Key.ID)
 	return err
 }
 

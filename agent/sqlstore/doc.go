@@ -6,7 +6,7 @@
 //
 //	db, err := sql.Open("sqlite", "runs.db")
 //	…
-//	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+//	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 //
 // New creates the tables, whose names begin with mcpchain_, and refuses a database whose
 // settings can lose what it has committed.

@@ -32,7 +32,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := clerk.Run(ctx, agent.Text("Pay the bill."), agent.In("trip"))
+	result, err := clerk.Run(ctx, agent.Text("Pay the bill."), agent.WithRun("trip"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for head, err := range store.List(ctx, record.Query{DueAt: time.Now()}) {
-		fmt.Println(head.Key.ID, head.Status, head.Replies, err)
+		fmt.Println(head.Key.ID, head.Status, head.ReplyCount, err)
 	}
 	// Output: trip waiting 1 <nil>
 }

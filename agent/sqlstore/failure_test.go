@@ -88,7 +88,7 @@ func TestConnectionsThatFail(t *testing.T) {
 			db := sql.OpenDB(c)
 			defer func() { _ = db.Close() }()
 			db.SetMaxOpenConns(1)
-			store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
+			store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
 			check.Must(t, err)
 			d, lease := create(t, store, key)
 			check.Must(t, d.Append(t.Context(), store, lease, notes("x", 3)...))

@@ -207,8 +207,8 @@ func conditions(q record.Query, last *row, terms ...string) (where string, args 
 	if q.Status != "" {
 		add("status = ?", string(q.Status))
 	}
-	if !q.Before.IsZero() {
-		add(updatedColumn(q)+" < ?", nanos(q.Before))
+	if !q.ChangedBefore.IsZero() {
+		add(updatedColumn(q)+" < ?", nanos(q.ChangedBefore))
 	}
 	if !q.DueAt.IsZero() {
 		// Not held by a lease, see [run.Head.HeldAt], and due at some time.

@@ -134,7 +134,7 @@ func (l *loading) check() error {
 	if last := first + uint64(len(l.log.Records)) - 1; last != l.log.Head.Seq {
 		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, last, l.log.Head.Seq)
 	}
-	for _, question := range l.log.Head.Questions {
+	for _, question := range l.log.Head.QuestionIDs {
 		if r, ok := l.replies[question]; ok {
 			l.log.Replies = append(l.log.Replies, r)
 		}

@@ -126,7 +126,7 @@ func TestPostgresClock(t *testing.T) {
 	d, lease := create(t, store, key)
 	check.Must(t, store.Renew(t.Context(), lease, time.Minute))
 	log, err := store.Load(t.Context(), key)
-	if err != nil || !log.Head.Held.After(time.Now().Add(time.Hour)) {
+	if err != nil || !log.Head.HeldUntil.After(time.Now().Add(time.Hour)) {
 		t.Fatalf("got %+v, %v, want a run that is held for more than an hour", log, err)
 	}
 	check.Is(t, check.Err(store.Acquire(t.Context(), key, record.Holder{})), record.ErrHeld)
@@ -172,7 +172,7 @@ func TestManyFirstStarts(t *testing.T) {
 				db := j.connect(t)
 				all.Go(func() {
 					<-begin
-					check.NoError(t, check.Err(sqlstore.New(t.Context(), db, j.Dialect)))
+					check.NoError(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect)))
 				})
 			}
 			close(begin)
@@ -221,7 +221,7 @@ func TestMigrationOfLists(t *testing.T) {
 		execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
 		lists("after an old program", record.Query{}, "b", "a")
 		lists("that wait", record.Query{Status: run.StatusWaiting}, "b")
-		lists("that wait, before", record.Query{Status: run.StatusWaiting, Before: time.Unix(0, 0)})
+		lists("that wait, before", record.Query{Status: run.StatusWaiting, ChangedBefore: time.Unix(0, 0)})
 		execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
 		lists("of any status", record.Query{}, "a", "b")
 	})
@@ -237,7 +237,7 @@ func TestStartsWithoutRights(t *testing.T) {
 	db, err := sql.Open("pgx", source+" user=program")
 	check.Must(t, err)
 	defer func() { _ = db.Close() }()
-	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres)
 	check.Must(t, err)
 	create(t, store, key)
 	check.NoError(t, store.RequestCancel(t.Context(), key))

@@ -56,7 +56,7 @@ func (j job) connect(t testing.TB) *sql.DB {
 func (j job) open(t testing.TB) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := j.connect(t)
-	store, err := sqlstore.New(t.Context(), db, j.Dialect)
+	store, err := sqlstore.Open(t.Context(), db, j.Dialect)
 	check.Must(t, err)
 	return store, db
 }
@@ -79,7 +79,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := sqlstore.New(ctx, db, j.Dialect)
+	store, err := sqlstore.Open(ctx, db, j.Dialect)
 	if err != nil {
 		return err
 	}

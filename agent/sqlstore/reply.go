@@ -28,7 +28,7 @@ func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error 
 	if err != nil || fresh == 0 {
 		return err
 	}
-	head.Replies += fresh
+	head.ReplyCount += fresh
 	return t.updateReplies(ctx, head)
 }
 
@@ -65,8 +65,8 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 // insertReplies inserts the replies that the run does not have yet, and returns their number.
 func (t *tx) insertReplies(ctx context.Context, head run.Head, replies []run.Reply) (int, error) {
 	var stored map[string]run.Reply
-	isClosed := func(r run.Reply) bool { return !slices.Contains(head.Questions, r.Question) }
-	if head.Replies > 0 || slices.ContainsFunc(replies, isClosed) {
+	isClosed := func(r run.Reply) bool { return !slices.Contains(head.QuestionIDs, r.Question) }
+	if head.ReplyCount > 0 || slices.ContainsFunc(replies, isClosed) {
 		var err error
 		if stored, err = t.replies(ctx, head.Key); err != nil {
 			return 0, err

@@ -26,7 +26,7 @@ func due(h run.Head) int64 {
 	switch {
 	case h.Status.Ended():
 		return dueNever
-	case h.Status == run.StatusRunning || h.Replies > 0:
+	case h.Status == run.StatusRunning || h.ReplyCount > 0:
 		return dueNow
 	case h.Wake.IsZero():
 		return dueNever
@@ -74,7 +74,7 @@ var anyText = jsontext.AllowInvalidUTF8(true)
 // encodeHead returns the part of a head that the agent writes, with its checksum. The part of
 // the store has columns.
 func encodeHead(h run.Head) ([]byte, error) {
-	h.Epoch, h.Held, h.TTL, h.Replies = 0, time.Time{}, 0, 0
+	h.Epoch, h.HeldUntil, h.TTL, h.ReplyCount = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, anyText)
 	if err != nil {
 		return nil, err
@@ -110,10 +110,10 @@ func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (
 	if h.Key != key {
 		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
 	}
-	h.Epoch, h.Replies = uint64(epoch), replies
+	h.Epoch, h.ReplyCount = uint64(epoch), replies
 	h.TTL = time.Duration(ttl)
 	if held != 0 {
-		h.Held = time.Unix(0, held)
+		h.HeldUntil = time.Unix(0, held)
 	}
 	return h, nil
 }

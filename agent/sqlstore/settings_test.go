@@ -30,7 +30,7 @@ func TestDatabasesThatLose(t *testing.T) {
 		"no dialect":             {job{Driver: "sqlite", DSN: inFile(t)}, "no dialect 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check.Text(t, check.Err(sqlstore.New(t.Context(), c.job.connect(t), c.job.Dialect)), c.want)
+			check.Text(t, check.Err(sqlstore.Open(t.Context(), c.job.connect(t), c.job.Dialect)), c.want)
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestCheckpoints(t *testing.T) {
 			file := inFile(t)
 			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.DialectSQLite)
 			db.SetMaxOpenConns(1)
-			again, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite) // finds the DSN's setting, not that of the first store
+			again, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite) // finds the DSN's setting, not that of the first store
 			check.Must(t, err)
 			d, lease := create(t, store, key)
 			for range c.appends {
@@ -123,13 +123,13 @@ func TestCheckpoints(t *testing.T) {
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		_, db := j.open(t)
-		check.Must(t, check.Err(sqlstore.New(t.Context(), db, j.Dialect)))
+		check.Must(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect)))
 		var versions int
 		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM mcpchain_schema").Scan(&versions); err != nil || versions != 1 {
 			t.Errorf("got %d versions, %v, want one", versions, err)
 		}
 		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
-		_, err := sqlstore.New(t.Context(), db, j.Dialect)
+		_, err := sqlstore.Open(t.Context(), db, j.Dialect)
 		if err == nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 5") {
 			t.Errorf("got %v, want an error with both versions", err)
 		}

@@ -29,7 +29,7 @@ func TestCompiledOnce(t *testing.T) {
 	for range 2 { // the second store finds the tables
 		before := c.compiled.Load()
 		c.fails = "prepare" // as with the lock of another process
-		store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
+		store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
 		check.Must(t, err)
 		const statements, version = 25, 1
 		if n := c.compiled.Load() - before; len(stores) == 1 && n != statements+version {

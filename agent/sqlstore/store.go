@@ -23,7 +23,7 @@ type Store interface {
 	Count(ctx context.Context, q record.Query) (int, error)
 }
 
-// database is the [Store] of [New].
+// database is the [Store] of [Open].
 type database struct {
 	db       *sql.DB
 	d        *dialect
@@ -36,11 +36,11 @@ type database struct {
 	pageSize int // how many runs List reads at once
 }
 
-// New returns the store in a database, and creates its tables or brings them up to date. The
+// Open returns the store in a database, and creates its tables or brings them up to date. The
 // database stays the caller's, who closes it after the last use of the store. Make one store
 // for each database: its compiled statements live as long as the database. The error says what
 // is lost if settings of the database allow it to lose commits.
-func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
+func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	d := dialects[dialect]
 	if d == nil {
 		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)

@@ -52,7 +52,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
-	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres)
 	check.Must(t, err)
 	d, lease := create(t, store, key)
 	for _, n := range []int{1, 3, 8} {

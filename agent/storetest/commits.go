@@ -17,8 +17,8 @@ func create(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	t.wantLog(d)
-	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, lease.Epoch)
+	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.HeldUntil, lease.Epoch)
 	}
 }
 
@@ -61,9 +61,9 @@ func load(t *trial) {
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, records)
 	t.ok(err)
 	t.reply(d, run.Reply{Question: "a", Action: run.ActionCancel})
-	records[0], head.Questions[0] = run.Record{}, "x"
+	records[0], head.QuestionIDs[0] = run.Record{}, "x"
 	log := t.load(one)
-	log.Records[0], log.Head.Questions[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
+	log.Records[0], log.Head.QuestionIDs[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
 	_ = append(log.Records, run.Record{})
 	t.wantLog(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	t.append(lease, d, ledgertest.Note("y"))
@@ -199,17 +199,17 @@ func appendExpired(t *trial) {
 func appendOwnMembers(t *trial) {
 	d := begin(one, opened("a")...)
 	head := d.Head()
-	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
+	head.Epoch, head.HeldUntil, head.ReplyCount = 1<<40, start, 7
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.Records)
 	t.ok(err)
 	before := t.load(one).Head
 	records := d.Add(ledgertest.Note("1"))
 	head = d.Head()
-	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
+	head.Epoch, head.HeldUntil, head.ReplyCount = 1<<40, start, 7
 	t.ok(t.store.Append(t.Context(), lease, head, records))
 	t.wantLog(d)
-	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) || !got.Held.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
+	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.HeldUntil.Equal(before.HeldUntil) || !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.HeldUntil, lease.Epoch, before.HeldUntil)
 	}
 }
 

@@ -126,7 +126,7 @@ func ended(t *trial) {
 	t.wantNone(draftKey(other))
 	t.wantLog(d)
 	t.cancelRequests()
-	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.Held.IsZero() {
+	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.HeldUntil.IsZero() {
 		t.Errorf("got %+v, want the lease as it was", got)
 	}
 }

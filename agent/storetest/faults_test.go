@@ -82,7 +82,7 @@ var faults = []struct {
 	{"takes any epoch", "lease/holder_that_wakes_up", on{"append": asPresent}},
 	{"does not say when the run was created", "lease", on{"acquire": after(func(c *call) { c.Lease.Created = time.Time{} })}},
 	{"refuses a lease that has expired", "append/expired_lease", on{"append": func(c *call) error {
-		if log, err := c.Store.Load(c.Ctx, c.Key); err == nil && time.Now().After(log.Head.Held) {
+		if log, err := c.Store.Load(c.Ctx, c.Key); err == nil && time.Now().After(log.Head.HeldUntil) {
 			return record.ErrConflict
 		}
 		return c.Do()

@@ -24,15 +24,15 @@ func keys(t *trial) {
 	all = append(all, begin(run.Key{Tenant: "ab", ID: "c"}, opened("3")...), begin(run.Key{Tenant: "a", ID: "bc"}, opened("4")...))
 	for _, d := range all {
 		t.create(d, expired)
-		t.reply(d, yes(d.Head().Questions[0]))
+		t.reply(d, yes(d.Head().QuestionIDs[0]))
 	}
 	for _, d := range all {
-		t.wantLog(d, yes(d.Head().Questions[0]))
+		t.wantLog(d, yes(d.Head().QuestionIDs[0]))
 		lease := t.acquire(draftKey(d), expired)
 		t.append(lease, d, ledgertest.Note(draftKey(d).Tenant))
 	}
 	for _, d := range all {
-		t.wantLog(d, yes(d.Head().Questions[0]))
+		t.wantLog(d, yes(d.Head().QuestionIDs[0]))
 	}
 	if got := len(t.ids(record.Query{AllTenants: true})); got != len(all) {
 		t.Errorf("got %d runs in the list, want %d", got, len(all))
@@ -41,7 +41,7 @@ func keys(t *trial) {
 		t.ok(t.store.Delete(t.Context(), draftKey(d)))
 		t.wantNone(draftKey(d))
 		if i+1 < len(all) {
-			t.wantLog(all[i+1], yes(all[i+1].Head().Questions[0]))
+			t.wantLog(all[i+1], yes(all[i+1].Head().QuestionIDs[0]))
 		}
 	}
 }

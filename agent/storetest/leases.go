@@ -37,8 +37,8 @@ func lease(t *trial) {
 	if second.Epoch <= first.Epoch || second.Seq != d.Head().Seq || !second.Created.Equal(d.Head().Created) {
 		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.Head().Seq, d.Head().Created)
 	}
-	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, second.Epoch)
+	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.HeldUntil, second.Epoch)
 	}
 }
 
@@ -61,8 +61,8 @@ func leaseExpiry(t *trial) {
 func leaseRenew(t *trial) {
 	first := t.create(begin(one), expired)
 	t.ok(t.store.Renew(t.Context(), first, held))
-	if got := t.load(one).Head; got.Epoch != first.Epoch || !got.Held.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, first.Epoch)
+	if got := t.load(one).Head; got.Epoch != first.Epoch || !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.HeldUntil, first.Epoch)
 	}
 	t.wantHeld(one)
 	t.ok(t.store.Renew(t.Context(), first, expired))
@@ -169,8 +169,8 @@ func leaseRelease(t *trial) {
 	first := t.create(d, held)
 	t.ok(t.store.Release(t.Context(), first))
 	t.ok(t.store.Release(t.Context(), first))
-	if got := t.load(one).Head; !got.Held.IsZero() {
-		t.Errorf("got a run held until %s, want one that is not held", got.Held)
+	if got := t.load(one).Head; !got.HeldUntil.IsZero() {
+		t.Errorf("got a run held until %s, want one that is not held", got.HeldUntil)
 	}
 	second := t.acquire(one, held)
 	t.ok(t.store.Release(t.Context(), first))
@@ -197,7 +197,7 @@ func leaseWakesUp(t *trial) {
 	t.wantError("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
 	t.wantLog(d)
-	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
-		t.Errorf("got epoch %d, held until %s, want the second's %d and a time to come", got.Epoch, got.Held, second.Epoch)
+	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want the second's %d and a time to come", got.Epoch, got.HeldUntil, second.Epoch)
 	}
 }

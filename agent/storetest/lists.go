@@ -54,7 +54,7 @@ func list(t *trial) {
 	for range 2 {
 		for head, err := range t.store.List(t.Context(), record.Query{Tenant: "acme"}) {
 			want := t.load(one).Head
-			if err != nil || string(encode(head)) != string(encode(want)) || head.Replies != 1 || head.Epoch != lease.Epoch {
+			if err != nil || string(encode(head)) != string(encode(want)) || head.ReplyCount != 1 || head.Epoch != lease.Epoch {
 				t.Errorf("got %s, %v, want %s", encode(head), err, encode(want))
 			}
 		}
@@ -78,11 +78,11 @@ func listQuestions(t *trial) {
 		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &ledger.Suspended{}), expired)
 	}
 	for _, h := range t.heads(record.Query{Tenant: "acme"}) {
-		if len(h.Questions) > 0 {
-			want = append(want, h.Questions[0])
+		if len(h.QuestionIDs) > 0 {
+			want = append(want, h.QuestionIDs[0])
 		}
-		if questions := ledger.HeadOf(t.state(h.Key)).OpenQuestions; len(h.OpenQuestions) > 0 && string(encode(h.OpenQuestions)) != string(encode(questions)) {
-			t.Errorf("got the questions %s, want %s", h.OpenQuestions, questions)
+		if questions := ledger.HeadOf(t.state(h.Key)).Questions; len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
+			t.Errorf("got the questions %s, want %s", h.Questions, questions)
 		}
 	}
 	var got []string
@@ -93,7 +93,7 @@ func listQuestions(t *trial) {
 				t.Fatal(err, open.Err)
 			}
 			got = append(got, open.Question.ID)
-			q.After = &open.Run
+			q.After = &open.Head
 		}
 		if len(got) == page {
 			break
@@ -150,8 +150,8 @@ func listOrder(t *trial) {
 	t.wantList("limited", record.Query{Limit: 2}, "1", "3")
 	t.wantList("limited and selected", record.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
 	last := t.load(run.Key{ID: "1"}).Head.Updated
-	t.wantList("before the last change", record.Query{Before: last}, "3", "0", "2", "4")
-	t.wantList("before a while", record.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
+	t.wantList("before the last change", record.Query{ChangedBefore: last}, "3", "0", "2", "4")
+	t.wantList("before a while", record.Query{ChangedBefore: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
 	for i, want := range [][]string{{"1", "3"}, {"0", "2"}, {"4"}, nil} {
 		q := record.Query{Limit: 2}
 		if i > 0 {
@@ -293,8 +293,8 @@ func deleteCreated(t *trial) {
 	t.wantError("append", t.store.Append(t.Context(), first, old.Head(), records), record.ErrConflict)
 	t.wantError("renew", t.store.Renew(t.Context(), first, expired), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), first))
-	if got := t.load(one).Head; !got.Held.After(time.Now()) {
-		t.Errorf("got a run held until %s, want a time to come", got.Held)
+	if got := t.load(one).Head; !got.HeldUntil.After(time.Now()) {
+		t.Errorf("got a run held until %s, want a time to come", got.HeldUntil)
 	}
 	t.reply(d, no("a"))
 	t.append(second, d, ledgertest.Note("2"))

@@ -185,9 +185,9 @@ func (t *trial) wantWhole(ctx context.Context) {
 		return
 	}
 	want := ledger.HeadOf(s)
-	want.Replies = len(log.Replies)
-	if len(log.Head.OpenQuestions) == 0 { // left out by a store that encrypts
-		want.OpenQuestions = nil
+	want.ReplyCount = len(log.Replies)
+	if len(log.Head.Questions) == 0 { // left out by a store that encrypts
+		want.Questions = nil
 	}
 	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {
 		t.Errorf("got the head %s with records of %s", encode(got), encode(want))

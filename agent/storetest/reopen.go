@@ -34,8 +34,8 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	second.wantLog(d, yes("b"))
 	second.wantLog(over)
 	second.wantNone(draftKey(gone))
-	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) {
-		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
+	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.HeldUntil.Equal(before.HeldUntil) {
+		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.HeldUntil, lease.Epoch, before.HeldUntil)
 	}
 	_, err := s.Acquire(t.Context(), one, record.Holder{TTL: held})
 	second.wantError("acquire what is held", err, record.ErrHeld)

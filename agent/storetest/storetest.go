@@ -222,9 +222,9 @@ func (t *trial) ok(err error) {
 // diff returns the difference between a log and a draft.
 func diff(log *record.Log, d *ledgertest.Draft, replies []run.Reply) error {
 	want := d.Head()
-	want.Replies = len(replies)
-	if len(log.Head.OpenQuestions) == 0 { // left out by a store that encrypts
-		want.OpenQuestions = nil
+	want.ReplyCount = len(replies)
+	if len(log.Head.Questions) == 0 { // left out by a store that encrypts
+		want.Questions = nil
 	}
 	if got := stored(log.Head); !bytes.Equal(encode(got), encode(want)) {
 		return fmt.Errorf("got the head %s, want %s", encode(got), encode(want))
@@ -248,7 +248,7 @@ func diff(log *record.Log, d *ledgertest.Draft, replies []run.Reply) error {
 
 // stored returns a head without what the store knows of the lease.
 func stored(h run.Head) run.Head {
-	h.Epoch, h.Held, h.TTL = 0, time.Time{}, 0
+	h.Epoch, h.HeldUntil, h.TTL = 0, time.Time{}, 0
 	return h
 }
 

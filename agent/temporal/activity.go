@@ -62,7 +62,7 @@ func (a *activities) step(ctx context.Context, t target) (progress, error) {
 
 // advance lets the agent take a step. It waits for the lease of a dead worker itself, because
 // Temporal would add a second for each attempt.
-func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.Key) (agent.Next, error) {
+func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.Key) (agent.Progress, error) {
 	lease := helper.LeaseTTL()
 	for until := time.Now().Add(lease); ; {
 		next, err := helper.Advance(ctx, key, a.events(key))

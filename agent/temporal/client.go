@@ -77,7 +77,7 @@ func checkWorkflowID(id string) error {
 }
 
 // Start begins a run in the agent's store, which must be the client's, or adds the input to the run
-// named by [agent.In], and lets workers drive it. The agent needs no tools here: the workers have
+// named by [agent.WithRun], and lets workers drive it. The agent needs no tools here: the workers have
 // them. If there is both a key and an error the run is stored, and Resume starts it.
 func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts ...agent.RunOption) (run.Key, error) {
 	key, err := a.Begin(ctx, in, opts...)
@@ -90,14 +90,14 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 	return key, nil
 }
 
-// Resume lets workers drive a run of the store, no matter who began it. If they already do, they
+// Drive lets workers drive a run of the store, no matter who began it. If they already do, they
 // look for replies. For all due runs:
 //
 //	for head, err := range store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now()}) {
 //		…
 //		err := c.Resume(ctx, head.Key)
 //	}
-func (c *Client) Resume(ctx context.Context, key run.Key) error {
+func (c *Client) Drive(ctx context.Context, key run.Key) error {
 	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil {
 		return fmt.Errorf("resume run %q: %w", key.ID, err)
@@ -186,7 +186,7 @@ func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
 	if err != nil || !log.Head.Due(time.Now()) {
 		return err
 	}
-	return c.Resume(ctx, key)
+	return c.Drive(ctx, key)
 }
 
 // update sends replies to the workflow of a run, and waits until they are stored.
@@ -259,7 +259,7 @@ func (c *Client) cancelIdle(ctx context.Context, key run.Key) error {
 	if log.Head.Status.Ended() {
 		return nil
 	}
-	if err := c.Resume(ctx, key); err != nil {
+	if err := c.Drive(ctx, key); err != nil {
 		return err
 	}
 	return c.service.CancelWorkflow(ctx, WorkflowID(key), "")

@@ -38,7 +38,7 @@ func TestStart(t *testing.T) {
 	w, s := newWorld(), newService(t, nil)
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
 	c := temporal.NewClient(s, w.store, &temporal.ClientOptions{Queue: "q", SearchAttributes: true})
-	got, err := c.Start(t.Context(), a, agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))
+	got, err := c.Start(t.Context(), a, agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
 	if err != nil || got != key || w.state(t).Status != run.StatusRunning {
 		t.Fatalf("got %v, %v", got, err)
 	}
@@ -46,10 +46,10 @@ func TestStart(t *testing.T) {
 	if o.ID != "acme/r" || o.TaskQueue != "q" || o.Priority.FairnessKey != "acme" || o.TypedSearchAttributes.Size() != 3 {
 		t.Errorf("got %+v", o)
 	}
-	if _, err := c.Start(t.Context(), a, agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant)); err == nil || len(s.woken) != 1 {
+	if _, err := c.Start(t.Context(), a, agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant)); err == nil || len(s.woken) != 1 {
 		t.Errorf("got %v for a second input during the run, and %d workflows", err, len(s.woken))
 	}
-	if err := c.Resume(t.Context(), key); err != nil || len(s.woken) != 2 {
+	if err := c.Drive(t.Context(), key); err != nil || len(s.woken) != 2 {
 		t.Errorf("got %v and %d workflows", err, len(s.woken))
 	}
 }
@@ -60,7 +60,7 @@ func TestStartWithoutTemporal(t *testing.T) {
 	away := errors.New("away")
 	w, s := newWorld(), newService(t, away)
 	c := temporal.NewClient(s, w.store, nil)
-	got, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))
+	got, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
 	if !errors.Is(err, away) || got != key || w.state(t).Status != run.StatusRunning {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -71,7 +71,7 @@ func waiting(t *testing.T) (*world, *run.Question) {
 	t.Helper()
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
-	got, err := a.Run(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))
+	got, err := a.Run(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
 	if err != nil || len(got.Questions) != 1 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -149,7 +149,7 @@ func TestWorkflowID(t *testing.T) {
 	}
 	w, s := newWorld(), newService(t, nil)
 	c := temporal.NewClient(s, w.store, nil)
-	long := agent.In(strings.Repeat("x", 1001))
+	long := agent.WithRun(strings.Repeat("x", 1001))
 	if _, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), long); err == nil || len(s.woken) != 0 {
 		t.Errorf("got %v for an id that is too long", err)
 	}

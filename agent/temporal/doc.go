@@ -37,13 +37,13 @@
 //
 // # Sub-agents
 //
-// The run of a sub-agent is part of its parent's run ([agent.Sub]), not a child workflow: they share
+// The run of a sub-agent is part of its parent's run ([agent.NewSubAgent]), not a child workflow: they share
 // one lease, one commit and one account, and no crash can separate them. A step of the parent
 // advances its sub-agents.
 //
 // # Schedules
 //
-// [Client.Scheduled] returns the action of a Temporal schedule, which begins a run each time.
+// [Client.ScheduleAction] returns the action of a Temporal schedule, which begins a run each time.
 //
 // # Secrets
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Scheduled returns the action of a Temporal schedule that begins a new run each time. The id of
+// ScheduleAction returns the action of a Temporal schedule that begins a new run each time. The id of
 // the run is that of the key and the scheduled time, as in "report-2030-01-02T03:00:00Z":
 //
 //	action, err := c.Scheduled(helper, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write the report."))
@@ -31,7 +31,7 @@ import (
 // The schedule and the histories of its workflows contain the input. A worker begins the run. The
 // tenant is its fairness key. It is an error if the id of the workflow would exceed the 1,000 bytes
 // that Temporal accepts.
-func (c *Client) Scheduled(a *agent.Agent, key run.Key, in agent.Input) (*client.ScheduleWorkflowAction, error) {
+func (c *Client) ScheduleAction(a *agent.Agent, key run.Key, in agent.Input) (*client.ScheduleWorkflowAction, error) {
 	t := target{Tenant: key.Tenant, Agent: a.Name()}
 	id := WorkflowID(key)
 	if err := checkWorkflowID(id + timeOfSchedule); err != nil {
@@ -83,7 +83,7 @@ func (a *activities) begin(ctx context.Context, t target, in agent.Input) (id st
 	if id, err = runOf(activity.GetInfo(ctx).WorkflowExecution.ID, t.Tenant); err != nil {
 		return "", err
 	}
-	_, err = helper.Begin(ctx, in, agent.In(id), agent.ForTenant(t.Tenant), agent.NewOnly())
+	_, err = helper.Begin(ctx, in, agent.WithRun(id), agent.WithTenant(t.Tenant), agent.WithNewRun())
 	if errors.Is(err, record.ErrExists) { // an earlier attempt has begun it
 		return id, nil
 	}

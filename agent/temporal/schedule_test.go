@@ -20,7 +20,7 @@ import (
 // scheduled returns the action of a schedule.
 func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.ScheduleWorkflowAction {
 	t.Helper()
-	action, err := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, key, agent.Text("go"))
+	action, err := temporal.NewClient(newService(t, nil), w.store, nil).ScheduleAction(a, key, agent.Text("go"))
 	check(t, err)
 	return action
 }
@@ -31,7 +31,7 @@ func TestScheduleWithLongID(t *testing.T) {
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
 	c := temporal.NewClient(newService(t, nil), w.store, nil)
 	for n, fits := range map[int]bool{1000 - len("-2030-01-02T03:00:00Z"): true, 1000 - len("-2030-01-02T03:00:00Z") + 1: false} {
-		action, err := c.Scheduled(a, run.Key{ID: strings.Repeat("x", n)}, agent.Text("go"))
+		action, err := c.ScheduleAction(a, run.Key{ID: strings.Repeat("x", n)}, agent.Text("go"))
 		if (err == nil) != fits || (action != nil) != fits {
 			t.Errorf("an id of %d bytes: got %v, want that it fits: %v", n, err, fits)
 		}

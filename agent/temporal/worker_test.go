@@ -80,7 +80,7 @@ func TestTenantSteps(t *testing.T) {
 	stop := make(chan struct{})
 	s := workerOf(t, a, stop, &temporal.WorkerOptions{Grace: time.Millisecond, TenantSteps: 1})
 	for _, k := range []run.Key{{Tenant: "a", ID: "1"}, {Tenant: "a", ID: "2"}, {Tenant: "b", ID: "1"}} {
-		check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(k.ID), agent.ForTenant(k.Tenant))))
+		check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(k.ID), agent.WithTenant(k.Tenant))))
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- s.take(0, "a", "1") }()
@@ -109,9 +109,9 @@ func TestContextAndEvents(t *testing.T) {
 	}}}})
 	s := workerOf(t, a, nil, &temporal.WorkerOptions{
 		Context: func(ctx context.Context, k run.Key) context.Context { return context.WithValue(ctx, user{}, k.Tenant) },
-		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+agent.TypeOf(e)) },
+		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+agent.EventType(e)) },
 	})
-	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))))
+	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
 	check(t, s.take(0, key.Tenant, key.ID))
 	if got, want := fmt.Sprint(seen), "[acme acme model_start acme model_end acme turn_end acme answer]"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -35,7 +35,7 @@ type reply struct {
 // script is a model that says what follows the history.
 type script []reply
 
-func (script) Info() model.Info { return model.Info{Whole: true} }
+func (script) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) { yield(s.next(r.Messages)) }
@@ -44,7 +44,7 @@ func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.De
 // modelFunc is a model that replies to a request.
 type modelFunc func(r *model.Request) *model.Response
 
-func (modelFunc) Info() model.Info { return model.Info{Whole: true} }
+func (modelFunc) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (f modelFunc) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) { yield(model.Delta{Response: f(r)}, nil) }
@@ -141,7 +141,7 @@ func theJob() map[string]any {
 // begin stores a run, and returns a workflow environment whose worker has the agent.
 func begin(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
-	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))))
+	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.WithRun(key.ID), agent.WithTenant(key.Tenant))))
 	return environment(t, a, o)
 }
 

@@ -118,9 +118,9 @@ func (s *shown) sandbox(view *apps.View, wild bool) sandbox.Frame {
 		_, port, _ := net.SplitHostPort(box.Addr().String())
 		origin = "http://*.localhost:" + port
 	}
-	sandboxed, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{s.page}, Local: true})
+	sandboxed, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{s.page}, AllowPrivate: true})
 	check.Must(s.t, err)
-	frame, err := sandboxed.Frame(view.Meta, sandbox.Place{Server: "s"})
+	frame, err := sandboxed.Frame(view.Meta, sandbox.FrameOptions{Server: "s"})
 	check.Must(s.t, err)
 	serve(s.t, box, sandboxed)
 	return frame

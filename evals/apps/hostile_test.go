@@ -154,7 +154,7 @@ func TestHostileView(t *testing.T) {
 				t.Errorf("the page heard of a proxy %d times, want once", n)
 			}
 			s.await("the flood", func() bool { return server.flooded.Load() > 0 })
-			app, _ := s.session.App()
+			app, _ := s.session.View()
 			if n := server.called.Load(); n != 1 || server.flooded.Load() > 600 || app.Name != "test" || s.asked.Load() > 0 {
 				t.Errorf("got %d calls, want 1, %d of the flood, app %q, %d requests to the host", n, server.flooded.Load(), app.Name, s.asked.Load())
 			}
@@ -213,7 +213,7 @@ func showLoose(t *testing.T, view *apps.View, server host.Server, opts *host.Opt
 	s := newShown(t, page)
 	box, err := sandbox.New(&sandbox.Options{Origin: "http://*.localhost:1", HostOrigins: []string{s.page}})
 	check.Must(t, err)
-	frame, err := box.Frame(view.Meta, sandbox.Place{})
+	frame, err := box.Frame(view.Meta, sandbox.FrameOptions{})
 	check.Must(t, err)
 	w := httptest.NewRecorder()
 	box.ServeHTTP(w, httptest.NewRequest("GET", frame.URL, nil))

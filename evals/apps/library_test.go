@@ -128,7 +128,7 @@ func newCall(t *testing.T, servers *testenv.NPM, server, tool string) *call {
 	if c.tool == nil {
 		t.Fatalf("there is no tool %q", tool)
 	}
-	about, err := apps.OfTool(c.tool)
+	about, err := apps.ReadToolMeta(c.tool)
 	check.Must(t, err)
 	c.view, err = apps.Load(t.Context(), client, about.ResourceURI)
 	check.Must(t, err)
@@ -157,8 +157,8 @@ func (c *call) ReadResource(ctx context.Context, uri string, opts ...mcpclient.C
 }
 
 // context is what both hosts tell of themselves.
-func (c *call) context() host.Context {
-	return host.Context{
+func (c *call) context() host.HostContext {
+	return host.HostContext{
 		ToolInfo: &host.ToolInfo{ID: json.RawMessage("7"), Tool: c.tool}, Theme: "light", Locale: "en-US", TimeZone: "Europe/Rome", Platform: "web",
 		AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
 	}

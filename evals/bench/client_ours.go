@@ -21,8 +21,8 @@ func dialOurs(ctx context.Context, e endpoint) (session, error) {
 		transport = &mcpclient.IO{Reader: e.reader, Writer: e.writer}
 	}
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-		Client:   mcp.Implementation{Name: clientName, Version: clientVersion},
-		Protocol: mcpclient.Protocol{Revision: e.revision},
+		ClientInfo: mcp.Implementation{Name: clientName, Version: clientVersion},
+		Protocol:   mcpclient.Protocol{Revision: e.revision},
 	})
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1) // max_page_count is a setting of a connection
-	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 	return store, func(full bool) error {
 		pages := 1 << 30
 		if full {

@@ -72,7 +72,7 @@ func (o *options) drive(ctx context.Context, store record.Store) error {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
-	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{Every: 30 * time.Millisecond, Logger: slog.Default()})
+	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{PollInterval: 30 * time.Millisecond, Logger: slog.Default()})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (o *options) drive(ctx context.Context, store record.Store) error {
 
 // begin begins a run, which drive continues if that fails.
 func begin(ctx context.Context, a *agent.Agent, id string) {
-	if _, err := a.Run(ctx, agent.Text(id), agent.In(id)); err != nil && ctx.Err() == nil {
+	if _, err := a.Run(ctx, agent.Text(id), agent.WithRun(id)); err != nil && ctx.Err() == nil {
 		log.Printf("%s: %v", id, err)
 	}
 }

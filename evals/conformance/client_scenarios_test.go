@@ -124,7 +124,7 @@ func loadSkills(ctx context.Context, s *session) error {
 		loaded, err := skills.Load(ctx, s.Client, skill)
 		for _, file := range skill.Files {
 			if err == nil {
-				_, err = loaded.Read(ctx, file.URI)
+				_, err = loaded.ReadFile(ctx, file.URI)
 			}
 		}
 		if _, unfit := errors.AsType[*skills.Error](err); err != nil && !unfit {

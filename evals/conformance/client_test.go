@@ -98,7 +98,7 @@ func perform(args []string, env func(string) string) error {
 // options has a handler for each request of a server.
 func (s *session) options() *mcpclient.Options {
 	return &mcpclient.Options{
-		Client: mcp.Implementation{Name: "mcpchain-conformance", Version: "1.0.0"},
+		ClientInfo: mcp.Implementation{Name: "mcpchain-conformance", Version: "1.0.0"},
 		Sampling: mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			return &mcp.CreateMessageResult{Model: "none", Content: []mcp.Content{&mcp.TextContent{Text: "sampled"}}}, nil
 		}),
@@ -114,7 +114,7 @@ func (s *session) options() *mcpclient.Options {
 // fills in defaults. Between the rounds of a tool that wants input it calls
 // another tool. That tool must not see anything of the rounds.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	fields, err := forms.Read(p)
+	fields, err := forms.Fields(p)
 	if err != nil {
 		return nil, err
 	}

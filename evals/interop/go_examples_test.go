@@ -120,7 +120,7 @@ func TestMCPGoExamples(t *testing.T) {
 		})
 	})
 	t.Run("url needed", func(t *testing.T) {
-		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Protocol: forced.Protocol, Timeouts: mcpclient.Timeouts{ElicitationDone: -1}})
+		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Protocol: forced.Protocol, Timeouts: mcpclient.Timeouts{URLElicitation: -1}})
 		_, err := c.CallTool(ctx, "protected_action", nil)
 		if asked, ok := errors.AsType[*mcpclient.URLElicitationError](err); !ok || asked.Action != mcp.ElicitAccept {
 			t.Errorf("protected_action: got %v, want it to ask once more after the person agreed", err)

@@ -55,7 +55,7 @@ func everything(t *testing.T, transport mcpclient.Transport) {
 		Elicitation: mcp.ElicitationFunc(func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			origin, _ := mcp.OriginFrom(ctx)
 			asked <- origin
-			fields, err := forms.Read(p)
+			fields, err := forms.Fields(p)
 			if err != nil || len(fields) < 12 {
 				return nil, fmt.Errorf("got %d fields, %v", len(fields), err)
 			}

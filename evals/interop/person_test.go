@@ -18,7 +18,7 @@ func (person) Elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult,
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
-	fields, err := forms.Read(p)
+	fields, err := forms.Fields(p)
 	if err != nil {
 		return nil, err
 	}

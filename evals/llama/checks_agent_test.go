@@ -15,7 +15,7 @@ import (
 
 // agent runs an agent with tools.
 func (t *trial) agent(ctx context.Context, tools *toolbox, whole bool, in agent.Input) (*agent.Result, error) {
-	a, err := agent.New(t.llm, &agent.Options{Tools: tools.all, Model: agent.ModelSettings{Whole: whole}})
+	a, err := agent.New(t.llm, &agent.Options{Tools: tools.all, Model: agent.ModelSettings{NoStreaming: whole}})
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func twoTurns(ctx context.Context, t *trial) (err error) {
 			return wrong
 		}
 		err = errors.Join(err, want("answer", r.Output, tiny.Answer), want("calls", tools.calls.Load(), 2),
-			want("turns", r.Spent.Turns, 2), want("counted tokens", r.Spent.Input > 0, true))
+			want("turns", r.Usage.Turns, 2), want("counted tokens", r.Usage.Input > 0, true))
 	}
 	return err
 }
@@ -57,11 +57,11 @@ func (t *trial) fill(ctx context.Context, o *agent.Options) error {
 	if err != nil {
 		return err
 	}
-	got, r, err := agent.As[form](ctx, a, agent.Text("Hi"))
+	got, r, err := agent.RunAs[form](ctx, a, agent.Text("Hi"))
 	if err != nil {
 		return err
 	}
-	t.note = fmt.Sprintf("%d turns", r.Spent.Turns)
+	t.note = fmt.Sprintf("%d turns", r.Usage.Turns)
 	return want("sky", got.Sky == "clear" || got.Sky == "cloudy", true)
 }
 
@@ -77,7 +77,7 @@ func echo(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(want("answer", r.Output, tiny.Answer), want("turns", r.Spent.Turns, 3), t.echoed(ctx), t.open("")); err != nil {
+	if err := errors.Join(want("answer", r.Output, tiny.Answer), want("turns", r.Usage.Turns, 3), t.echoed(ctx), t.open("")); err != nil {
 		return err
 	}
 	if _, err = t.agent(ctx, tools, false, append(agent.Messages(r.Messages...), agent.Text("Hi")...)); err != nil {

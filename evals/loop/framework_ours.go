@@ -85,7 +85,7 @@ func (o *ours) close() error {
 // ourModel is a [model.Model] that replies by the script.
 type ourModel struct{ *script }
 
-func (ourModel) Info() model.Info { return model.Info{Whole: true} }
+func (ourModel) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {

@@ -145,7 +145,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 	opts := &sampling.Options{
 		Host: e.host, System: "House rules.",
 		Metadata: []string{"user", "ticket"}, Extra: map[string]json.RawMessage{"store": json.RawMessage("true")},
-		Limits: sampling.Limits{All: sampling.Budget{Requests: 10_000, Tokens: 1 << 40}, InputBytes: 1 << 30, Share: 1},
+		Limits: sampling.Limits{Total: sampling.Budget{Requests: 10_000, Tokens: 1 << 40}, InputBytes: 1 << 30, Share: 1},
 	}
 	sampler, err := sampling.New(r.config(), e.model, opts)
 	if err != nil { // not all hosts take metadata
@@ -215,7 +215,7 @@ func offer(t *testing.T, e endpoint, lists map[string][]adapter.Source) []map[st
 		if name != "names" {
 			continue
 		}
-		if _, _, err := agent.As[answer](t.Context(), a, agent.Text("go")); !errors.Is(err, agent.ErrNoOutput) {
+		if _, _, err := agent.RunAs[answer](t.Context(), a, agent.Text("go")); !errors.Is(err, agent.ErrNoOutput) {
 			t.Fatalf("%s: %v", e, err) // the host knows no such answer
 		}
 	}

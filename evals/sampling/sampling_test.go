@@ -62,7 +62,7 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 	check.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
-	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: b.revision}, Sampling: s.For("the server")})
+	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: b.revision}, Sampling: s.ForServer("the server")})
 	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -173,7 +173,7 @@ func replyRefused(t *testing.T, b *bench) {
 }
 
 func overBudget(t *testing.T, b *bench) {
-	c := b.connect(t, &sampling.Options{Limits: sampling.Limits{Server: sampling.Budget{Requests: 1}}})
+	c := b.connect(t, &sampling.Options{Limits: sampling.Limits{PerServer: sampling.Budget{Requests: 1}}})
 	about := "a day in Berlin" // takes two requests
 	if !b.tools {
 		about = "a question"

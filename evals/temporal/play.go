@@ -119,7 +119,7 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store record.St
 	pace := o.length * 3 / 4 / time.Duration(o.runs)
 	for i := range o.runs {
 		key := script.Key(i)
-		if _, err := c.Start(ctx, agents[script.Kind(i)], agent.Text(key.ID), agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
+		if _, err := c.Start(ctx, agents[script.Kind(i)], agent.Text(key.ID), agent.WithRun(key.ID), agent.WithTenant(key.Tenant)); err != nil {
 			return err
 		}
 		select {

@@ -89,7 +89,7 @@ type note struct {
 // play is a model with one turn of calls after the other, and then an answer.
 type play [][]string
 
-func (play) Info() model.Info { return model.Info{Whole: true} }
+func (play) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (p play) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
@@ -231,7 +231,7 @@ func TestService(t *testing.T) {
 			a := s.agent(t, tt.model, "short", tt.ttl)
 			stop := s.work(t, a, &tt.options)
 			s.runs = temporal.NewClient(s.client, s.store, &temporal.ClientOptions{SearchAttributes: true, ContinueAfter: tt.after})
-			key, err := s.runs.Start(t.Context(), a, agent.Text("go"), agent.In(tt.name), agent.ForTenant("acme"))
+			key, err := s.runs.Start(t.Context(), a, agent.Text("go"), agent.WithRun(tt.name), agent.WithTenant("acme"))
 			check.Must(t, err)
 			first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 			if tt.play != nil {

@@ -47,9 +47,9 @@ func converse(ctx context.Context, file string, you *mcpchain.Terminal, out io.W
 	}
 	var history []run.Message
 	for {
-		question, err := you.Read(ctx, "you:")
+		question, err := you.ReadLine(ctx, "you:")
 		switch {
-		case errors.Is(err, mcpchain.ErrNobody):
+		case errors.Is(err, mcpchain.ErrInputEnded):
 			return nil
 		case err != nil:
 			return err

@@ -70,9 +70,9 @@ func start(ctx context.Context, file string, in io.Reader, out io.Writer) error 
 func (c *chatbot) round(ctx context.Context) (over bool, err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	line, err := c.person.terminal.Read(ctx, ">")
+	line, err := c.person.terminal.ReadLine(ctx, ">")
 	switch {
-	case errors.Is(err, mcpchain.ErrNobody) || ctx.Err() != nil:
+	case errors.Is(err, mcpchain.ErrInputEnded) || ctx.Err() != nil:
 		return true, nil
 	case err != nil:
 		return true, err

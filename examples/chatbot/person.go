@@ -32,10 +32,10 @@ func (p *person) reply(ctx context.Context, q *run.Question) (run.Reply, error) 
 
 // approve asks whether a tool may run.
 func (p *person) approve(ctx context.Context, q *run.Question) (run.Reply, error) {
-	fmt.Fprintf(p.out, "%s wants to run %s with %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Tool), hosttext.JSON(string(q.Arguments)))
-	line, err := p.terminal.Read(ctx, "y, a for always with this tool, or the reason why not:")
+	fmt.Fprintf(p.out, "%s wants to run %s with %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Tool), hosttext.JSONLine(string(q.Arguments)))
+	line, err := p.terminal.ReadLine(ctx, "y, a for always with this tool, or the reason why not:")
 	switch {
-	case errors.Is(err, mcpchain.ErrNobody):
+	case errors.Is(err, mcpchain.ErrInputEnded):
 		return q.Deny("nobody is there to allow it"), nil
 	case err != nil:
 		return run.Reply{}, err
@@ -51,7 +51,7 @@ func (p *person) approve(ctx context.Context, q *run.Question) (run.Reply, error
 
 // fillIn asks for each field of a server's form.
 func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error) {
-	fields, err := forms.Read(q.Elicit)
+	fields, err := forms.Fields(q.Elicit)
 	if err != nil {
 		return run.Reply{}, err
 	}
@@ -62,7 +62,7 @@ func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error)
 		switch {
 		case errors.Is(err, errDeclined):
 			return q.Decline(), nil
-		case errors.Is(err, mcpchain.ErrNobody):
+		case errors.Is(err, mcpchain.ErrInputEnded):
 			return q.Cancel(), nil
 		case err != nil:
 			return run.Reply{}, err
@@ -80,7 +80,7 @@ var errDeclined = errors.New("the person declines")
 // field asks until the value is valid. It returns nil for no value.
 func (p *person) field(ctx context.Context, field *forms.Field) (any, error) {
 	for {
-		line, err := p.terminal.Read(ctx, "  "+prompt(field)+":")
+		line, err := p.terminal.ReadLine(ctx, "  "+prompt(field)+":")
 		switch {
 		case err != nil:
 			return nil, err

@@ -38,7 +38,7 @@ func (p *person) askLocked(question string) (string, error) {
 
 // fillIn asks for each field of a form. The client checks the form before it is sent.
 func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	fields, err := forms.Read(params)
+	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, err
 	}

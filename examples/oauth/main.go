@@ -102,16 +102,16 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 // tokens returns the store of tokens. Those of the demo, whose server ends with the program, are not kept.
 func tokens(s *settings) (oauth.Store, error) {
 	if s.demo {
-		return oauth.MemoryStore(), nil
+		return oauth.NewMemoryStore(), nil
 	}
 	if s.store != "" {
-		return oauth.FileStore(s.store)
+		return oauth.NewFileStore(s.store)
 	}
 	folder, err := os.UserConfigDir()
 	if err != nil {
 		return nil, fmt.Errorf("%w: name a folder for tokens by -store", err)
 	}
-	return oauth.FileStore(filepath.Join(folder, "mcpchain", "tokens"))
+	return oauth.NewFileStore(filepath.Join(folder, "mcpchain", "tokens"))
 }
 
 // parse reads the command line. The error is flag.ErrHelp after the help was shown.

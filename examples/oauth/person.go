@@ -48,7 +48,7 @@ func (p *person) askForAddress(_ context.Context, url string) (string, error) {
 
 // showLink shows the host of a page, its whole address, and warnings. The server has chosen the address.
 func (p *person) showLink(what, url string) error {
-	link, err := hosttext.ReadLink(url)
+	link, err := hosttext.ParseLink(url)
 	if err != nil {
 		return err
 	}

@@ -32,14 +32,14 @@ func main() {
 		agenttest.CallTools(agenttest.ToolCall{Tool: "final_answer", Arguments: `{"number":17,"due":"2027-05-03","state":"open","lines":[{"text":"Tea","amount":3.5}]}`}),
 	)
 	assistant := must(agent.New(model, nil))
-	got, result, err := agent.As[invoice](context.Background(), assistant, agent.Text("Invoice 17, due 3 May 2027: tea 3.50"))
+	got, result, err := agent.RunAs[invoice](context.Background(), assistant, agent.Text("Invoice 17, due 3 May 2027: tea 3.50"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	second := model.Turns()[1]
 	fmt.Println("the model was told:", second.Results()[0])
 	fmt.Printf("invoice %d is %s and due %s: %s for %.2f\n", got.Number, got.State, got.Due, got.Lines[0].Text, got.Lines[0].Amount)
-	fmt.Println(result.Spent.Turns, "model calls")
+	fmt.Println(result.Usage.Turns, "model calls")
 }
 
 // must ends the program on an error.

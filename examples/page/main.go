@@ -142,7 +142,7 @@ func refuse(w http.ResponseWriter, err error) {
 // drive continues a run, and publishes its events. If the run is already being driven, it finds new answers by itself.
 func (p *page) drive(key run.Key) {
 	p.driving.Go(func() {
-		for event, err := range p.agent.Resume(p.work, key) {
+		for event, err := range p.agent.ResumeEvents(p.work, key) {
 			if errors.Is(err, record.ErrHeld) {
 				return
 			}
@@ -152,6 +152,6 @@ func (p *page) drive(key run.Key) {
 			}
 			p.feed.Publish(key, event)
 		}
-		p.feed.Leave(key)
+		p.feed.Stopped(key)
 	})
 }

@@ -47,14 +47,14 @@ func TestAsk(t *testing.T) {
 	}{
 		"approval":      {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run "add" on "demo" with {"a":17,"b":25}? y, n, or a for always with this tool: `, nil},
 		"denial":        {"What is 17 plus 25?", "n\n", "the user said no", `Run "add"`, nil},
-		"nobody":        {"What is 17 plus 25?", "", "nobody could be asked", `Run "add"`, mcpchain.ErrNobody},
+		"nobody":        {"What is 17 plus 25?", "", "nobody could be asked", `Run "add"`, mcpchain.ErrInputEnded},
 		"sampling":      {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "\"demo\" asks the model:\n  system prompt:\n    Summarize the text of the user in one short sentence.\n  user:\n    Go is small. It is fun.\nLet it, for at most 200 tokens? y or n: ", nil},
 		"refusal":       {"Summarize: Go is small. It is fun.", "y\nn\n", "the user did not let the tool's server use the model", "Let it, for at most 200 tokens? y or n: ", nil},
-		"not lent":      {"Summarize: Go is small. It is fun.", "y\n", "the user did not let the tool's server use the model", "Let it, for at most 200 tokens? y or n: ", mcpchain.ErrNobody},
+		"not lent":      {"Summarize: Go is small. It is fun.", "y\n", "the user did not let the tool's server use the model", "Let it, for at most 200 tokens? y or n: ", mcpchain.ErrInputEnded},
 		"elicitation":   {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" ["4"]:   "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["Inside"]: `, nil},
 		"asked again":   {"Book a table for 4", "y\ntomorrow\n2030-05-01\n25:00\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `want a day of the calendar, as in 2027-05-31`, nil},
 		"declined":      {"Book a table", "y\n\n", "No table was booked", "declined: field \"date\"", nil},
-		"half a form":   {"Book a table for 4", "y\n2030-05-01\n19:30\n", "No table was booked", `"Number of people" ["4"]: ` + "\n", mcpchain.ErrNobody},
+		"half a form":   {"Book a table for 4", "y\n2030-05-01\n19:30\n", "No table was booked", `"Number of people" ["4"]: ` + "\n", mcpchain.ErrInputEnded},
 		"asked at once": {"", "What is 17 plus 25?\ny\n", "17 + 25 = 42", "Your question: ", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestProgram(t *testing.T) {
 // Without anybody to ask, the program fails, and says why.
 func TestNobodyThere(t *testing.T) {
 	out, err := start(t, demo.Start(t, nil), "What is 17 plus 25?\n").CombinedOutput()
-	if err == nil || !strings.HasSuffix(string(out), mcpchain.ErrNobody.Error()+"\n") {
+	if err == nil || !strings.HasSuffix(string(out), mcpchain.ErrInputEnded.Error()+"\n") {
 		t.Errorf("got %v and %q, want a failure with its reason", err, out)
 	}
 }

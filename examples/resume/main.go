@@ -30,7 +30,7 @@ func main() {
 	store := must(filestore.Open(cmp.Or(os.Getenv("RUNS"), "runs"), nil))
 	if len(os.Args) < 2 {
 		first := clerk(store, agenttest.CallTools(agenttest.ToolCall{Tool: "pay", Arguments: `{"bill":17}`}))
-		result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.In(key.ID)))
+		result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.WithRun(key.ID)))
 		for _, q := range result.Questions {
 			fmt.Printf("May %s run with %s? Say yes or no.\n", q.Tool, q.Arguments)
 		}
@@ -48,8 +48,8 @@ func main() {
 	if len(answers) == 0 {
 		log.Fatal("no question is open")
 	}
-	// ResumeRun would return only the outcome.
-	for event, err := range second.Resume(ctx, key, answers...) {
+	// Resume would return only the outcome.
+	for event, err := range second.ResumeEvents(ctx, key, answers...) {
 		if err != nil {
 			log.Fatal(err)
 		}

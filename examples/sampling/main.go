@@ -56,7 +56,7 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 		Path: program, Args: []string{"-serve"}, Stderr: hosttext.NewWriter(os.Stderr),
 		Env: []string{"OPENAI_API_KEY="}, // the server gets only the model's answers
 	}
-	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("summarizer")})
+	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.ForServer("summarizer")})
 	if err != nil {
 		return err
 	}
@@ -76,10 +76,10 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 
 // newSampler lends the model of the environment to servers, as far as the person allows.
 func newSampler(p *person) (*sampling.Sampler, error) {
-	return mcpchain.Sampler(&sampling.Options{
+	return mcpchain.NewSampler(&sampling.Options{
 		Review: &sampling.Review{Request: p.reviewRequest, Reply: p.reviewReply},
-		Policy: sampling.Policy{Outside: sampling.ModeDeny},                                    // refuses requests without a call
-		Limits: sampling.Limits{All: sampling.Budget{Requests: 20}, MaxTokens: 1000, Share: 1}, // there is one server
+		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny},                                 // refuses requests without a call
+		Limits: sampling.Limits{Total: sampling.Budget{Requests: 20}, MaxTokens: 1000, Share: 1}, // there is one server
 		Audit: func(_ context.Context, r *sampling.Record) {
 			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},

@@ -21,21 +21,21 @@ import (
 func main() {
 	small := agenttest.PlayRepeating(
 		agenttest.CallTools(agenttest.ToolCall{Tool: "open_letter", Arguments: `{"number":1}`}),
-		agenttest.Say("Pay 20 euros until Monday."),
+		agenttest.Say("Pay 20 euros by Monday."),
 	)
 	open := adapter.Func("open_letter", "The text of a letter.", func(_ context.Context, l struct {
 		Number int `json:"number"`
 	}) (string, error) {
-		return fmt.Sprintf("Letter %d: … we kindly ask for 20 euros until Monday …", l.Number), nil
+		return fmt.Sprintf("Letter %d: … we kindly ask for 20 euros by Monday …", l.Number), nil
 	}, &adapter.FuncOptions{ReadOnly: true})
 	reader := must(agent.New(small, &agent.Options{Name: "reader", System: "Say in one line what a letter wants.", Tools: []adapter.Source{open}}))
 
 	large := agenttest.Play(
 		agenttest.CallTools(agenttest.ToolCall{Tool: "reader", Arguments: `{"task":"What does letter 1 want?"}`}),
-		agenttest.Say("You have to pay 20 euros until Monday."),
+		agenttest.Say("You have to pay 20 euros by Monday."),
 	)
 	clerk := must(agent.New(large, &agent.Options{
-		Tools:  []adapter.Source{must(agent.Sub(reader, "reader", "Reads one letter."))},
+		Tools:  []adapter.Source{must(agent.NewSubAgent(reader, "reader", "Reads one letter."))},
 		Limits: run.Limits{Turns: 10}, // of both agents together
 	}))
 	result := &agent.Result{}
@@ -49,7 +49,7 @@ func main() {
 		result.Add(event)
 	}
 	fmt.Println(result.Output)
-	fmt.Println(result.Spent.Turns, "model calls,", result.Spent.Calls, "tool calls")
+	fmt.Println(result.Usage.Turns, "model calls,", result.Usage.Calls, "tool calls")
 }
 
 // must ends the program on an error.

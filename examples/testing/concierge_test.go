@@ -78,8 +78,8 @@ func TestConcierge(t *testing.T) {
 			if got := last.Results(); !slices.Equal(got, []string{test.told}) {
 				t.Errorf("the model was told %q, want %q", got, test.told)
 			}
-			if result.Spent.Turns != 3 {
-				t.Errorf("got %d turns, want 3", result.Spent.Turns)
+			if result.Usage.Turns != 3 {
+				t.Errorf("got %d turns, want 3", result.Usage.Turns)
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func (k *kept) Head(context.Context, run.Key) (run.Head, error) {
 func (k *kept) turn(seq uint64, more int) agent.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	e := &agent.TurnEnd{Meta: agent.Meta{Run: key.ID, Seq: seq, More: more}}
+	e := &agent.TurnEnd{EventInfo: agent.EventInfo{Run: key.ID, Seq: seq, More: more}}
 	k.events = append(k.events, e)
 	return e
 }
@@ -77,12 +77,12 @@ func (k *kept) turn(seq uint64, more int) agent.Event {
 func (k *kept) asked(seq uint64, size int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.events = append(k.events, &agent.Asked{Meta: agent.Meta{Run: key.ID, Seq: seq}, Question: &run.Question{ID: strings.Repeat("x", size)}})
+	k.events = append(k.events, &agent.Asked{EventInfo: agent.EventInfo{Run: key.ID, Seq: seq}, Question: &run.Question{ID: strings.Repeat("x", size)}})
 }
 
 // delta is an event without a record.
 func delta(seq uint64, text string) agent.Event {
-	return &agent.TextDelta{Meta: agent.Meta{Run: key.ID, Seq: seq}, Text: text}
+	return &agent.TextDelta{EventInfo: agent.EventInfo{Run: key.ID, Seq: seq}, Text: text}
 }
 
 // read begins to read, until the test ends.
@@ -165,13 +165,13 @@ func TestResume(t *testing.T) {
 func TestWithoutAStore(t *testing.T) {
 	f := eventfeed.New(&eventfeed.Options{RunBytes: 700})
 	for n := range 9 {
-		f.Publish(key, &agent.TurnEnd{Meta: agent.Meta{Seq: uint64(n + 1)}})
+		f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: uint64(n + 1)}})
 	}
 	if got, want := rest(t, read(t, f, "")), "refresh 8 9"; !strings.HasPrefix(got, "refresh ") || !strings.HasSuffix(got, " 8 9") {
 		t.Errorf("got %q, want a text such as %q", got, want)
 	}
 	other := eventfeed.New(nil)
-	other.Publish(key, &agent.TurnEnd{Meta: agent.Meta{Seq: 3}})
+	other.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: 3}})
 	wantRest(t, read(t, other, ""), "3")
 }
 

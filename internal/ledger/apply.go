@@ -146,13 +146,13 @@ func checkNested(s *State, c Change) error {
 }
 
 // spending returns the usage that a change adds to the run.
-func spending(s *State, c Change) run.Spent {
+func spending(s *State, c Change) run.Usage {
 	switch c := c.(type) {
 	case *Called:
 		if s.Model == nil {
-			return run.Spent{}
+			return run.Usage{}
 		}
-		spent := run.Spent{LostTokens: s.Model.Reserved.Tokens, LostCost: s.Model.Reserved.Cost}
+		spent := run.Usage{LostTokens: s.Model.Reserved.Tokens, LostCost: s.Model.Reserved.Cost}
 		if c.Lost {
 			spent.Lost = 1
 		}
@@ -160,18 +160,18 @@ func spending(s *State, c Change) run.Spent {
 	case *Responded:
 		return c.Usage
 	case *TurnEnded:
-		return run.Spent{Calls: len(s.Calls)}
+		return run.Usage{Calls: len(s.Calls)}
 	case *Compacted:
 		return c.Usage
 	case *Charged:
 		if c.Settles != nil {
 			if _, open := s.Sampling[*c.Settles]; !open {
-				return run.Spent{}
+				return run.Usage{}
 			}
 		}
 		return c.Spent
 	case *Paused:
-		return run.Spent{Rounds: int64(len(c.Round))}
+		return run.Usage{Rounds: int64(len(c.Round))}
 	case *Outcome:
 		if call := s.change(c.Call); call != nil && call.Child != nil {
 			return call.Child.lostSpending()
@@ -185,5 +185,5 @@ func spending(s *State, c Change) run.Spent {
 			return spent
 		}
 	}
-	return run.Spent{}
+	return run.Usage{}
 }

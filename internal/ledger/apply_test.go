@@ -33,7 +33,7 @@ var (
 	sent     = with(ready, &ledger.Intent{Call: "1"})
 	paused   = with(sent, &ledger.Paused{Call: "1", Round: json.RawMessage(`{}`)})
 	tasked   = with(sent, &ledger.Detached{Call: "1", Task: ledger.Task{ID: "t"}})
-	reviewed = with(paused, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSampling, Call: "1", Key: "k"}})
+	reviewed = with(paused, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSampling, Call: "1", ServerKey: "k"}})
 	done     = with(sent, &ledger.Outcome{Call: "1", Result: result("1")})
 	child    = with(ready, nested(1, &ledger.Begun{V: ledger.Version, ID: "run_2"}))
 	ended    = with(called, &ledger.Responded{}, &ledger.Ended{Status: run.StatusFinished})
@@ -78,8 +78,8 @@ func TestContradictions(t *testing.T) {
 		{"the loss of a reply that nobody waits for", begun, &ledger.Called{Lost: true}, "not made"},
 		{"a reply without a call", begun, &ledger.Responded{}, "not called"},
 		{"a second reply", with(called, &ledger.Responded{}), &ledger.Responded{}, "not called"},
-		{"negative usage", called, &ledger.Responded{Usage: run.Spent{Sampling: run.Sampling{Tokens: -1}}}, "less than nothing"},
-		{"negative cost", called, &ledger.Responded{Usage: run.Spent{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
+		{"negative usage", called, &ledger.Responded{Usage: run.Usage{Sampling: run.SamplingUsage{Tokens: -1}}}, "less than nothing"},
+		{"negative cost", called, &ledger.Responded{Usage: run.Usage{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
 		{"a call of less than no bytes", called, &ledger.Responded{Size: -1}, "less than no bytes"},
 		{"calls with one id", called, &ledger.Responded{Calls: []ledger.Call{call("1"), call("1")}}, `two calls have the id "1"`},
 		{"a call without an id", called, &ledger.Responded{Calls: []ledger.Call{call("")}}, "call 1 has no id"},
@@ -94,7 +94,7 @@ func TestContradictions(t *testing.T) {
 		{"sending what was denied", with(two, &ledger.Decided{Call: "1"}), &ledger.Intent{Call: "1"}, "denied"},
 		{"sending what is in doubt", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionDoubt, Call: "1"}}), &ledger.Intent{Call: "1"}, "a person is asked"},
 		{"sending what asks in its round", reviewed, &ledger.Intent{Call: "1"}, "a person is asked"},
-		{"sending what is parked", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Key: "k", Parked: true}}), &ledger.Intent{Call: "1"}, "a person is asked"},
+		{"sending what is parked", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", ServerKey: "k", Parked: true}}), &ledger.Intent{Call: "1"}, "a person is asked"},
 		{"sending what is done", done, &ledger.Intent{Call: "1"}, `call "1" is "done"`},
 		{"sending what is a task", tasked, &ledger.Intent{Call: "1"}, `call "1" is "task"`},
 		{"sending in a run that waits", with(ready, &ledger.Suspended{}), &ledger.Intent{Call: "1"}, "waiting"},
@@ -120,8 +120,8 @@ func TestContradictions(t *testing.T) {
 		{"a completion that is denied", with(reviewed, &ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionDeny}}), &ledger.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
 		{"a completion of no round", sent, &ledger.Sampled{Call: "1", Key: "k"}, `call "1" is "sent"`},
 		{"a question about no call", two, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "3"}}, `no call "3"`},
-		{"a question of no round", sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Key: "k"}}, `call "1" is "sent"`},
-		{"a question of the round of no call", paused, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Key: "k"}}, `no call ""`},
+		{"a question of no round", sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", ServerKey: "k"}}, `call "1" is "sent"`},
+		{"a question of the round of no call", paused, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, ServerKey: "k"}}, `no call ""`},
 		{"an approval of no call", two, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval}}, `no call ""`},
 		{"an approval of a call that was sent", sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}, `call "1" is "sent"`},
 		{"a second approval", asked, &ledger.Opened{Question: run.Question{ID: "b", Kind: run.QuestionApproval, Call: "1"}}, `call "1" is "asked"`},
@@ -133,8 +133,8 @@ func TestContradictions(t *testing.T) {
 		{"more messages replaced than there are", begun, &ledger.Compacted{Replaced: 2}, "2 messages"},
 		{"less than no messages replaced", begun, &ledger.Compacted{Replaced: -1}, "-1 messages"},
 		{"calls without their results", two, &ledger.Compacted{Replaced: 2}, "no results yet"},
-		{"a negative charge", begun, &ledger.Charged{Spent: run.Spent{Active: -1}}, "less than nothing"},
-		{"a negative charge of a sub-agent", child, nested(2, &ledger.Charged{Spent: run.Spent{Input: -1}}), "less than nothing"},
+		{"a negative charge", begun, &ledger.Charged{Spent: run.Usage{Active: -1}}, "less than nothing"},
+		{"a negative charge of a sub-agent", child, nested(2, &ledger.Charged{Spent: run.Usage{Input: -1}}), "less than nothing"},
 
 		{"a sub-agent for no call", two, &ledger.Nested{Call: "3", Record: ledger.Entry{Seq: 1, Change: begun[0]}}, `no call "3"`},
 		{"a sub-agent for a call that is done", done, nested(1, begun[0]), `call "1" is "done"`},
@@ -200,8 +200,8 @@ func TestUnfitStates(t *testing.T) {
 
 // TestSpentNeverOverflows adds absurd usage of a provider.
 func TestSpentNeverOverflows(t *testing.T) {
-	huge := run.Spent{Turns: math.MaxInt, Total: math.MaxInt64, Cost: map[string]int64{"USD": math.MaxInt64}, Active: math.MaxInt64}
-	s := fold(t, with(called, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: run.Spent{Turns: 1, Active: 1}}))
+	huge := run.Usage{Turns: math.MaxInt, Total: math.MaxInt64, Cost: map[string]int64{"USD": math.MaxInt64}, Active: math.MaxInt64}
+	s := fold(t, with(called, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: run.Usage{Turns: 1, Active: 1}}))
 	if got := s.Spent; got.Turns != math.MaxInt || got.Total != math.MaxInt64 || got.Cost["USD"] != math.MaxInt64 || got.Active != math.MaxInt64 {
 		t.Errorf("got %+v, want the largest numbers", got)
 	}
@@ -211,13 +211,13 @@ func TestSpentNeverOverflows(t *testing.T) {
 func TestSpentOfSubagents(t *testing.T) {
 	s := fold(t, with(child,
 		nested(2, &ledger.Called{}),
-		nested(3, &ledger.Responded{Calls: []ledger.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 5, Cost: map[string]int64{"USD": 7}}}),
+		nested(3, &ledger.Responded{Calls: []ledger.Call{call("1")}, Usage: run.Usage{Turns: 1, Total: 5, Cost: map[string]int64{"USD": 7}}}),
 		nested(4, nested(1, &ledger.Begun{V: ledger.Version, ID: "run_3"})),
-		nested(5, nested(2, &ledger.Charged{Spent: run.Spent{Total: 11, Cost: map[string]int64{"USD": 1, "EUR": 2}}})),
+		nested(5, nested(2, &ledger.Charged{Spent: run.Usage{Total: 11, Cost: map[string]int64{"USD": 1, "EUR": 2}}})),
 		nested(6, &ledger.Outcome{Call: "1", Result: result("1")}),
 		nested(7, &ledger.TurnEnded{}),
 	))
-	for _, got := range []run.Spent{s.Spent, s.Calls[0].Child.Spent} {
+	for _, got := range []run.Usage{s.Spent, s.Calls[0].Child.Spent} {
 		if got.Turns != 1 || got.Calls != 1 || got.Total != 16 || got.Cost["USD"] != 8 || got.Cost["EUR"] != 2 {
 			t.Errorf("got %+v", got)
 		}
@@ -226,8 +226,8 @@ func TestSpentOfSubagents(t *testing.T) {
 
 // TestSpentWithoutGarbage adds without allocations if there are no costs.
 func TestSpentWithoutGarbage(t *testing.T) {
-	s := run.Spent{Cost: map[string]int64{"USD": 1}}
-	if n := testing.AllocsPerRun(100, func() { s.Add(run.Spent{Turns: 1, Total: 5}) }); n != 0 {
+	s := run.Usage{Cost: map[string]int64{"USD": 1}}
+	if n := testing.AllocsPerRun(100, func() { s.Add(run.Usage{Turns: 1, Total: 5}) }); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
 }
@@ -260,7 +260,7 @@ func TestAnswerToADoubt(t *testing.T) {
 // TestListsInOtherHands checks that lists that a caller has taken from the state do not change.
 func TestListsInOtherHands(t *testing.T) {
 	question := func(id string) ledger.Change {
-		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Call: "1", Key: id}}
+		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Call: "1", ServerKey: id}}
 	}
 	reply := func(id string) ledger.Change {
 		return &ledger.Replied{Reply: run.Reply{Question: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
@@ -345,7 +345,7 @@ func TestTaken(t *testing.T) {
 	usd := func(micro int64) map[string]int64 { return map[string]int64{"USD": micro} }
 	calling := with(begun, &ledger.Called{Reserved: ledger.Amount{Tokens: 100, Cost: usd(10)}})
 	sampling := with(begun, &ledger.Reserved{Key: "a", Amount: ledger.Amount{Tokens: 7}}, &ledger.Reserved{Key: "b", Amount: ledger.Amount{Tokens: 8}})
-	used := run.Spent{Total: 30, Cost: usd(3)}
+	used := run.Usage{Total: 30, Cost: usd(3)}
 	child := with(called, &ledger.Responded{Calls: []ledger.Call{call("1")}},
 		nested(1, &ledger.Begun{V: ledger.Version, ID: "c"}), nested(2, &ledger.Called{Reserved: ledger.Amount{Tokens: 50, Cost: usd(5)}}))
 	ended := &ledger.Ended{Status: run.StatusFailed}

@@ -36,7 +36,7 @@ func (c *Reserved) apply(s *State, _ time.Time) error {
 
 // Charged adds to the usage of the run: working time, and completions for servers.
 type Charged struct {
-	Spent run.Spent `json:"spent"`
+	Spent run.Usage `json:"spent"`
 
 	// Settles is the key of the reservation that this charge ends. If the reservation ended
 	// earlier, nothing is added: it was counted as lost.
@@ -96,7 +96,7 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 // NewReview returns the decision in a reply to a question about sampling.
 func NewReview(q *run.Question, reply run.Reply) Review {
 	r := Review{Reply: reply, Sampling: q.Sampling, Model: q.Model}
-	if edited, err := reply.Sampled(); err == nil && edited != nil {
+	if edited, err := reply.SamplingParams(); err == nil && edited != nil {
 		r.Sampling = edited
 	}
 	return r
@@ -112,8 +112,8 @@ type Amount struct {
 
 // plus returns the sum of two amounts.
 func (a Amount) plus(b Amount) Amount {
-	s := run.Spent{Total: a.Tokens, Cost: a.Cost}
-	s.Add(run.Spent{Total: b.Tokens, Cost: b.Cost})
+	s := run.Usage{Total: a.Tokens, Cost: a.Cost}
+	s.Add(run.Usage{Total: b.Tokens, Cost: b.Cost})
 	return Amount{Tokens: s.Total, Cost: s.Cost}
 }
 
@@ -150,13 +150,13 @@ func (s *State) Taken() Amount {
 }
 
 // lostSpending returns all reservations as lost, because nobody can tell the usage of a lost call.
-func (s *State) lostSpending() run.Spent {
+func (s *State) lostSpending() run.Usage {
 	reserved, n := s.reservations()
-	return run.Spent{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
+	return run.Usage{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 }
 
 // hasNegative reports whether any count is negative.
-func hasNegative(s run.Spent) bool {
+func hasNegative(s run.Usage) bool {
 	if hasNegativeCost(s.Cost) || hasNegativeCost(s.LostCost) {
 		return true
 	}

@@ -80,7 +80,7 @@ func (s *State) isAsked(call *Call) bool {
 	case CallInDoubt, CallAtSignIn:
 		return call.Reply == nil
 	case CallInRound, CallParked:
-		return slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == call.ID && q.Key != "" })
+		return slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == call.ID && q.ServerKey != "" })
 	}
 	return false
 }

@@ -87,12 +87,12 @@ func (c *Replied) storeReply(q *run.Question, call *Call) {
 	case run.QuestionDoubt, run.QuestionSignIn:
 		call.Reply = &reply
 	case run.QuestionSampling:
-		if q.Key != "" {
-			call.Reviews = with(call.Reviews, q.Key, NewReview(q, reply))
+		if q.ServerKey != "" {
+			call.Reviews = with(call.Reviews, q.ServerKey, NewReview(q, reply))
 		}
 	default:
-		if q.Key != "" {
-			call.Replies = with(call.Replies, q.Key, c.Value)
+		if q.ServerKey != "" {
+			call.Replies = with(call.Replies, q.ServerKey, c.Value)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func askedFrom(q *run.Question) []CallAt {
 		return []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
 	case q.Parked:
 		return []CallAt{CallSent, CallParked}
-	case q.Key != "":
+	case q.ServerKey != "":
 		return []CallAt{CallInRound}
 	}
 	return []CallAt{CallProposed, CallReady, CallSent, CallInRound, CallTasked, CallOfChild}
@@ -117,7 +117,7 @@ func askedFrom(q *run.Question) []CallAt {
 // markAsked updates the call that a question is about. It is an error if the call is in another state
 // than those of askedFrom.
 func (s *State) markAsked(q *run.Question) error {
-	if q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt {
+	if q.Call == "" && q.ServerKey == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt {
 		return nil // the server does not say which call it is about
 	}
 	call, err := s.call(q.Call, askedFrom(q)...)

@@ -47,7 +47,7 @@ type Responded struct {
 	Message run.Message `json:"message"`
 	Calls   []Call      `json:"calls,omitempty"` // proposed
 	Finish  string      `json:"finish,omitzero"` // the provider's reason for the end of the message
-	Usage   run.Spent   `json:"usage,omitempty"`
+	Usage   run.Usage   `json:"usage,omitempty"`
 	Repair  bool        `json:"repair,omitzero"` // a request for better output follows
 
 	Endpoint string `json:"endpoint,omitzero"` // the API of the host that replied
@@ -162,7 +162,7 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 type Compacted struct {
 	Replaced int           `json:"replaced"` // number of messages
 	Messages []run.Message `json:"messages"`
-	Usage    run.Spent     `json:"usage,omitempty"` // usage of the model that summarised them
+	Usage    run.Usage     `json:"usage,omitempty"` // usage of the model that summarised them
 
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -21,8 +21,8 @@ type (
 	plainQuestion run.Question
 	plainReply    run.Reply
 	plainLimits   run.Limits
-	plainSpent    run.Spent
-	plainSampling run.Sampling
+	plainSpent    run.Usage
+	plainSampling run.SamplingUsage
 	plainKept     run.Kept
 )
 
@@ -36,8 +36,8 @@ var format = newFormat(
 	plain(func(q *run.Question) *plainQuestion { return (*plainQuestion)(q) }),
 	plain(func(r *run.Reply) *plainReply { return (*plainReply)(r) }),
 	plain(func(l *run.Limits) *plainLimits { return (*plainLimits)(l) }),
-	plain(func(s *run.Spent) *plainSpent { return (*plainSpent)(s) }),
-	plain(func(s *run.Sampling) *plainSampling { return (*plainSampling)(s) }),
+	plain(func(s *run.Usage) *plainSpent { return (*plainSpent)(s) }),
+	plain(func(s *run.SamplingUsage) *plainSampling { return (*plainSampling)(s) }),
 	plain(func(k *run.Kept) *plainKept { return (*plainKept)(k) }),
 	plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),
 	coder{ // states of sub-agents

@@ -60,15 +60,15 @@ func FuzzState(f *testing.F) {
 		if _, err := reread(s); err != nil {
 			t.Fatal(err)
 		}
-		if questions := ledger.Open(s); len(questions) != len(ledger.HeadOf(s).Questions) {
-			t.Fatalf("got %d questions, and %d in the head", len(questions), len(ledger.HeadOf(s).Questions))
+		if questions := ledger.Open(s); len(questions) != len(ledger.HeadOf(s).QuestionIDs) {
+			t.Fatalf("got %d questions, and %d in the head", len(questions), len(ledger.HeadOf(s).QuestionIDs))
 		}
 		var a run.Reply
 		if json.Unmarshal(reply, &a) == nil {
 			_ = ledger.CheckReply(s, a, start)
 			for _, q := range ledger.Open(s) {
 				a.Question = q.ID
-				_ = run.Check(q, a, start)
+				_ = run.CheckReply(q, a, start)
 			}
 		}
 		r := all[next%uint(len(all))]

@@ -188,7 +188,7 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	case ledger.CallDone:
 		return &ledger.TurnEnded{Unknown: g.unknown()}
 	}
-	isOpen := func(q *run.Question) bool { return q.Call == id && q.Key != "" }
+	isOpen := func(q *run.Question) bool { return q.Call == id && q.ServerKey != "" }
 	waits := c.At == ledger.CallInRound || c.At == ledger.CallParked // for open questions
 	sends := c.At == ledger.CallReady || c.At == ledger.CallSent || waits && !slices.ContainsFunc(s.Questions, isOpen) || (c.At == ledger.CallInDoubt || c.At == ledger.CallAtSignIn) && c.Reply != nil
 	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
@@ -202,7 +202,7 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 
 func (g *generator) question(kind run.QuestionKind, call, key string) run.Question {
 	q := run.Question{
-		ID: g.id("ask"), Kind: kind, Call: call, Key: key, Server: g.text(), Path: []string{g.text()}, Survives: g.IntN(2) == 0,
+		ID: g.id("ask"), Kind: kind, Call: call, ServerKey: key, Server: g.text(), Path: []string{g.text()}, Survives: g.IntN(2) == 0,
 		Created: g.time(), Expires: g.time(), Arguments: g.raw(), Unknown: g.unknown(),
 	}
 	switch kind {
@@ -281,8 +281,8 @@ func (g *generator) cost() map[string]int64 {
 	return pick(g, nil, nil, map[string]int64{}, map[string]int64{"USD": g.Int64N(9)}, map[string]int64{"EUR": g.Int64N(9), "USD": g.Int64()})
 }
 
-func (g *generator) spent() run.Spent {
-	return run.Spent{Turns: g.IntN(2), Input: g.Int64N(3), Output: g.Int64N(3), Total: pick(g, 0, 7, g.Int64()), Cost: g.cost(), Active: time.Duration(g.IntN(9)), Sampling: run.Sampling{Tokens: g.Int64N(2)}}
+func (g *generator) spent() run.Usage {
+	return run.Usage{Turns: g.IntN(2), Input: g.Int64N(3), Output: g.Int64N(3), Total: pick(g, 0, 7, g.Int64()), Cost: g.cost(), Active: time.Duration(g.IntN(9)), Sampling: run.SamplingUsage{Tokens: g.Int64N(2)}}
 }
 
 func (g *generator) time() time.Time {

@@ -28,9 +28,9 @@ func TestUnknownMembers(t *testing.T) {
 	exact(t, part, new(run.Part))
 	exact(t, `{"ask":"1","action":"allow","a":1}`, new(run.Reply))
 	exact(t, `{"tokens":7,"l":1}`, new(run.Limits))
-	exact(t, `{"sampling":{"tokens":7,"r":1},"s":1}`, new(run.Spent))
+	exact(t, `{"sampling":{"tokens":7,"r":1},"s":1}`, new(run.Usage))
 	exact(t, `{"allow":true,"d":1}`, new(ledger.Decision))
-	for _, v := range []any{run.Part{}, run.Message{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
+	for _, v := range []any{run.Part{}, run.Message{}, run.Question{}, run.Reply{}, run.Limits{}, run.Usage{}, run.SamplingUsage{},
 		ledger.Decision{}, &ledger.State{}, ledger.Entry{Seq: 1, Change: new(ledger.Woken)}} {
 		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
 			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
@@ -163,7 +163,7 @@ func TestLaterVersion(t *testing.T) {
 // TestLastCall keeps the usage of the last model call, until a compaction or a call that the
 // provider has not counted.
 func TestLastCall(t *testing.T) {
-	counted := run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
+	counted := run.Usage{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
 	replied := with(called, &ledger.Responded{Usage: counted, Size: 300})
 	for name, tt := range map[string]struct {
 		changes []ledger.Change

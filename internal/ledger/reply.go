@@ -10,13 +10,13 @@ import (
 )
 
 // CheckReply checks a reply to a question of a run or its sub-agents. The error matches
-// [run.ErrNotAsked] if the question is not open; see [run.Check] for other errors.
+// [run.ErrNotAsked] if the question is not open; see [run.CheckReply] for other errors.
 func CheckReply(s *State, r run.Reply, now time.Time) error {
 	q := s.find(r.Question)
 	if q == nil {
 		return fmt.Errorf("answer question %.100q of run %q: %w", r.Question, s.ID, run.ErrNotAsked)
 	}
-	return run.Check(q, r, now)
+	return run.CheckReply(q, r, now)
 }
 
 // CheckOpen checks replies to the questions of a run whose last state is s. It returns those to

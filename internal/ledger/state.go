@@ -63,8 +63,8 @@ type State struct {
 	Offered   []OfferedTool `json:"offered,omitempty"`  // tools that were added for the model, in order
 
 	Limits   run.Limits `json:"limits,omitempty"`
-	Spent    run.Spent  `json:"spent,omitempty"`   // usage of all inputs
-	Before   run.Spent  `json:"before,omitempty"`  // the part of Spent that earlier inputs used
+	Spent    run.Usage  `json:"spent,omitempty"`   // usage of all inputs
+	Before   run.Usage  `json:"before,omitempty"`  // the part of Spent that earlier inputs used
 	Failures int        `json:"failures,omitzero"` // consecutive turns in which every call failed
 	Repairs  int        `json:"repairs,omitzero"`  // attempts to correct the structured output
 
@@ -304,9 +304,9 @@ func HeadOf(s *State) run.Head {
 	}
 	open := Open(s)
 	for _, q := range open {
-		h.Questions = append(h.Questions, q.ID)
+		h.QuestionIDs = append(h.QuestionIDs, q.ID)
 	}
-	h.OpenQuestions = encodeQuestions(open)
+	h.Questions = encodeQuestions(open)
 	return h
 }
 
@@ -322,11 +322,11 @@ func Open(s *State) []*run.Question {
 	return questions
 }
 
-// MaxQuestions bounds [run.Head.OpenQuestions] in bytes, because each change of a run writes its
+// MaxQuestions bounds [run.Head.Questions] in bytes, because each change of a run writes its
 // head.
 const MaxQuestions = 2 << 10
 
-// encodeQuestions returns [run.Head.OpenQuestions]: nothing if they are too long, or cannot be
+// encodeQuestions returns [run.Head.Questions]: nothing if they are too long, or cannot be
 // encoded.
 func encodeQuestions(open []*run.Question) json.RawMessage {
 	size := 0

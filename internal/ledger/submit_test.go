@@ -62,8 +62,8 @@ func TestOpen(t *testing.T) {
 		got = append(got, q.ID)
 	}
 	want := []string{"approval", "doubt", "sign_in", "url", "later", "sampling", "form"}
-	if !cmp.Equal(got, want) || !cmp.Equal(got, ledger.HeadOf(s).Questions) {
-		t.Errorf("got %v, and %v in the head, want %v", got, ledger.HeadOf(s).Questions, want)
+	if !cmp.Equal(got, want) || !cmp.Equal(got, ledger.HeadOf(s).QuestionIDs) {
+		t.Errorf("got %v, and %v in the head, want %v", got, ledger.HeadOf(s).QuestionIDs, want)
 	}
 }
 
@@ -177,11 +177,11 @@ func TestCheckAnswer(t *testing.T) {
 		}
 	}
 	q := question(t, s, "form")
-	if err := run.Check(q, run.Reply{Question: "url", Action: run.ActionDecline}, start); !errors.Is(err, run.ErrNotAsked) {
+	if err := run.CheckReply(q, run.Reply{Question: "url", Action: run.ActionDecline}, start); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v for an answer to another question", err)
 	}
 	q.Elicit = nil
-	if err := run.Check(q, run.Reply{Question: "form", Action: run.ActionAccept}, start); !errors.Is(err, run.ErrUnfit) {
+	if err := run.CheckReply(q, run.Reply{Question: "form", Action: run.ActionAccept}, start); !errors.Is(err, run.ErrUnfit) {
 		t.Errorf("got %v for a form that is not there", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestCheckAnswer(t *testing.T) {
 // TestElicited keeps all digits of an integer.
 func TestElicited(t *testing.T) {
 	q := &run.Question{ID: "1", Kind: run.QuestionForm, Elicit: form()}
-	r, err := q.Elicited(run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
+	r, err := q.ElicitResult(run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
 	if want := map[string]any{"city": "x", "n": int64(9007199254740993)}; err != nil || !cmp.Equal(r.Content, want) {
 		t.Errorf("got %v, %v, want %v", r, err, want)
 	}

@@ -96,7 +96,7 @@ func (m *Model) Discover(ctx context.Context) {
 	if m.API == Messages || m.BaseURL == OpenAI || m.Host != "" && m.Window != 0 {
 		return
 	}
-	host, window := openaimodel.Discover(ctx, m.Config(), m.Name)
+	host, window := openaimodel.Probe(ctx, m.Config(), m.Name)
 	m.Host, m.Window = cmp.Or(m.Host, host), cmp.Or(m.Window, window)
 }
 
@@ -131,8 +131,8 @@ func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 		return nil, errors.New("servers cannot borrow a model of the API messages")
 	}
 	o.API, o.Host, o.Effort, o.Extra = m.API, m.Host, m.Effort, m.Extra
-	o.Source = func(ctx context.Context) (server, call string) {
-		from, _ := adapter.SourceFrom(ctx)
+	o.Origin = func(ctx context.Context) (server, call string) {
+		from, _ := adapter.OriginFrom(ctx)
 		return from.Server, from.Call.ID
 	}
 	return sampling.New(m.Config(), m.Name, &o)

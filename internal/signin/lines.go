@@ -130,7 +130,7 @@ func (l *Lines) askForAddress(_ context.Context, url string) (string, error) {
 
 // showLink shows the host of a page, its whole address, and warnings.
 func (l *Lines) showLink(what, url string) error {
-	link, err := hosttext.ReadLink(url)
+	link, err := hosttext.ParseLink(url)
 	if err != nil {
 		return err
 	}

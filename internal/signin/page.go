@@ -42,14 +42,14 @@ type Visit struct {
 }
 
 // Listen implements [oauth.Receiver].
-func (p *Page) Listen(ctx context.Context, previous string) (oauth.Reception, error) {
+func (p *Page) Listen(ctx context.Context, previous string) (oauth.Listener, error) {
 	asked, ok := ctx.Value(askingKey{}).(context.Context)
 	if !ok {
 		return nil, &NeededError{p.Advice}
 	}
 	r := &reception{page: p, asked: asked}
 	var err error
-	r.Reception, err = (&oauth.Loopback{Port: p.Port, Open: r.open}).Listen(ctx, previous)
+	r.Listener, err = (&oauth.Loopback{Port: p.Port, Open: r.open}).Listen(ctx, previous)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the answer of the sign-in: %w", err)
 	}
@@ -57,7 +57,7 @@ func (p *Page) Listen(ctx context.Context, previous string) (oauth.Reception, er
 }
 
 type reception struct {
-	oauth.Reception
+	oauth.Listener
 	page  *Page
 	asked context.Context
 	visit sync.WaitGroup
@@ -66,12 +66,12 @@ type reception struct {
 	over bool
 }
 
-// Receive implements [oauth.Reception].
+// Receive implements [oauth.Listener].
 func (r *reception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.end(cancel)
 	defer context.AfterFunc(r.asked, cancel)()
-	answer, err := r.Reception.Receive(ctx, authorizationURL)
+	answer, err := r.Listener.Receive(ctx, authorizationURL)
 	if err != nil && r.asked.Err() != nil {
 		err = context.Cause(r.asked)
 	}
@@ -102,7 +102,7 @@ func (r *reception) open(ctx context.Context, address string) error {
 		return ctx.Err()
 	}
 	defer r.visit.Done()
-	link, err := hosttext.ReadLink(address)
+	link, err := hosttext.ParseLink(address)
 	if err != nil {
 		return err
 	}

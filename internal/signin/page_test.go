@@ -28,7 +28,7 @@ func TestNotAsking(t *testing.T) {
 
 // What a person pastes is taken if it is the answer.
 func TestPaste(t *testing.T) {
-	var r oauth.Reception
+	var r oauth.Listener
 	var mistakes []error
 	p := &Page{Visit: func(_ context.Context, v *Visit) (string, error) {
 		if v.URL != address || v.Link.Host != "auth.example.com" {
@@ -110,7 +110,7 @@ func TestAuthorize(t *testing.T) {
 	file := `{"servers": {"started": {"command": "x"}, "token": {"url": "https://a.example", "headers": {"authorization": "Bearer x"}},
 		"plain": {"url": "https://a.example"}, "old": {"type": "sse", "url": "https://a.example", "oauth": {"callbackPort": 99}},
 		"open": {"url": "http://a.example"}}}`
-	loader := config.Loader{SignIn: true}
+	loader := config.Loader{AllowSignIn: true}
 	cfg, err := loader.Parse(t.Context(), "mcp.json", []byte(file), nil)
 	if err != nil || cfg.Err() != nil {
 		t.Fatal(err, cfg.Err())

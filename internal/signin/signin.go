@@ -16,13 +16,13 @@ import (
 // configuration, or memory if there is no such folder.
 func Tokens(folder string) (oauth.Store, error) {
 	if folder != "" {
-		return oauth.FileStore(folder)
+		return oauth.NewFileStore(folder)
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return oauth.MemoryStore(), nil // the token of a sign-in then lasts for this run
+		return oauth.NewMemoryStore(), nil // the token of a sign-in then lasts for this run
 	}
-	return oauth.FileStore(filepath.Join(dir, "mcpchain", "tokens"))
+	return oauth.NewFileStore(filepath.Join(dir, "mcpchain", "tokens"))
 }
 
 // Options say how a program signs in.
@@ -61,7 +61,7 @@ func options(s *config.Server, o *Options) *oauth.Options {
 	} else {
 		code.Client = &oauth.Credentials{ID: file.ClientID, Secret: file.ClientSecret}
 	}
-	return &oauth.Options{Grant: code, Store: o.Store, Profile: o.Profile, Scopes: file.Scopes}
+	return &oauth.Options{Grant: code, Store: o.Store, Account: o.Profile, Scopes: file.Scopes}
 }
 
 // Port returns the port of the redirect URI that the file demands, 0 for any.
@@ -85,6 +85,6 @@ func (e *NeededError) Error() string {
 type NotNow string
 
 // Listen implements [oauth.Receiver].
-func (n NotNow) Listen(context.Context, string) (oauth.Reception, error) {
+func (n NotNow) Listen(context.Context, string) (oauth.Listener, error) {
 	return nil, &NeededError{string(n)}
 }

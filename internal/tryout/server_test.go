@@ -147,7 +147,7 @@ func TestBookingForSoMany(t *testing.T) {
 	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
 		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 			Elicitation: mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				fields, err := forms.Read(p)
+				fields, err := forms.Fields(p)
 				if err != nil {
 					return nil, err
 				}

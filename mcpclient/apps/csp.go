@@ -178,11 +178,11 @@ func isHost(host string) bool {
 	return len(host) <= 253 && !reach.EndsInNumber(rest)
 }
 
-// Private reports whether a source, as returned by [CheckSource], may be in the person's network:
+// IsPrivate reports whether a source, as returned by [CheckSource], may be in the person's network:
 // addresses that are not on the public internet, names without a dot, and names below .local,
 // .internal and home.arpa. Hosts should warn, because a server there may trust everyone who can
 // reach it.
-func Private(source string) bool {
+func IsPrivate(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {
 		return true // fail closed

@@ -76,7 +76,7 @@ func TestMetadataIsReadWithoutCopies(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	about, _ := apps.OfResource(meta)
-	_, err := apps.OfTool(&mcp.Tool{Meta: meta})
+	_, err := apps.ReadToolMeta(&mcp.Tool{Meta: meta})
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || len(about.Refused) != 65 || err == nil {
 		t.Errorf("got %d bytes allocated, %d sources refused, and the error %v, want at most 1 MiB, 65, and an error", got, len(about.Refused), err)
@@ -89,7 +89,7 @@ func TestPrivate(t *testing.T) {
 		"http://localhost:1": true, "http://127.0.0.1": true, "https://10.1.2.3": true, "https://192.168.1.1:80": true, "https://169.254.169.254": true,
 		"https://[::1]": true, "https://[fd00::1]": true, "https://100.64.0.1": true, "https://100.128.0.1": false, "https://127.1": true, "https://0x7f000001": true, "https://[::ffff:10.0.0.1]": true, "https://[::ffff:7f00:1]": true, "https://[64:ff9b::7f00:1]": true, "https://[::7f00:1]": true, "https://198.18.0.1": true, "https://printer.local": true, "https://nas.home.arpa": true, "https://home.arpa": true, "https://intranet": true,
 	} {
-		check.Equal(t, source, apps.Private(source), want)
+		check.Equal(t, source, apps.IsPrivate(source), want)
 	}
 }
 

@@ -2,9 +2,9 @@
 // the extension io.modelcontextprotocol/ui, revision 2026-01-26.
 //
 // A tool may have a view, which is HTML that a host shows with the tool's result. A tool may be
-// for models, for views, or for both ([OfTool]):
+// for models, for views, or for both ([ReadToolMeta]):
 //
-//	about, err := apps.OfTool(tool)
+//	about, err := apps.ReadToolMeta(tool)
 //	if err == nil && about.ResourceURI != "" {
 //		view, err := apps.Load(ctx, client, about.ResourceURI)
 //		…

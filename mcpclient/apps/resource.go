@@ -30,7 +30,7 @@ const (
 type View struct {
 	URI  string
 	HTML []byte
-	Meta Resource
+	Meta ResourceMeta
 }
 
 // Fingerprint returns a hash of the document and its metadata, by which a host recognizes a
@@ -47,8 +47,8 @@ func (v *View) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Resource is a server's metadata about a view: the member ui of the _meta of a resource.
-type Resource struct {
+// ResourceMeta is a server's metadata about a view: the member ui of the _meta of a resource.
+type ResourceMeta struct {
 	CSP           CSP         `json:"csp"`
 	Permissions   Permissions `json:"permissions"`
 	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the syntax of certain hosts
@@ -98,10 +98,10 @@ func (p Permissions) And(q Permissions) Permissions {
 
 // ofResource decodes a resource's metadata about a view. said is false if there is no member
 // ui. Invalid parts count as absent, so that a view never gets more than was declared.
-func ofResource(meta json.RawMessage) (about Resource, said bool) {
+func ofResource(meta json.RawMessage) (about ResourceMeta, said bool) {
 	ui := jsonrpc.Lookup(meta, "ui")
 	if !jsonrpc.IsObject(ui) {
-		return Resource{}, false
+		return ResourceMeta{}, false
 	}
 	about.CSP, about.Refused = readCSP(jsonrpc.Lookup(ui, "csp"))
 	_ = about.Permissions.UnmarshalJSON(jsonrpc.Lookup(ui, "permissions")) // never an error
@@ -165,7 +165,7 @@ func read(r *mcp.ResourceContents) (*View, error) {
 
 // resourceInList returns the metadata in the server's list of resources, the zero value if the view is not
 // among the first maxListed, or the list fails. A server need not list a view.
-func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) Resource {
+func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) ResourceMeta {
 	left := maxListed
 	for r, err := range c.Resources(ctx, opts...) {
 		if err != nil || left == 0 {
@@ -177,5 +177,5 @@ func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts [
 			return about
 		}
 	}
-	return Resource{}
+	return ResourceMeta{}
 }

@@ -60,20 +60,20 @@ func TestLoad(t *testing.T) {
 	const meta = `"_meta":{"ui":{"csp":{"connectDomains":["https://api.example.com"]},"permissions":{"camera":{}},"prefersBorder":false,"domain":"d"}}`
 	const other = `"_meta":{"ui":{"csp":{"connectDomains":["https://list.example.com"]}}}`
 	no := false
-	full := apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true}, Domain: "d", PrefersBorder: &no}
+	full := apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true}, Domain: "d", PrefersBorder: &no}
 	entry := func(members string) string { return `{"uri":"ui://s/v","name":"v",` + members + `}` }
 	for _, tt := range []struct {
 		name, contents, listed string
-		want                   apps.Resource
+		want                   apps.ResourceMeta
 		lists                  int
 	}{
 		{"in the contents", contents(`"text":"<p>hi",` + meta), entry(other), full, 0},
 		{"in the list", contents(`"text":"<p>hi"`), `{"uri":"ui://s/w","name":"w",` + other + `},` + entry(meta), full, 1},
-		{"empty in the contents", contents(`"text":"<p>hi","_meta":{"ui":{}}`), entry(meta), apps.Resource{}, 0},
-		{"nowhere", contents(`"text":"<p>hi"`), ``, apps.Resource{}, 1},
-		{"a blob", contents(`"blob":"` + base64.StdEncoding.EncodeToString([]byte("<p>hi")) + `"`), ``, apps.Resource{}, 1},
+		{"empty in the contents", contents(`"text":"<p>hi","_meta":{"ui":{}}`), entry(meta), apps.ResourceMeta{}, 0},
+		{"nowhere", contents(`"text":"<p>hi"`), ``, apps.ResourceMeta{}, 1},
+		{"a blob", contents(`"blob":"` + base64.StdEncoding.EncodeToString([]byte("<p>hi")) + `"`), ``, apps.ResourceMeta{}, 1},
 		{"among others", `{"uri":"ui://s/other","mimeType":"text/html;profile=mcp-app","text":"no"},` + contents(`"text":"<p>hi",`+meta), ``, full, 0},
-		{"type in another form", `{"uri":"ui://s/v","mimeType":"Text/HTML; profile=\"mcp-app\"","text":"<p>hi"}`, ``, apps.Resource{}, 1},
+		{"type in another form", `{"uri":"ui://s/v","mimeType":"Text/HTML; profile=\"mcp-app\"","text":"<p>hi"}`, ``, apps.ResourceMeta{}, 1},
 	} {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 			t.Run(tt.name+"/"+revision, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestLoadRefuses(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	one := &apps.View{HTML: []byte("a")}
 	seen := map[string]bool{one.Fingerprint(): true}
-	for _, v := range []*apps.View{{HTML: []byte("b")}, {HTML: []byte("a"), Meta: apps.Resource{Permissions: apps.Permissions{Camera: true}}},
-		{HTML: []byte("a"), Meta: apps.Resource{CSP: apps.CSP{FrameDomains: []string{"https://a.example.com"}}}}} {
+	for _, v := range []*apps.View{{HTML: []byte("b")}, {HTML: []byte("a"), Meta: apps.ResourceMeta{Permissions: apps.Permissions{Camera: true}}},
+		{HTML: []byte("a"), Meta: apps.ResourceMeta{CSP: apps.CSP{FrameDomains: []string{"https://a.example.com"}}}}} {
 		if f := v.Fingerprint(); seen[f] {
 			t.Errorf("%+v: got the fingerprint of another view", v)
 		} else {
@@ -139,18 +139,18 @@ func TestOfResource(t *testing.T) {
 	yes := true
 	for _, tt := range []struct {
 		meta string
-		want apps.Resource
+		want apps.ResourceMeta
 		said bool
 	}{
-		{``, apps.Resource{}, false},
-		{`{}`, apps.Resource{}, false},
-		{`{"ui":[]}`, apps.Resource{}, false},
-		{`{"ui":{}}`, apps.Resource{}, true},
+		{``, apps.ResourceMeta{}, false},
+		{`{}`, apps.ResourceMeta{}, false},
+		{`{"ui":[]}`, apps.ResourceMeta{}, false},
+		{`{"ui":{}}`, apps.ResourceMeta{}, true},
 		{`{"ui":{"prefersBorder":true,"domain":7,"permissions":{"camera":true,"microphone":{},"geolocation":null,"clipboardWrite":{},"usb":{}}}}`,
-			apps.Resource{PrefersBorder: &yes, Permissions: apps.Permissions{Microphone: true, ClipboardWrite: true}}, true},
-		{`{"ui":{"prefersBorder":null,"csp":7,"permissions":[]}}`, apps.Resource{}, true},
+			apps.ResourceMeta{PrefersBorder: &yes, Permissions: apps.Permissions{Microphone: true, ClipboardWrite: true}}, true},
+		{`{"ui":{"prefersBorder":null,"csp":7,"permissions":[]}}`, apps.ResourceMeta{}, true},
 		{`{"ui":{"csp":{"frameDomains":["https://a.example.com"," https://b.example.com",7],"baseUriDomains":"x","connectDomains":["wss://c.example.com"],"resourceDomains":["wss://c.example.com"]}}}`,
-			apps.Resource{
+			apps.ResourceMeta{
 				CSP:     apps.CSP{FrameDomains: []string{"https://a.example.com"}, ConnectDomains: []string{"wss://c.example.com"}},
 				Refused: []string{`resourceDomains: "wss://c.example.com"`, `frameDomains: " https://b.example.com"`, `frameDomains: 7`, `baseUriDomains: "x"`},
 			}, true},

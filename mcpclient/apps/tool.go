@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tool is a tool's metadata about views: the member ui of its _meta.
-type Tool struct {
+// ToolMeta is a tool's metadata about views: the member ui of its _meta.
+type ToolMeta struct {
 	ResourceURI string // the view that shows the tool's results, "" for none
 	ForModel    bool   // models may call it
 	ForViews    bool   // views of its server may call it
@@ -20,13 +20,13 @@ type Tool struct {
 // maxURI bounds the URI of a view, in bytes.
 const maxURI = 2 << 10
 
-// OfTool decodes a tool's metadata about views. The deprecated member ui/resourceUri counts if
+// ReadToolMeta decodes a tool's metadata about views. The deprecated member ui/resourceUri counts if
 // there is no other. A tool without metadata is for models and views.
 //
 // It is an error if the visibility or the URI is invalid. A tool with an invalid visibility is
 // for neither; with an invalid URI it has no view.
-func OfTool(tool *mcp.Tool) (Tool, error) {
-	about := Tool{ForModel: true, ForViews: true}
+func ReadToolMeta(tool *mcp.Tool) (ToolMeta, error) {
+	about := ToolMeta{ForModel: true, ForViews: true}
 	if len(tool.Meta) == 0 {
 		return about, nil
 	}
@@ -56,9 +56,9 @@ func OfTool(tool *mcp.Tool) (Tool, error) {
 }
 
 // see sets the tool's visibility.
-func (t *Tool) see(raw []byte) error {
+func (t *ToolMeta) see(raw []byte) error {
 	t.ForModel, t.ForViews = false, false
-	var seen Tool
+	var seen ToolMeta
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Elements {
 		name := jsonrpc.StringMember(&d, "visibility", d.Raw())

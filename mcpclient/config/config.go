@@ -187,10 +187,10 @@ type Loader struct {
 	// Default: such a server cannot be used.
 	Input func(ctx context.Context, in *Input) (string, error)
 
-	// Filters says that the program uses Allow and Deny of servers, and SignIn that it uses
+	// AllowFilters says that the program uses Allow and Deny of servers, and SignIn that it uses
 	// their OAuth. Default: a server with such settings cannot be used, because it would be
 	// used without them.
-	Filters, SignIn bool
+	AllowFilters, AllowSignIn bool
 
 	// Only names the servers to load. A missing one is an error. Default: all.
 	Only []string
@@ -231,10 +231,10 @@ func (l *Loader) Parse(ctx context.Context, name string, data []byte, lookup fun
 	return l.decode(ctx, &decoder{file: name, lookup: lookup}, data)
 }
 
-// Preview is Parse for a person who decides whether to use a file: variables and inputs stay as
+// ParsePreview is Parse for a person who decides whether to use a file: variables and inputs stay as
 // they are written, and no other file is read. Its servers must not be used.
-func Preview(name string, data []byte) (*Config, error) {
-	l := &Loader{Filters: true, SignIn: true}
+func ParsePreview(name string, data []byte) (*Config, error) {
+	l := &Loader{AllowFilters: true, AllowSignIn: true}
 	return l.decode(context.Background(), &decoder{file: name, preview: true}, data)
 }
 
@@ -243,7 +243,7 @@ var codex = regexp.MustCompile(`(?m)^[ \t]*\[mcp_servers[.\]]`)
 
 // decode parses a document, and converts it to a configuration.
 func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, error) {
-	d.only, d.filters, d.signIn = l.Only, l.Filters, l.SignIn
+	d.only, d.filters, d.signIn = l.Only, l.AllowFilters, l.AllowSignIn
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		if at := codex.FindIndex(data); at != nil && len(data) <= maxFile {

@@ -60,7 +60,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 		if entry == "" && canonicalKey(key) != "url" {
 			entry = `, "url": "https://a.example"`
 		}
-		loader := Loader{Filters: true, SignIn: true}
+		loader := Loader{AllowFilters: true, AllowSignIn: true}
 		cfg, err := loader.Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {%q: %s%s}}}`, key, value, entry), nil)
 		if err != nil || cfg.Servers[0].Err != nil {
 			t.Fatalf("%s: %v, %v", key, err, cfg)

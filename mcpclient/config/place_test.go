@@ -44,7 +44,7 @@ func TestAt(t *testing.T) {
 		if reason == nil {
 			reason = ended
 		}
-		got := s.At(reason)
+		got := s.Annotate(reason)
 		if got == nil || got.Error() != want {
 			t.Errorf("got %v\nwant %s", got, want)
 		}
@@ -52,7 +52,7 @@ func TestAt(t *testing.T) {
 			t.Errorf("%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
 		}
 	}
-	if got := cfg.Servers[0].At(nil); got != nil {
+	if got := cfg.Servers[0].Annotate(nil); got != nil {
 		t.Errorf("got %v, want none", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // all is a program that uses everything that a file can say.
-var all = config.Loader{Filters: true, SignIn: true}
+var all = config.Loader{AllowFilters: true, AllowSignIn: true}
 
 // mistake returns the error of a file or of its servers, "" for none.
 func mistake(l *config.Loader, text string, env map[string]string) string {
@@ -246,7 +246,7 @@ func TestOnly(t *testing.T) {
 // A preview shows what a file says, and neither a variable nor another file.
 func TestPreview(t *testing.T) {
 	t.Setenv("KEY", "hunter2")
-	cfg, err := config.Preview("mcp.json", []byte(`{"inputs": [], "mcpServers": {
+	cfg, err := config.ParsePreview("mcp.json", []byte(`{"inputs": [], "mcpServers": {
 		"one": {"command": "${KEY}", "args": ["${input:x}", "$${y}", "${Z:-z}"], "env": {"A": "${KEY}"}, "envFile": "/none", "tools": ["t"]},
 		"open": {"type": "${T:-stdio}", "command": "x", "timeout": "${T:-90s}", "revision": "${T:-2025-11-25}", "start": "${T:-lazy}"},
 		"two": {"url": "https://${KEY}/mcp", "headers": {"A": "${KEY}"}, "oauth": {"clientId": "c"}},

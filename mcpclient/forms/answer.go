@@ -35,7 +35,7 @@ func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 
 // Complete returns the answer that the server gets when a handler returns r: defaults are
 // filled into an accepted form, and every value is checked and converted to the type of its
-// field. The error names the field and what it expects, or is the error of [Read] for an invalid
+// field. The error names the field and what it expects, or is the error of [Fields] for an invalid
 // form. The client completes the results of handlers; a handler calls Complete to check an
 // answer beforehand, or to record what is sent. It does not modify r.
 func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, error) {
@@ -49,7 +49,7 @@ func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, erro
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: r.Action}, nil
 	}
-	fields, err := Read(p)
+	fields, err := Fields(p)
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func TestFieldError(t *testing.T) {
 	} {
 		tt.field.Name = name
 		_, err := tt.field.Parse(tt.text)
-		wrong, ok := errors.AsType[*Error](err)
+		wrong, ok := errors.AsType[*FieldError](err)
 		switch {
 		case ok != (tt.want != ""):
 			t.Errorf("%s: got %T", tt.field.Kind, err)
@@ -232,7 +232,7 @@ func TestFieldError(t *testing.T) {
 		}
 	}
 	_, err := Complete(form(`"age":{"type":"integer"}`, "age"), &mcp.ElicitResult{Action: mcp.ElicitAccept})
-	if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Reason != "an answer is required: a whole number" {
+	if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Reason != "an answer is required: a whole number" {
 		t.Errorf("got %v, want it to wrap the error of the field", err)
 	}
 }

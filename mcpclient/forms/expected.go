@@ -9,20 +9,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Error is the error of an answer that does not fit a [Field]. It does not contain the answer,
+// FieldError is the error of an answer that does not fit a [Field]. It does not contain the answer,
 // because the error may reach the server, which has not been given the answer.
-type Error struct {
+type FieldError struct {
 	Reason string // what the field expects, for a person who sees the field
 	name   string
 }
 
 // Error returns the field's name, cut to 1 KiB, and the reason.
-func (e *Error) Error() string {
+func (e *FieldError) Error() string {
 	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
 }
 
 // valueError returns the error for a value that does not fit the field.
-func (f *Field) valueError() error { return &Error{"want " + f.expected(), f.Name} }
+func (f *Field) valueError() error { return &FieldError{"want " + f.expected(), f.Name} }
 
 // expected describes a valid answer.
 func (f *Field) expected() string {

@@ -54,7 +54,7 @@ type Option struct {
 
 // Parse converts what a person typed to the field's value and checks it. The value is a string,
 // float64, int64, bool or []string, depending on Kind. Empty text means the default, or else
-// nil for a field that is not required. Errors are of type [*Error].
+// nil for a field that is not required. Errors are of type [*FieldError].
 //
 // A choice is identified by its value, its title, or its number from 1, regardless of case
 // unless that distinguishes options. Several choices are separated by commas. A boolean is yes
@@ -135,7 +135,7 @@ func (f *Field) title(value string) string {
 	return value
 }
 
-// Check reports why v is not an answer to the field, as a [*Error]. A number may be of any numeric
+// Check reports why v is not an answer to the field, as a [*FieldError]. A number may be of any numeric
 // type or a [json.Number], choices may be a []any of strings, and a choice is the option's value,
 // not its title. Nil is an answer to a field that is not required or that has a default.
 func (f *Field) Check(v any) error {
@@ -162,7 +162,7 @@ func (f *Field) defaultAnswer() (any, error) {
 		return v, nil
 	}
 	if f.Required {
-		return nil, &Error{"an answer is required: " + f.expected(), f.Name}
+		return nil, &FieldError{"an answer is required: " + f.expected(), f.Name}
 	}
 	return nil, nil
 }
@@ -182,7 +182,7 @@ func (f *Field) pick(text string) (string, error) {
 		switch {
 		case i < 0:
 		case slices.ContainsFunc(f.Options[i+1:], fits):
-			return "", &Error{"several options have this name: give the value or the number of one", f.Name}
+			return "", &FieldError{"several options have this name: give the value or the number of one", f.Name}
 		default:
 			return f.Options[i].Value, nil
 		}

@@ -56,7 +56,7 @@ func TestFields(t *testing.T) {
 		{"default of the wrong format", `{"type":"string","format":"date","default":""}`, Field{Title: "x", Kind: KindString, Format: "date"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Read(form(`"x":` + tt.property))
+			got, err := Fields(form(`"x":` + tt.property))
 			check.Must(t, err)
 			tt.want.Name = "x"
 			check.Same(t, "", got, []*Field{&tt.want})
@@ -71,7 +71,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 		want = append(want, name)
 		properties = append(properties, fmt.Sprintf(`%q:{"type":"boolean"}`, name))
 	}
-	fields, err := Read(form(strings.Join(properties, ","), want[3], want[5]))
+	fields, err := Fields(form(strings.Join(properties, ","), want[3], want[5]))
 	check.Must(t, err)
 	var got []string
 	for i, f := range fields {
@@ -85,7 +85,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 
 func TestFieldsOfEmptyForms(t *testing.T) {
 	for _, schema := range []string{`{"type":"object"}`, `{"type":"object","properties":{}}`, ` {"type":"object","properties":null,"$schema":"s","additionalProperties":false}`, `{}`} {
-		got, err := Read((&mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}))
+		got, err := Fields((&mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}))
 		if err != nil || len(got) != 0 {
 			t.Errorf("%s: got %v, %v, want no fields", schema, got, err)
 		}
@@ -155,7 +155,7 @@ func TestFieldsRefuses(t *testing.T) {
 		{"too many options", field(`{"type":"string","enum":[` + strings.Join(manyOptions, ",") + `]}`), `requested schema: field "x": options: want 1 to 1000 in enum, oneOf or anyOf`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			fields, err := Read((&mcp.ElicitParams{RequestedSchema: json.RawMessage(tt.schema)}))
+			fields, err := Fields((&mcp.ElicitParams{RequestedSchema: json.RawMessage(tt.schema)}))
 			if err == nil {
 				t.Fatalf("got %d fields, want an error", len(fields))
 			}
@@ -176,7 +176,7 @@ func FuzzFields(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema []byte, text string) {
 		p := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: schema}
-		fields, err := Read(p)
+		fields, err := Fields(p)
 		if err != nil {
 			return
 		}
@@ -214,7 +214,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-func ExampleRead() {
+func ExampleFields() {
 	params := &mcp.ElicitParams{
 		Mode:    mcp.ElicitForm,
 		Message: "Where to?",
@@ -228,7 +228,7 @@ func ExampleRead() {
 			"required": ["city"]
 		}`),
 	}
-	fields, err := Read(params)
+	fields, err := Fields(params)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -111,7 +111,7 @@ func (f *Field) number(v any) (any, error) {
 	if written := newRat(&x); f.Kind == KindNumber && written != nil && written.Cmp(n) == 0 {
 		return x, nil
 	}
-	return nil, &Error{"want " + f.expected() + ": this one has too many digits", f.Name}
+	return nil, &FieldError{"want " + f.expected() + ": this one has too many digits", f.Name}
 }
 
 // numberText returns a number in JSON's notation, "" for another value.

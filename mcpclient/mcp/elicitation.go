@@ -51,7 +51,7 @@ type ElicitParams struct {
 	Mode    string `json:"mode"` // ElicitForm or ElicitURL; never empty when a handler gets it
 	Message string `json:"message"`
 
-	// RequestedSchema describes the form: a flat JSON Schema, which forms.Read reads.
+	// RequestedSchema describes the form: a flat JSON Schema, which forms.Fields reads.
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 
 	URL           string          `json:"url,omitempty"`           // begins with https:// or http://

@@ -216,7 +216,7 @@ func (s *signIn) url() string {
 }
 
 // receive sends the person to the authorization server, and returns the answer.
-func (s *signIn) receive(ctx context.Context, reception Reception) (url.Values, error) {
+func (s *signIn) receive(ctx context.Context, reception Listener) (url.Values, error) {
 	limited, cancel := context.WithTimeout(ctx, signInTimeout)
 	defer cancel()
 	answer, err := reception.Receive(limited, s.url())

@@ -126,7 +126,7 @@ func TestDPoPNonceForSeveral(t *testing.T) {
 		boundTo(w, "", "nonce-of-rs")
 		page := w.pages["mcp.test/mcp"]
 		opts := w.options()
-		opts.DPoP, opts.Store = &DPoP{Key: newKey(t)}, MemoryStore()
+		opts.DPoP, opts.Store = &DPoP{Key: newKey(t)}, NewMemoryStore()
 		w.mustCall(w.transport(opts))
 		auth, refuse := w.transport(opts), make(chan struct{})
 		w.set(func() {
@@ -189,7 +189,7 @@ func TestDPoPKeyOfStoredTokens(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
 		opts := w.options()
-		opts.Store, opts.DPoP = MemoryStore(), &DPoP{Key: newKey(t)}
+		opts.Store, opts.DPoP = NewMemoryStore(), &DPoP{Key: newKey(t)}
 		w.mustCall(w.transport(opts))
 		w.mustCall(w.transport(opts))
 		check.Equal(t, "sign-ins with the same key", len(w.asked), 1)

@@ -6,18 +6,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Elsewhere returns a [Receiver] for programs in which no person waits, such as workers. A request
+// SignInPage returns a [Receiver] for programs in which no person waits, such as workers. A request
 // that needs a sign-in fails immediately with an [*mcp.SignInError] whose URL is url, a page of the
 // host.
 //
 // On that page the person signs in: it calls SignIn of another Transport with the same Store and
 // Profile. Later requests find the token in the store. If a server demands more scopes, the page
 // calls SignOut, and then SignIn of a Transport whose Options.Scopes include them.
-func Elsewhere(url string) Receiver { return elsewhere(url) }
+func SignInPage(url string) Receiver { return elsewhere(url) }
 
 // elsewhere is the URL of the page to sign in on.
 type elsewhere string
 
-func (e elsewhere) Listen(context.Context, string) (Reception, error) {
+func (e elsewhere) Listen(context.Context, string) (Listener, error) {
 	return nil, &mcp.SignInError{URL: string(e)}
 }

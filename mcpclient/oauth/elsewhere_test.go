@@ -15,8 +15,8 @@ import (
 func TestSignInElsewhere(t *testing.T) {
 	w := newWorld(t)
 	page, worker := w.options(), w.options()
-	page.Store = MemoryStore()
-	worker.Store, worker.Grant = page.Store, &AuthorizationCode{Receiver: Elsewhere("https://host.test/sign-in?user=secret")}
+	page.Store = NewMemoryStore()
+	worker.Store, worker.Grant = page.Store, &AuthorizationCode{Receiver: SignInPage("https://host.test/sign-in?user=secret")}
 	auth := w.transport(worker)
 	for range 2 {
 		err := call(t.Context(), auth)

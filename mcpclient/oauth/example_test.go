@@ -67,7 +67,7 @@ func ExamplePaste() {
 }
 
 // A client registered by hand, with tokens in files.
-func ExampleFileStore() {
+func ExampleNewFileStore() {
 	server := newDemo()
 	defer server.Close()
 	dir, err := os.MkdirTemp("", "tokens")
@@ -76,7 +76,7 @@ func ExampleFileStore() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	store, err := oauth.FileStore(filepath.Join(dir, "tokens"))
+	store, err := oauth.NewFileStore(filepath.Join(dir, "tokens"))
 	if err != nil {
 		fmt.Println(err)
 		return

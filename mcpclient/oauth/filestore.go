@@ -17,14 +17,14 @@ import (
 // maxEntry bounds one file of a store.
 const maxEntry = 1 << 20
 
-// FileStore returns a store in a directory, and creates the directory if it is missing. Each entry
+// NewFileStore returns a store in a directory, and creates the directory if it is missing. Each entry
 // is a file for only the owner (mode 0600), replaced as a whole, and locked during an update, so
 // that any number of processes can share the store. The secrets in it are not encrypted.
 //
-// FileStore refuses symbolic links. On Unix it also refuses a directory or file of another user, a
+// NewFileStore refuses symbolic links. On Unix it also refuses a directory or file of another user, a
 // directory that a group or others can write to, and a file that they can read or write. On other
 // systems the permissions of the directory decide.
-func FileStore(dir string) (Store, error) {
+func NewFileStore(dir string) (Store, error) {
 	if dir == "" {
 		return nil, errors.New("file store: no directory given")
 	}
@@ -38,7 +38,7 @@ func FileStore(dir string) (Store, error) {
 	if err := private.CheckDir(dir); err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
 	}
-	return &fileStore{dir: dir, within: MemoryStore().(*memoryStore)}, nil
+	return &fileStore{dir: dir, within: NewMemoryStore().(*memoryStore)}, nil
 }
 
 type fileStore struct {

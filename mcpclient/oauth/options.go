@@ -22,9 +22,9 @@ type Options struct {
 	// Store keeps tokens and registrations. Default: memory.
 	Store Store
 
-	// Profile separates the tokens of several people, or accounts, in one store. Default "": all
+	// Account separates the tokens of several people, or accounts, in one store. Default "": all
 	// transports with the same store share the tokens of a server.
-	Profile string
+	Account string
 
 	// Scopes are requested if the server's challenge names none. Default: all
 	// scopes in the server's metadata.
@@ -64,7 +64,7 @@ func (o *Options) withDefaults() *Options {
 	out.Scopes = cleanScopes(out.Scopes)
 	out.AllowPrivate = slices.Clone(out.AllowPrivate)
 	if out.Store == nil {
-		out.Store = MemoryStore()
+		out.Store = NewMemoryStore()
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)

@@ -21,11 +21,11 @@ import (
 type Receiver interface {
 	// Listen prepares to receive one answer. previous is the redirect URI of the
 	// client's registration, or empty; using it again avoids a new registration.
-	Listen(ctx context.Context, previous string) (Reception, error)
+	Listen(ctx context.Context, previous string) (Listener, error)
 }
 
-// Reception receives one answer.
-type Reception interface {
+// Listener receives one answer.
+type Listener interface {
 	// RedirectURI is the URI that the authorization server sends the person back to.
 	RedirectURI() string
 
@@ -60,7 +60,7 @@ type Loopback struct {
 }
 
 // Listen opens the port. If Port is taken, it fails; a port of previous gives way to a free one.
-func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, error) {
+func (l *Loopback) Listen(ctx context.Context, previous string) (Listener, error) {
 	if l.Open == nil {
 		return nil, errors.New("Loopback.Open is nil")
 	}
@@ -202,7 +202,7 @@ type Paste struct {
 }
 
 // Listen returns an error if Ask is nil. It opens nothing.
-func (p *Paste) Listen(context.Context, string) (Reception, error) {
+func (p *Paste) Listen(context.Context, string) (Listener, error) {
 	if p.Ask == nil {
 		return nil, errors.New("Paste.Ask is nil")
 	}

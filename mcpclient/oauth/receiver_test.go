@@ -80,7 +80,7 @@ func TestLoopback(t *testing.T) {
 	if err != nil || busy.RedirectURI() == uri {
 		t.Errorf("got %v, %v, want another port while that one is taken", busy, err)
 	}
-	for _, r := range []Reception{again, busy} {
+	for _, r := range []Listener{again, busy} {
 		check.NoError(t, r.Close())
 	}
 }

@@ -176,7 +176,7 @@ func TestRefreshTokenThatIsNotRotated(t *testing.T) {
 func TestMigration(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = MemoryStore()
+	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	w.set(func() { w.issuers = []string{issuerTwo} })
@@ -191,7 +191,7 @@ func TestMigration(t *testing.T) {
 func TestRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		opts := w.options()
-		opts.Store = MemoryStore()
+		opts.Store = NewMemoryStore()
 		w.mustCall(w.transport(opts))
 		before := len(w.paths)
 		w.mustCall(w.transport(opts))
@@ -204,7 +204,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("got %d sign-ins, grants %q, want a refresh", len(w.asked), w.grants())
 		}
 		other := *opts
-		other.Profile = "another person"
+		other.Account = "another person"
 		w.mustCall(w.transport(&other))
 		check.Equal(t, "sign-ins, also of another profile", len(w.asked), 2)
 	})
@@ -214,7 +214,7 @@ func TestRestart(t *testing.T) {
 func TestTokenOfADamagedStore(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = MemoryStore()
+	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	kept, err := auth.storedLink(t.Context())

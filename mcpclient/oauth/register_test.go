@@ -45,7 +45,7 @@ func TestRegistrationRequest(t *testing.T) {
 func TestRegistrationIsKept(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = MemoryStore()
+	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
@@ -126,7 +126,7 @@ func registered(method, secret string) map[string]any {
 func TestStoredMethodUnusable(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = MemoryStore()
+	opts.Store = NewMemoryStore()
 	auth := w.transport(opts)
 	redirectURI := (&person{w: w}).RedirectURI()
 	check.Must(t, save(t.Context(), opts.Store, auth.registrar.key(issuerOne), &registration{ID: "x", Method: methodPrivateKeyJWT, RedirectURI: redirectURI}))
@@ -148,7 +148,7 @@ func (s fullStore) Update(ctx context.Context, key Key, change func(context.Cont
 func TestRegistrationIsNotStored(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = fullStore{MemoryStore()}
+	opts.Store = fullStore{NewMemoryStore()}
 	check.Text(t, call(t.Context(), w.transport(opts)), "client of this program at https://as.test: disk full")
 }
 
@@ -157,7 +157,7 @@ func TestRegistrationIsNotStored(t *testing.T) {
 func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = MemoryStore()
+	opts.Store = NewMemoryStore()
 	for i, grant := range []AuthorizationCode{{}, {Client: &Credentials{ID: "one", Secret: "s"}}, {Client: &Credentials{ID: "two"}}, {RegisterAs: "Test"}} {
 		grant.Receiver = &person{w: w}
 		opts.Grant = &grant
@@ -172,7 +172,7 @@ func TestClientsOfOneIssuer(t *testing.T) {
 func TestTokenOfAnotherClient(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = MemoryStore()
+	opts.Store = NewMemoryStore()
 	for i, grant := range []AuthorizationCode{
 		{}, {Client: &Credentials{ID: "one"}}, {Clients: []Credentials{{Issuer: issuerOne, ID: "two"}}}, {Clients: []Credentials{{Issuer: issuerOne, ID: "two", Secret: "s"}}},
 	} {
@@ -289,7 +289,7 @@ func TestRegistrationOfAnotherProcess(t *testing.T) {
 			return answer
 		}},
 	} {
-		w, store := newWorld(t), MemoryStore()
+		w, store := newWorld(t), NewMemoryStore()
 		p.w = w
 		opts := w.options()
 		opts.Grant, opts.Store = &AuthorizationCode{Receiver: p}, overtakenStore{store}
@@ -333,7 +333,7 @@ func (s *stuckStore) Update(ctx context.Context, key Key, change func(context.Co
 // TestSignOutAgain: what a SignOut could not delete, the next one deletes.
 func TestSignOutAgain(t *testing.T) {
 	w := newWorld(t)
-	store := &stuckStore{Store: MemoryStore(), stuck: true}
+	store := &stuckStore{Store: NewMemoryStore(), stuck: true}
 	opts := w.options()
 	opts.Store = store
 	auth := w.transport(opts)
@@ -349,7 +349,7 @@ func TestSignOutAgain(t *testing.T) {
 func TestSignInOnAnotherPage(t *testing.T) {
 	w := newWorld(t)
 	worker := w.options()
-	worker.Store = MemoryStore()
+	worker.Store = NewMemoryStore()
 	worker.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { return &mcp.SignInError{URL: "https://host.test"} }}}
 	for range 2 {
 		check.Fails(t, call(t.Context(), w.transport(worker)), "no person")

@@ -84,7 +84,7 @@ func TestNoSecretIsShown(t *testing.T) {
 			w := newWorld(t)
 			w.pages["as.test/token"], w.pages["idp.test/token"] = handler, handler
 			opts := w.options()
-			opts.Logger, opts.Store, opts.Grant = logger, MemoryStore(), newGrant(w)
+			opts.Logger, opts.Store, opts.Grant = logger, NewMemoryStore(), newGrant(w)
 			auth := w.transport(opts)
 			err := call(t.Context(), auth)
 			if err == nil {

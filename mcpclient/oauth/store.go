@@ -13,7 +13,7 @@ import (
 // Issuer, and the link from a server to its authorization server only Resource. So no token or
 // registration is found for another issuer.
 type Key struct {
-	Profile  string // see Options.Profile
+	Profile  string // see Options.Account
 	Resource string
 	Issuer   string
 }
@@ -32,8 +32,8 @@ type Store interface {
 	Update(ctx context.Context, key Key, change func(ctx context.Context, old []byte) ([]byte, error)) error
 }
 
-// MemoryStore returns a store in memory. It ends with the process.
-func MemoryStore() Store {
+// NewMemoryStore returns a store in memory. It ends with the process.
+func NewMemoryStore() Store {
 	return &memoryStore{values: map[Key][]byte{}, locks: map[Key]chan struct{}{}}
 }
 

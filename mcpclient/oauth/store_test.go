@@ -23,9 +23,9 @@ import (
 // stores are both stores.
 func stores(t *testing.T) map[string]Store {
 	t.Helper()
-	file, err := FileStore(filepath.Join(t.TempDir(), "tokens"))
+	file, err := NewFileStore(filepath.Join(t.TempDir(), "tokens"))
 	check.Must(t, err)
-	return map[string]Store{"memory": MemoryStore(), "file": file}
+	return map[string]Store{"memory": NewMemoryStore(), "file": file}
 }
 
 func TestStore(t *testing.T) {
@@ -110,7 +110,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 		t.Skip("the permissions are those of Unix")
 	}
 	dir := filepath.Join(t.TempDir(), "a", "tokens")
-	s, err := FileStore(dir)
+	s, err := NewFileStore(dir)
 	check.Must(t, err)
 	key := Key{Resource: serverURL, Issuer: issuerOne}
 	check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
@@ -162,7 +162,7 @@ func TestFileStoreRefuses(t *testing.T) {
 				t.Skip("Windows has no permissions of Unix")
 			}
 			dir := filepath.Join(t.TempDir(), "tokens")
-			s, err := FileStore(dir)
+			s, err := NewFileStore(dir)
 			check.Must(t, err)
 			check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
 			err = tt.arrange(dir, s.(*fileStore).path(key))
@@ -184,7 +184,7 @@ func TestFileStoreRefuses(t *testing.T) {
 			if after, _ := os.ReadDir(dir); (err != nil) != tt.dir || tt.dir && len(after) != len(before) {
 				t.Errorf("update of a new entry: got %v and %v, want the directory refused: %t", err, after, tt.dir)
 			}
-			if _, err := FileStore(dir); (err != nil) != tt.dir {
+			if _, err := NewFileStore(dir); (err != nil) != tt.dir {
 				t.Errorf("FileStore: got %v, want the directory refused: %t", err, tt.dir)
 			}
 		})
@@ -252,7 +252,7 @@ func TestMain(m *testing.M) {
 
 // otherProcess calls the server on command.
 func otherProcess(dir, server string) error {
-	store, err := FileStore(dir)
+	store, err := NewFileStore(dir)
 	if err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	defer peer.Close()
 	server := peer.URL + "/mcp"
 	dir := t.TempDir()
-	store, err := FileStore(dir)
+	store, err := NewFileStore(dir)
 	check.Must(t, err)
 	w.set(func() {
 		w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server}

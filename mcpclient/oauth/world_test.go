@@ -293,8 +293,8 @@ type person struct {
 	answer func(authorizationURL string, answer url.Values) url.Values // an attacker's change of the answer
 }
 
-func (p *person) Listen(context.Context, string) (Reception, error) { return p, nil }
-func (p *person) Close() error                                      { return nil }
+func (p *person) Listen(context.Context, string) (Listener, error) { return p, nil }
+func (p *person) Close() error                                     { return nil }
 
 func (p *person) RedirectURI() string {
 	if p.uri != "" {

@@ -41,8 +41,8 @@ func ExampleNew() {
 	}
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, greeter(), &mcpclient.Options{
-		Middleware:       []mcpclient.Middleware{telemetry.Client},
-		ServerMiddleware: []mcpclient.Middleware{telemetry.Server},
+		Middleware:       []mcpclient.Middleware{telemetry.ClientMiddleware},
+		ServerMiddleware: []mcpclient.Middleware{telemetry.ServerMiddleware},
 	})
 	if err != nil {
 		fmt.Println(err)

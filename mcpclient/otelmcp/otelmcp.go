@@ -124,9 +124,9 @@ func New(opts *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Client is for [mcpclient.Options.Middleware]. Put it first, so that it sees
+// ClientMiddleware is for [mcpclient.Options.Middleware]. Put it first, so that it sees
 // the work of the others.
-func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
+func (t *Telemetry) ClientMiddleware(next mcpclient.Handler) mcpclient.Handler {
 	s := &sessions{telemetry: t}
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		o := t.begin(r, t.sent, requestAttributes(r))
@@ -145,10 +145,10 @@ func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-// Server is for [mcpclient.Options.ServerMiddleware]. The parent of a span is the
+// ServerMiddleware is for [mcpclient.Options.ServerMiddleware]. The parent of a span is the
 // server's span from _meta, and the span has a link to the call during which the server
 // asked. Without a span in _meta, the call is the parent. Both may be unknown.
-func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
+func (t *Telemetry) ServerMiddleware(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(serverMethod(r.Method))})
 		options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(o.attributes...)}

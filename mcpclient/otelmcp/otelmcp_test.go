@@ -499,8 +499,8 @@ func TestDefaults(t *testing.T) {
 	telemetry, err := otelmcp.New(nil)
 	check.Must(t, err)
 	opts := eras["modern"]
-	opts.Middleware = []mcpclient.Middleware{telemetry.Client}
-	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.Server}
+	opts.Middleware = []mcpclient.Middleware{telemetry.ClientMiddleware}
+	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.ServerMiddleware}
 	var meta map[string]json.RawMessage
 	opts = sampler(opts, func(context.Context) {})
 	c, _ := connect(t, t.Context(), &opts, asker(func(of map[string]json.RawMessage) string { meta = of; return "{}" }))

@@ -44,8 +44,8 @@ func newRecorder(t *testing.T) *recorder {
 func (r *recorder) install(o mcpclient.Options) *mcpclient.Options {
 	telemetry, err := otelmcp.New(r.options)
 	check.Must(r.t, err)
-	o.Middleware = append([]mcpclient.Middleware{telemetry.Client}, o.Middleware...)
-	o.ServerMiddleware = append([]mcpclient.Middleware{telemetry.Server}, o.ServerMiddleware...)
+	o.Middleware = append([]mcpclient.Middleware{telemetry.ClientMiddleware}, o.Middleware...)
+	o.ServerMiddleware = append([]mcpclient.Middleware{telemetry.ServerMiddleware}, o.ServerMiddleware...)
 	return &o
 }
 

@@ -36,9 +36,9 @@ func (e *Error) Error() string {
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.reason }
 
-// Loaded is a skill with a verified SKILL.md. Its text comes from the server:
+// LoadedSkill is a skill with a verified SKILL.md. Its text comes from the server:
 // tell the model so, and run none of its files without a person's approval.
-type Loaded struct {
+type LoadedSkill struct {
 	Instructions string // SKILL.md after its front matter
 
 	skill  *Skill
@@ -48,7 +48,7 @@ type Loaded struct {
 // Load reads the SKILL.md of a skill, and no other file. Its size, its SHA-256 and its front matter
 // must equal the entry's; otherwise, and if [Skill.Check] fails, the error is a [*Error]. A
 // matching digest proves that the contents are the announced ones, not that they are safe.
-func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*Loaded, error) {
+func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*LoadedSkill, error) {
 	if s == nil {
 		return nil, errors.New("load skill: no skill (nil)")
 	}
@@ -57,8 +57,8 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	}
 	held := *s
 	held.Files = slices.Clone(s.Files)
-	l := &Loaded{skill: &held, client: c}
-	document, err := l.Read(ctx, s.URI, opts...)
+	l := &LoadedSkill{skill: &held, client: c}
+	document, err := l.ReadFile(ctx, s.URI, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 
 // Read reads one file of the skill from its server. If the file is not one of the entry, or if its
 // size or SHA-256 differs from the entry, the error is a [*Error]. It may be called concurrently.
-func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
+func (l *LoadedSkill) ReadFile(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
 		return nil, &Error{skill: l.skill.URI, File: uri, reason: errors.New("not among the files of the skill")}

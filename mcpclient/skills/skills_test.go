@@ -48,8 +48,8 @@ func play(t *testing.T, name string, do func(t *testing.T, ctx context.Context, 
 func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpclient.Client {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
-		Client:   mcp.Implementation{Name: "test", Version: "1"},
-		Protocol: mcpclient.Protocol{Revision: revision},
+		ClientInfo: mcp.Implementation{Name: "test", Version: "1"},
+		Protocol:   mcpclient.Protocol{Revision: revision},
 	})
 	check.Must(t, err)
 	t.Cleanup(func() {
@@ -103,10 +103,10 @@ func TestSkills(t *testing.T) {
 		if err != nil || loaded.Instructions != "Skill body.\n" {
 			t.Fatalf("got %+v, %v", loaded, err)
 		}
-		if forms, err := loaded.Read(ctx, pdfForms); err != nil || string(forms) != "\x00forms" {
+		if forms, err := loaded.ReadFile(ctx, pdfForms); err != nil || string(forms) != "\x00forms" {
 			t.Errorf("got %q, %v", forms, err)
 		}
-		_, err = loaded.Read(ctx, "skill://pdf/../secret")
+		_, err = loaded.ReadFile(ctx, "skill://pdf/../secret")
 		wantError[*skills.Error](t, err)
 		again, err := skills.Get(ctx, c, pdfSkill)
 		if err != nil || again.Fingerprint() != all[0].Fingerprint() || again.Fingerprint() == "" || all[2].Fingerprint() != "" {
@@ -146,7 +146,7 @@ func TestSkillsTampered(t *testing.T) {
 			}
 			loaded, err := skills.Load(ctx, c, s, mcpclient.WithoutCache())
 			check.Must(t, err)
-			_, err = loaded.Read(ctx, pdfForms)
+			_, err = loaded.ReadFile(ctx, pdfForms)
 			wantError[*skills.Error](t, err)
 		}
 	})

@@ -35,8 +35,8 @@ func (e *MessageError) Unwrap() error { return e.Err }
 type BrokenError struct {
 	Err error
 
-	// Begun reports whether the response had begun: the server has accepted the request.
-	Begun bool
+	// ResponseBegun reports whether the response had begun: the server has accepted the request.
+	ResponseBegun bool
 }
 
 // Error is the text of Err.

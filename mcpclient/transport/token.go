@@ -55,9 +55,9 @@ type Bearer struct {
 	refusing chan struct{} // closed when the call of Refused returns, or nil
 }
 
-// Set sets the token of another user; "" means none. The next request over a legacy session
+// ChangeUser sets the token of another user; "" means none. The next request over a legacy session
 // begins a new one. A string that cannot be a token is refused, and the token stays unchanged.
-func (b *Bearer) Set(token string) error { return b.change(token, 1) }
+func (b *Bearer) ChangeUser(token string) error { return b.change(token, 1) }
 
 // Renew sets another token of the same user: sessions continue with it. A string that cannot be
 // a token is refused, and the token stays unchanged.

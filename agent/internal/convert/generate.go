@@ -82,7 +82,7 @@ func request(messages []llms.MessageContent, o *llms.CallOptions) (r *model.Requ
 		}
 		r.Tools = append(r.Tools, model.Tool{Name: f.Name, Description: f.Description, Schema: schema, Strict: f.Strict})
 	}
-	if r.Choice, r.ChosenTool, err = choiceOf(o); err != nil {
+	if r.ToolChoice, r.ToolName, err = choiceOf(o); err != nil {
 		return nil, err
 	}
 	r.Messages, err = FromLLMS(messages)

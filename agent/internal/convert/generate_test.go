@@ -38,7 +38,7 @@ func replying(err error, deltas ...model.Delta) func(*model.Request, *llms.CallO
 func TestGenerate(t *testing.T) {
 	reply := &model.Response{
 		Message: message(run.RoleAssistant, run.Part{Type: run.PartReasoning, Text: "hm"}, text("a"), run.Part{Type: run.PartReasoning, Text: "ah"}, call("1", "{}")),
-		ID:      "id", Finish: "tool_calls", Warning: "careful", Usage: run.Spent{Input: 3, Output: 2, Total: 5, Cached: 1},
+		ID:      "id", Finish: "tool_calls", Warning: "careful", Usage: run.Usage{Input: 3, Output: 2, Total: 5, Cached: 1},
 	}
 	var streamed []string
 	got, err := convert.Generate(t.Context(), hi, []llms.CallOption{llms.WithStreamingReasoningFunc(func(_ context.Context, thought, piece []byte) error {

@@ -48,18 +48,18 @@ func TestUsage(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		info map[string]any
-		want run.Spent
+		want run.Usage
 	}{
-		"none":      {nil, run.Spent{}},
-		"openai":    {map[string]any{"PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5, "PromptCachedTokens": 1, "ReasoningTokens": 1}, run.Spent{Input: 3, Output: 2, Total: 5, Cached: 1, Reasoning: 1}},
-		"anthropic": {map[string]any{"InputTokens": 3, "OutputTokens": 2, "CacheReadInputTokens": 9, "CacheCreationInputTokens": 4}, run.Spent{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
-		"ours":      {map[string]any{"PromptTokens": 16, "CompletionTokens": 2, "TotalTokens": 18, "PromptCachedTokens": 9, "CacheCreationInputTokens": 4}, run.Spent{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
-		"google":    {map[string]any{"input_tokens": int32(3), "output_tokens": int32(2), "total_tokens": int32(6), "PromptTokens": int32(3), "CachedTokens": int32(1), "CacheReadInputTokens": int32(1), "ThinkingTokens": 0}, run.Spent{Input: 3, Output: 3, Total: 6, Cached: 1, Reasoning: 1}},
-		"bedrock":   {map[string]any{"input_tokens": int64(3), "output_tokens": float64(2)}, run.Spent{Input: 3, Output: 2, Total: 5}},
-		"unsigned":  {map[string]any{"input_tokens": uint8(3)}, run.Spent{Input: 3, Total: 3}},
-		"mistral":   {map[string]any{"usage": mistral{3, 2, 5}}, run.Spent{Input: 3, Output: 2, Total: 5}},
-		"nonsense":  {map[string]any{"input_tokens": "three", "output_tokens": -2, "usage": make(chan int)}, run.Spent{}},
-		"absurd":    {map[string]any{"input_tokens": uint64(1 << 63), "output_tokens": 1e300}, run.Spent{Input: 1 << 40, Output: 1 << 40, Total: 1 << 41}},
+		"none":      {nil, run.Usage{}},
+		"openai":    {map[string]any{"PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5, "PromptCachedTokens": 1, "ReasoningTokens": 1}, run.Usage{Input: 3, Output: 2, Total: 5, Cached: 1, Reasoning: 1}},
+		"anthropic": {map[string]any{"InputTokens": 3, "OutputTokens": 2, "CacheReadInputTokens": 9, "CacheCreationInputTokens": 4}, run.Usage{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
+		"ours":      {map[string]any{"PromptTokens": 16, "CompletionTokens": 2, "TotalTokens": 18, "PromptCachedTokens": 9, "CacheCreationInputTokens": 4}, run.Usage{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
+		"google":    {map[string]any{"input_tokens": int32(3), "output_tokens": int32(2), "total_tokens": int32(6), "PromptTokens": int32(3), "CachedTokens": int32(1), "CacheReadInputTokens": int32(1), "ThinkingTokens": 0}, run.Usage{Input: 3, Output: 3, Total: 6, Cached: 1, Reasoning: 1}},
+		"bedrock":   {map[string]any{"input_tokens": int64(3), "output_tokens": float64(2)}, run.Usage{Input: 3, Output: 2, Total: 5}},
+		"unsigned":  {map[string]any{"input_tokens": uint8(3)}, run.Usage{Input: 3, Total: 3}},
+		"mistral":   {map[string]any{"usage": mistral{3, 2, 5}}, run.Usage{Input: 3, Output: 2, Total: 5}},
+		"nonsense":  {map[string]any{"input_tokens": "three", "output_tokens": -2, "usage": make(chan int)}, run.Usage{}},
+		"absurd":    {map[string]any{"input_tokens": uint64(1 << 63), "output_tokens": 1e300}, run.Usage{Input: 1 << 40, Output: 1 << 40, Total: 1 << 41}},
 	} {
 		got := convert.Usage(&llms.ContentResponse{Choices: []*llms.ContentChoice{{GenerationInfo: test.info}}})
 		check.Same(t, name, got, test.want)

@@ -12,18 +12,18 @@ import (
 // Usage returns the tokens of a reply from the provider's own names and number types. A count
 // that is not reported is 0. Input and Output are totals: Cached and CacheWrite are parts of
 // Input, Reasoning is a part of Output.
-func Usage(response *llms.ContentResponse) run.Spent {
+func Usage(response *llms.ContentResponse) run.Usage {
 	for _, c := range choicesOf(response) {
 		if s := spent(c.GenerationInfo); s.Total > 0 {
 			return s
 		}
 	}
-	return run.Spent{}
+	return run.Usage{}
 }
 
-func spent(info map[string]any) run.Spent {
+func spent(info map[string]any) run.Usage {
 	if info == nil {
-		return run.Spent{}
+		return run.Usage{}
 	}
 	// langchaingo's Mistral provider has a struct here.
 	if nested, ok := info["usage"]; ok {
@@ -34,7 +34,7 @@ func spent(info map[string]any) run.Spent {
 			}
 		}
 	}
-	s := run.Spent{
+	s := run.Usage{
 		Input:      count(info, "PromptTokens", "InputTokens", "prompt_tokens", "input_tokens"),
 		Output:     count(info, "CompletionTokens", "OutputTokens", "completion_tokens", "output_tokens"),
 		Total:      count(info, "TotalTokens", "total_tokens"),

@@ -37,7 +37,7 @@ func Error(kind model.ErrorKind, e *chat.Error, err error) *model.Error {
 	return &model.Error{
 		Kind:       kind,
 		RetryAfter: e.RetryAfter,
-		Repeated:   e.Retryable() && !e.Begun,
+		Retried:    e.Retryable() && !e.Begun,
 		Window:     e.Window,
 		Prompt:     e.Prompt,
 		Err:        err,

@@ -87,7 +87,7 @@ func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Repl
 			return nil, subject.Errorf("answer question %q of run %q twice: %w", a.Question, head.Key.ID, ErrReplied)
 		case ok:
 			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, ErrReplied)
-		case !slices.Contains(head.Questions, a.Question):
+		case !slices.Contains(head.QuestionIDs, a.Question):
 			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, run.ErrNotAsked)
 		default:
 			fresh = append(fresh, a)

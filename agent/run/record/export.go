@@ -72,7 +72,7 @@ func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
 		Answers: log.Replies,
 		Blobs:   len(blobs),
 	}
-	first.Head.Epoch, first.Head.Held, first.Head.Replies = 0, time.Time{}, 0
+	first.Head.Epoch, first.Head.HeldUntil, first.Head.ReplyCount = 0, time.Time{}, 0
 	if len(blobs) > 0 {
 		first.Version = maxExport
 	}

@@ -50,7 +50,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, ErrExists)
 	}
 	m.epoch++
-	head.Epoch, head.Held, head.TTL, head.Questions = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Questions)
+	head.Epoch, head.HeldUntil, head.TTL, head.QuestionIDs = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.QuestionIDs)
 	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), replies: map[string]run.Reply{}}
 	return Lease{Key: head.Key, Epoch: head.Epoch, Seq: head.Seq, Created: head.Created}, nil
 }
@@ -79,7 +79,7 @@ func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records
 		if err := k.reply(replies); err != nil {
 			return err
 		}
-		head.Epoch, head.Held, head.TTL, head.Questions = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Questions)
+		head.Epoch, head.HeldUntil, head.TTL, head.QuestionIDs = k.head.Epoch, k.head.HeldUntil, k.head.TTL, slices.Clone(head.QuestionIDs)
 		k.head, k.records = head, append(k.records, records...)
 		return nil
 	})
@@ -93,10 +93,10 @@ func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Leas
 	err = m.with(ctx, "acquire", key, func(k *kept) error {
 		now := time.Now()
 		if k.head.HeldAt(now) {
-			return &HeldError{k.holder, k.head.Held}
+			return &HeldError{k.holder, k.head.HeldUntil}
 		}
 		m.epoch++
-		k.head.Epoch, k.head.Held, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
+		k.head.Epoch, k.head.HeldUntil, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
 		lease = Lease{Key: key, Epoch: k.head.Epoch, Seq: k.head.Seq, Created: k.head.Created}
 		return nil
 	})
@@ -105,7 +105,7 @@ func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (lease Leas
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
 	return m.withLease(ctx, "renew the lease of", lease, func(k *kept) error {
-		k.head.Held, k.head.TTL = time.Now().Add(ttl), ttl
+		k.head.HeldUntil, k.head.TTL = time.Now().Add(ttl), ttl
 		return nil
 	})
 }
@@ -125,7 +125,7 @@ func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration
 
 func (m *memory) Release(ctx context.Context, lease Lease) error {
 	err := m.withLease(ctx, "release", lease, func(k *kept) error {
-		k.head.Held = time.Time{}
+		k.head.HeldUntil = time.Time{}
 		return nil
 	})
 	if errors.Is(err, ErrConflict) {
@@ -246,14 +246,14 @@ func (k *kept) reply(replies []run.Reply) error {
 // current returns the head with the number of replies to open questions.
 func (k *kept) current() run.Head {
 	h := k.head
-	h.Questions = slices.Clone(h.Questions)
-	h.Replies = len(k.pending())
+	h.QuestionIDs = slices.Clone(h.QuestionIDs)
+	h.ReplyCount = len(k.pending())
 	return h
 }
 
 // pending returns the replies to open questions, in the order of the questions.
 func (k *kept) pending() (replies []run.Reply) {
-	for _, id := range k.head.Questions {
+	for _, id := range k.head.QuestionIDs {
 		if a, ok := k.replies[id]; ok {
 			replies = append(replies, a)
 		}

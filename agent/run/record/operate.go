@@ -14,7 +14,7 @@ import (
 )
 
 // DeleteEnded deletes the runs of a query that have ended, for example those whose last change
-// is long ago ([Query.Before]), and returns how many. It can be interrupted and repeated.
+// is long ago ([Query.ChangedBefore]), and returns how many. It can be interrupted and repeated.
 // Query.Limit bounds the number of deleted runs. Runs that cannot be read stay, and so do runs
 // that a process holds, or that get another input meanwhile.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
@@ -29,7 +29,7 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	q.Limit = 0 // a store may count runs that cannot be read
 	for _, status := range statuses {
 		q.Status = status
-		for head, err := range Readable(store.List(ctx, q), nil) {
+		for head, err := range SkipDamaged(store.List(ctx, q), nil) {
 			if limit > 0 && n == limit {
 				return n, nil
 			}
@@ -111,9 +111,9 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 		return fmt.Errorf("run %q: %w: %w", key.ID, err, ErrCorrupt)
 	}
 	want, got := ledger.HeadOf(s), log.Head
-	got.Epoch, got.Held, got.TTL, got.Replies = want.Epoch, want.Held, want.TTL, want.Replies
-	if len(got.OpenQuestions) == 0 { // written by an older version, or by a store that encrypts
-		want.OpenQuestions = nil
+	got.Epoch, got.HeldUntil, got.TTL, got.ReplyCount = want.Epoch, want.HeldUntil, want.TTL, want.ReplyCount
+	if len(got.Questions) == 0 { // written by an older version, or by a store that encrypts
+		want.Questions = nil
 	}
 	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)

@@ -38,10 +38,10 @@ func TestDeleteEnded(t *testing.T) {
 		query         record.Query
 		deleted, left int
 	}{
-		{record.Query{Before: start.AddDate(-1, 0, 0)}, 0, 253},
-		{record.Query{Before: later, Limit: 3}, 3, 250},
-		{record.Query{Before: later, Status: run.StatusFailed}, 1, 249},
-		{record.Query{Before: later, Agents: []string{"a"}}, 247, 2},
+		{record.Query{ChangedBefore: start.AddDate(-1, 0, 0)}, 0, 253},
+		{record.Query{ChangedBefore: later, Limit: 3}, 3, 250},
+		{record.Query{ChangedBefore: later, Status: run.StatusFailed}, 1, 249},
+		{record.Query{ChangedBefore: later, Agents: []string{"a"}}, 247, 2},
 		{record.Query{}, 1, 1},
 		{record.Query{}, 0, 1},
 	} {
@@ -78,7 +78,7 @@ func TestVerify(t *testing.T) {
 	}{
 		"fine":            {func(*record.Log) {}, ""},
 		"another status":  {func(l *record.Log) { l.Head.Status = run.StatusFinished }, "its head is"},
-		"a question less": {func(l *record.Log) { l.Head.Questions = nil }, "its head is"},
+		"a question less": {func(l *record.Log) { l.Head.QuestionIDs = nil }, "its head is"},
 		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *record.Log) {
 			more := []ledger.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &ledger.Suspended{}}}
@@ -238,7 +238,7 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 		t.Errorf("got %d deleted, %v, want one", n, err)
 	}
 	for id, want := range map[string]error{"one": nil, "two": nil, "three": record.ErrNotFound} {
-		if log, err := inner.Load(t.Context(), run.Key{ID: id}); !errors.Is(err, want) || id == "one" && !log.Head.Held.IsZero() {
+		if log, err := inner.Load(t.Context(), run.Key{ID: id}); !errors.Is(err, want) || id == "one" && !log.Head.HeldUntil.IsZero() {
 			t.Errorf("run %s: got %+v, %v, want %v", id, log, err, want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestCancelOfADeletedRun(t *testing.T) {
 	check(t, record.CancelRun(t.Context(), store, key))
 	log, err := inner.Load(t.Context(), key)
 	check(t, err)
-	if log.Head.Status != run.StatusCancelled || !log.Head.Held.IsZero() {
+	if log.Head.Status != run.StatusCancelled || !log.Head.HeldUntil.IsZero() {
 		t.Errorf("got %+v, want a cancelled run that is free", log.Head)
 	}
 	for key, err := range record.Verify(t.Context(), inner, record.Query{}) {

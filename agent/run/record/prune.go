@@ -21,7 +21,7 @@ type Pruner interface {
 var errNoPruner = errors.New("store is not a record.Pruner, and keeps all records")
 
 // Prune removes the records before the last snapshot of each run of a query, for example of
-// runs whose last change is long ago ([Query.Before]), and returns how many runs it looked at.
+// runs whose last change is long ago ([Query.ChangedBefore]), and returns how many runs it looked at.
 // Pruned runs continue and can be exported as before; only their early history is gone:
 // [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot,
 // change meanwhile or cannot be read stay as they are. Versions of this module without Prune cannot read a
@@ -32,7 +32,7 @@ func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 		return 0, fmt.Errorf("prune runs: %w", errNoPruner)
 	}
 	var heads []run.Head
-	for head, err := range Readable(store.List(ctx, q), nil) {
+	for head, err := range SkipDamaged(store.List(ctx, q), nil) {
 		if err != nil {
 			return 0, fmt.Errorf("prune runs: %w", err)
 		}

@@ -22,8 +22,8 @@ type OpenQuestion struct {
 	Agent    string        `json:"agent,omitzero"`
 	Question *run.Question `json:"ask"`
 
-	// Run is the head of the run. The next page of a list begins after it: set [Query.After].
-	Run run.Head `json:"-"`
+	// Head is the head of the run. The next page of a list begins after it: set [Query.After].
+	Head run.Head `json:"-"`
 
 	// Err says why the questions of the run cannot be read: it is damaged, or of a later
 	// version. Question is nil then. The questions of other runs follow.
@@ -33,7 +33,7 @@ type OpenQuestion struct {
 // OpenQuestions returns the unanswered questions of many runs, for example for a page that
 // shows what waits for a person. Of the query, Tenant, AllTenants and Agents select runs. Limit
 // bounds the questions, default 1,000; the questions of one run stay together, so there may be
-// a few more. After is [OpenQuestion.Run] of the last question of the previous page. Other
+// a few more. After is [OpenQuestion.Head] of the last question of the previous page. Other
 // fields are ignored.
 //
 // Runs that changed last come first. Across pages no question comes twice. A run that changes
@@ -104,8 +104,8 @@ func (l *questionList) unseen(ctx context.Context, head run.Head, err error) ([]
 		return nil, nil
 	case ok:
 		l.bad[damaged.Error()] = true
-		return []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}, nil
-	case len(head.Questions) <= head.Replies:
+		return []OpenQuestion{{Key: head.Key, Head: head, Err: damaged}}, nil
+	case len(head.QuestionIDs) <= head.ReplyCount:
 		return nil, nil
 	}
 	return openOf(ctx, l.store, head)
@@ -186,11 +186,11 @@ func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestio
 			questions, err = log.Questions()
 		}
 		if err != nil {
-			return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
+			return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Head: head, Err: err}}, nil
 		}
 	}
 	for _, question := range questions {
-		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Run: head, Question: question})
+		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Head: head, Question: question})
 	}
 	return open, nil
 }
@@ -198,11 +198,11 @@ func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestio
 // questionsIn returns the open questions in a head. ok is false if the records have to be read
 // instead.
 func questionsIn(h run.Head) (questions []*run.Question, ok bool) {
-	if len(h.OpenQuestions) == 0 || h.Replies > 0 || json.Unmarshal(h.OpenQuestions, &questions) != nil || len(questions) != len(h.Questions) {
+	if len(h.Questions) == 0 || h.ReplyCount > 0 || json.Unmarshal(h.Questions, &questions) != nil || len(questions) != len(h.QuestionIDs) {
 		return nil, false
 	}
 	for i, q := range questions {
-		if q == nil || q.ID != h.Questions[i] {
+		if q == nil || q.ID != h.QuestionIDs[i] {
 			return nil, false
 		}
 	}

@@ -72,7 +72,7 @@ func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, er
 	return func(yield func(run.Head, error) bool) {
 		for head, err := range f.Store.List(ctx, q) {
 			if f.errs[head.Key.ID] != nil {
-				head.OpenQuestions = nil
+				head.Questions = nil
 			}
 			if !yield(head, err) {
 				return
@@ -249,7 +249,7 @@ func TestOpenAsksInPages(t *testing.T) {
 			check(t, err)
 			n++
 			got[open.Key.ID]++
-			q.After = &open.Run
+			q.After = &open.Head
 		}
 		if n < q.Limit {
 			break
@@ -306,7 +306,7 @@ func TestSubmitAfterProcess(t *testing.T) {
 			if !errors.Is(err, tt.want) || tt.want != nil && !strings.Contains(err.Error(), `"review" of run "held": the process that asked it`) {
 				t.Errorf("%s: got %v, want %v", name, err, tt.want)
 			}
-			if got := headOf(t, store, key).Replies; got > 0 != (tt.want == nil) {
+			if got := headOf(t, store, key).ReplyCount; got > 0 != (tt.want == nil) {
 				t.Errorf("%s: %d replies are stored", name, got)
 			}
 		})

@@ -48,7 +48,7 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head run.Head, recor
 	if err != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
-	head.OpenQuestions = nil // they would reveal what the records say
+	head.Questions = nil // they would reveal what the records say
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
@@ -57,7 +57,7 @@ func (s *sealedStore) Append(ctx context.Context, lease Lease, head run.Head, re
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
-	head.OpenQuestions = nil
+	head.Questions = nil
 	return s.storeSealed(ctx, lease.Key, replies, func(replies []run.Reply) error {
 		return s.Store.Append(ctx, lease, head, sealed, replies...)
 	})
@@ -157,7 +157,7 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 
 // isFresh reports whether a question is open and has no reply.
 func isFresh(log *Log, question string) bool {
-	return slices.Contains(log.Head.Questions, question) &&
+	return slices.Contains(log.Head.QuestionIDs, question) &&
 		!slices.ContainsFunc(log.Replies, func(a run.Reply) bool { return a.Question == question })
 }
 

@@ -212,7 +212,7 @@ func TestSealedQuestions(t *testing.T) {
 		t.Helper()
 		for head, err := range below.List(t.Context(), record.Query{AllTenants: true}) {
 			data, err2 := json.Marshal(head)
-			if err := errors.Join(err, err2); err != nil || len(head.Questions) != 1 || bytes.Contains(data, []byte("secret")) {
+			if err := errors.Join(err, err2); err != nil || len(head.QuestionIDs) != 1 || bytes.Contains(data, []byte("secret")) {
 				t.Errorf("got the head %s, %v", data, err)
 			}
 		}
@@ -356,7 +356,7 @@ func TestRepliesOfSeveralKeys(t *testing.T) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
-	if got := headOf(t, below, key).Replies; got != 2 {
+	if got := headOf(t, below, key).ReplyCount; got != 2 {
 		t.Errorf("got %d replies after those that were refused, want 2", got)
 	}
 	check(t, both.Reply(t.Context(), key, []run.Reply{accept("a"), accept("b"), accept("c")}))

@@ -127,8 +127,8 @@ func (e *DamagedError) Error() string {
 // Unwrap returns Err.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Readable removes damaged runs from a list. It passes each to damaged, which may be nil.
-func Readable(list iter.Seq2[run.Head, error], damaged func(*DamagedError)) iter.Seq2[run.Head, error] {
+// SkipDamaged removes damaged runs from a list. It passes each to damaged, which may be nil.
+func SkipDamaged(list iter.Seq2[run.Head, error], damaged func(*DamagedError)) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for head, err := range list {
 			if d, ok := errors.AsType[*DamagedError](err); ok {
@@ -177,14 +177,14 @@ type CancelRequest struct {
 
 // Query selects runs. The zero value selects all runs of the tenant "".
 type Query struct {
-	Tenant     string     // only this tenant
-	AllTenants bool       // overrides Tenant
-	ID         string     // "" is any
-	Agents     []string   // any of these names; empty: all agents
-	Status     run.Status // "" is any
-	Before     time.Time  // last change earlier than this; zero: any
-	DueAt      time.Time  // due at this time, see [run.Head.Due]; zero: any
-	Limit      int        // most runs returned; 0 or less: no limit
+	Tenant        string     // only this tenant
+	AllTenants    bool       // overrides Tenant
+	ID            string     // "" is any
+	Agents        []string   // any of these names; empty: all agents
+	Status        run.Status // "" is any
+	ChangedBefore time.Time  // last change earlier than this; zero: any
+	DueAt         time.Time  // due at this time, see [run.Head.Due]; zero: any
+	Limit         int        // most runs returned; 0 or less: no limit
 
 	// After is the last run of the previous page. Nil means the first page. It cannot be
 	// combined with DueAt, because runs leave that list as they are taken.
@@ -197,7 +197,7 @@ func (q Query) Matches(h run.Head) bool {
 		(q.ID == "" || q.ID == h.Key.ID) &&
 		(len(q.Agents) == 0 || slices.Contains(q.Agents, h.Agent)) &&
 		(q.Status == "" || q.Status == h.Status) &&
-		(q.Before.IsZero() || h.Updated.Before(q.Before)) &&
+		(q.ChangedBefore.IsZero() || h.Updated.Before(q.ChangedBefore)) &&
 		(q.After == nil || q.Compare(*q.After, h) < 0) &&
 		(q.DueAt.IsZero() || h.Due(q.DueAt))
 }

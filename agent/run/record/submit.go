@@ -13,7 +13,7 @@ import (
 // Submit checks replies against their questions, and stores them for the present or next holder
 // of the run. Replies without a time get the present one. A question that does not survive its
 // process ([run.Question.Survives]) takes no reply once that process is gone: when its lease has
-// ended, or should have been renewed long ago. The errors come from [run.Check], [Store.Load]
+// ended, or should have been renewed long ago. The errors come from [run.CheckReply], [Store.Load]
 // and [Store.Reply]. With an error of this package no reply was stored; after any other error
 // load the run.
 func Submit(ctx context.Context, store Store, key run.Key, replies ...run.Reply) error {
@@ -47,7 +47,7 @@ const lateRenewal = 4
 // holderLives reports whether a process holds the run and has renewed its lease in time. A
 // process that was killed seems to live until three quarters of its lease have passed.
 func holderLives(h run.Head, now time.Time) bool {
-	return h.HeldAt(now) && h.Held.Sub(now) > h.TTL/lateRenewal
+	return h.HeldAt(now) && h.HeldUntil.Sub(now) > h.TTL/lateRenewal
 }
 
 // checkSurvive returns an error if a question of the replies ends with the process that asked.

@@ -74,7 +74,7 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 	if err != nil {
 		return "", err
 	}
-	result, err := a.ResumeRun(ctx, key, form)
+	result, err := a.Resume(ctx, key, form)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func open(ctx context.Context, dir, database string) (record.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	return sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 }
 
 // model stamps what the server has registered, and then answers with all results.

@@ -60,7 +60,7 @@ func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments
 	c.t.Helper()
 	client, err := apps.Declare(&mcpclient.Options{})
 	check.Must(c.t, err)
-	tools, err := adapter.Open(c.t.Context(), []adapter.Server{{Name: name, Transport: server}}, &adapter.Options{Client: client})
+	tools, err := adapter.Open(c.t.Context(), []adapter.Server{{Name: name, Transport: server}}, &adapter.Options{ClientOptions: client})
 	check.Must(c.t, err)
 	c.t.Cleanup(func() { _ = tools.Close() })
 	service := views.New(views.Options{
@@ -68,7 +68,7 @@ func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments
 		Interruptible: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 	})
 	c.t.Cleanup(service.Close)
-	called, err := tools.Catalog(profile.Plain).Find(name, tool, "")
+	called, err := tools.Catalog(profile.Plain).LookupStored(name, tool, "")
 	check.Must(c.t, err)
 	result, err := called.Client().CallTool(c.t.Context(), tool, json.RawMessage(arguments))
 	check.Must(c.t, err)

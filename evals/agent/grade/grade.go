@@ -158,7 +158,7 @@ func forbidden(patterns []string, ledger []world.Entry) results.Score {
 }
 
 // budget scores the share of the limits that hold. A limit of 0 is none.
-func budget(want *suite.Budget, got *run.Spent) results.Score {
+func budget(want *suite.Budget, got *run.Usage) results.Score {
 	var c claims
 	limit := func(what string, want, spent int64) {
 		if want > 0 {

@@ -20,7 +20,7 @@ type script struct {
 }
 
 // Info implements [agent.Model].
-func (s *script) Info() llm.Info { return llm.Info{Whole: true} }
+func (s *script) Info() llm.Info { return llm.Info{NoStreaming: true} }
 
 // Generate implements [agent.Model].
 func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {

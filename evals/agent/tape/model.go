@@ -55,13 +55,13 @@ func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &tapedModel{
 func (m *tapedModel) Info() llm.Info {
 	i := m.info
 	return llm.Info{
-		Provider:  i.Provider,
-		Name:      i.Name,
-		Endpoint:  i.Endpoint,
-		Profile:   i.Profile,
-		Window:    i.Window,
-		MaxTokens: i.MaxTokens,
-		Whole:     true,
+		Provider:    i.Provider,
+		Name:        i.Name,
+		Endpoint:    i.Endpoint,
+		Profile:     i.Profile,
+		Window:      i.Window,
+		MaxTokens:   i.MaxTokens,
+		NoStreaming: true,
 	}
 }
 
@@ -82,7 +82,7 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 			turn++
 		}
 	}
-	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": map[string]any{"Mode": r.Choice, "Name": r.ChosenTool}})
+	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": map[string]any{"Mode": r.ToolChoice, "Name": r.ToolName}})
 	if err != nil {
 		return nil, err
 	}

@@ -252,7 +252,7 @@ func stable(message json.RawMessage) json.RawMessage {
 	}
 	if params, ok := m["params"].(map[string]any); ok {
 		if meta, ok := params["_meta"].(map[string]any); ok {
-			for _, name := range []string{"progressToken", adapter.KeyMeta, "traceparent"} {
+			for _, name := range []string{"progressToken", adapter.IdempotencyKeyMeta, "traceparent"} {
 				delete(meta, name)
 			}
 			if len(meta) == 0 {

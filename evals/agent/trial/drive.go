@@ -45,9 +45,9 @@ func (d *driver) drive(ctx context.Context) error {
 		case status == run.StatusFailed || status == run.StatusCancelled || status.Ended() && given == len(inputs):
 			return nil
 		case given == 0 || status.Ended():
-			res, err = a.Run(ctx, agent.Text(inputs[given]), agent.In(runID))
+			res, err = a.Run(ctx, agent.Text(inputs[given]), agent.WithRun(runID))
 		default:
-			res, err = a.ResumeRun(ctx, run.Key{ID: runID})
+			res, err = a.Resume(ctx, run.Key{ID: runID})
 		}
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 	}
 	opts := &agent.Options{
 		System: system, Tools: sources, Durable: agent.Durable{Store: d.store}, Model: agent.ModelSettings{Retries: -1, Prices: d.Prices}, // a live model tries again itself
-		Discover: agent.Discover{Above: -1}, // tasks measure how a model chooses among all tools
+		Discover: agent.Discover{Threshold: -1}, // tasks measure how a model chooses among all tools
 		Limits:   run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
 	}
 	if of != nil {
@@ -127,9 +127,9 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 	if err != nil {
 		return nil, err
 	}
-	wrap := agent.Sub
+	wrap := agent.NewSubAgent
 	if of.Handoff {
-		wrap = agent.Handoff
+		wrap = agent.NewHandoff
 	}
 	sub, err := wrap(a, of.Name, of.About)
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 		as.Revision = mcp.Revision20260728
 	}
 	if s.Keys {
-		as.KeyInMeta = adapter.KeyMeta
+		as.KeyInMeta = adapter.IdempotencyKeyMeta
 	}
 	var err error
 	as.Transport, err = d.dial(ctx, label, s)
@@ -194,7 +194,7 @@ func (d *driver) server(ctx context.Context, label string) (*adapter.Server, err
 // for the line to say.
 func (d *driver) options() *adapter.Options {
 	o := &adapter.Options{
-		Client: &mcpclient.Options{},
+		ClientOptions: &mcpclient.Options{},
 		Policy: adapter.Policy{
 			MaxResult:      d.Task.Limits.Result,
 			ConnectTimeout: -1,
@@ -208,7 +208,7 @@ func (d *driver) options() *adapter.Options {
 		o.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
 	}
 	if len(d.Task.People.Sampling) > 0 {
-		o.Client.Sampling = mcp.SamplingFunc(d.sample)
+		o.ClientOptions.Sampling = mcp.SamplingFunc(d.sample)
 	}
 	return o
 }

@@ -40,7 +40,7 @@ func (f *faultyServer) add(t tool, schema string) {
 // call runs a call once per key, if the server honours keys: a repeated call waits for the
 // result of the first.
 func (f *faultyServer) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	key, _ := r.Params.GetMeta()[adapter.KeyMeta].(string)
+	key, _ := r.Params.GetMeta()[adapter.IdempotencyKeyMeta].(string)
 	if !f.keys || key == "" {
 		res, _, err := f.run(ctx, t, r)
 		return res, err

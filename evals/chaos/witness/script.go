@@ -40,7 +40,7 @@ func callName(runID string, turn, i int) string { return fmt.Sprintf("%s/%d/%d",
 func callID(turn, i int) string { return fmt.Sprintf("c%d_%d", turn, i) }
 
 // Info implements [agent.Model].
-func (*Script) Info() model.Info { return model.Info{Whole: true} }
+func (*Script) Info() model.Info { return model.Info{NoStreaming: true} }
 
 // Generate implements [agent.Model].
 func (s *Script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
@@ -83,7 +83,7 @@ func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all [
 	for _, kind := range s.Kinds {
 		server := adapter.Server{Name: kind, Transport: &mcpclient.HTTP{URL: url + "/" + kind}}
 		if kind == Keys {
-			server.KeyInMeta = adapter.KeyMeta
+			server.KeyInMeta = adapter.IdempotencyKeyMeta
 		}
 		tools, err := adapter.Open(ctx, []adapter.Server{server}, nil)
 		if err != nil {

@@ -55,14 +55,14 @@ func (s Store) Open(ctx context.Context) (record.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+		return sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 	case "postgres":
 		db, err := sql.Open("pgx", s.DSN)
 		if err != nil {
 			return nil, err
 		}
 		db.SetMaxOpenConns(10)
-		return sqlstore.New(ctx, db, sqlstore.DialectPostgres)
+		return sqlstore.Open(ctx, db, sqlstore.DialectPostgres)
 	}
 	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", s.Kind)
 }

@@ -111,7 +111,7 @@ func (w *World) call(kind string, q *request) string {
 	case q.Params.Name == "form" && len(q.Params.Answers) == 0:
 		return question
 	}
-	key := string(q.Params.Meta[adapter.KeyMeta])
+	key := string(q.Params.Meta[adapter.IdempotencyKeyMeta])
 	w.wait()
 	w.mu.Lock()
 	known, again := w.results[key]

@@ -163,7 +163,7 @@ func TestOpenRefuses(t *testing.T) {
 	transport, conn := mcpclient.Pipe()
 	end, err := transport.Dial(t.Context())
 	check.Must(t, err)
-	bad := &host.Options{Context: host.Context{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
+	bad := &host.Options{Context: host.HostContext{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
 	check.Fails(t, check.Err(host.Open(t.Context(), conn, &scripted{}, bad)), "a context that is no JSON")
 	check.Fails(t, check.Err(end.Recv()), "the connection is open")
 	check.Fails(t, check.Err(host.Open(t.Context(), nil, &scripted{}, nil)), "no connection")
@@ -174,11 +174,11 @@ func TestOpenRefuses(t *testing.T) {
 func TestSetContextKeepsTheMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, &host.Options{
-			Context:     host.Context{AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, DisplayMode: host.DisplayFullscreen},
+			Context:     host.HostContext{AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, DisplayMode: host.DisplayFullscreen},
 			DisplayMode: func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
 		}, `{}`)
 		<-s.Ready()
-		check.NoError(t, s.SetContext(host.Context{Theme: "light"}))
+		check.NoError(t, s.SetContext(host.HostContext{Theme: "light"}))
 		v.want(`ui/notifications/host-context-changed {"theme":"light"}`)
 		check.Equal(t, "the mode", s.DisplayMode(), host.DisplayFullscreen)
 		v.request("1", "ui/request-display-mode", `{"mode":"inline"}`)

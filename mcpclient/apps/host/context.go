@@ -18,8 +18,8 @@ const (
 	DisplayPIP        DisplayMode = "pip" // picture in picture
 )
 
-// Context tells a view about its host. Fields that are not set are left out.
-type Context struct {
+// HostContext tells a view about its host. Fields that are not set are left out.
+type HostContext struct {
 	ToolInfo              *ToolInfo     `json:"toolInfo,omitempty"`
 	Theme                 string        `json:"theme,omitempty"`       // "light" or "dark"
 	DisplayMode           DisplayMode   `json:"displayMode,omitempty"` // default Inline
@@ -45,7 +45,7 @@ type Dimensions struct {
 }
 
 // encode returns the context by member, and sets DisplayMode if it is empty.
-func (c *Context) encode() (map[string]json.RawMessage, error) {
+func (c *HostContext) encode() (map[string]json.RawMessage, error) {
 	if c.DisplayMode == "" {
 		c.DisplayMode = DisplayInline
 	}

@@ -2,7 +2,7 @@
 // 2026-01-26, over any connection that carries messages.
 //
 //	s, err := host.Open(ctx, conn, toolset.ViewAccess("weather", view.URI), &host.Options{
-//		Context:  host.Context{Theme: "dark", AvailableDisplayModes: []host.DisplayMode{host.DisplayInline}},
+//		Context:  host.HostContext{Theme: "dark", AvailableDisplayModes: []host.DisplayMode{host.DisplayInline}},
 //		OpenLink: askThePerson,
 //	})
 //	s.ToolInput(arguments)
@@ -32,7 +32,7 @@
 //	log lines about breaches, a minute 60
 //	concurrent questions to the person 1 of each kind
 //	wait for ui/notifications/initialized  1 min  Limits.Initialize
-//	one request of the view            10 min   Limits.Request
+//	one request of the view            10 min   Limits.RequestTimeout
 //	sending one message                30 s     Limits.Send
 //	wait for the answer to a teardown  5 s      Limits.Teardown
 //	URL to open                        8 KiB

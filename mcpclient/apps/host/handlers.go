@@ -87,7 +87,7 @@ func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
 
 // forApps reports whether views may call a tool; not if its visibility is invalid.
 func forApps(tool *mcp.Tool) bool {
-	about, _ := apps.OfTool(tool)
+	about, _ := apps.ReadToolMeta(tool)
 	return about.ForViews
 }
 

@@ -39,7 +39,7 @@ type Options struct {
 	Host mcp.Implementation
 
 	// Context describes the host to the view, in the handshake.
-	Context Context
+	Context HostContext
 
 	// Sandbox lists what the sandbox of the view allows. The view gets the list in the handshake.
 	Sandbox Grants
@@ -95,27 +95,27 @@ type Limits struct {
 	Requests int // concurrent requests of the view; default 16
 	Rate     int // requests of the view per minute, and ten times as many notifications; default 600
 
-	Initialize time.Duration // from Open until the view is ready; default 1 min
-	Request    time.Duration // one request of the view; default 10 min
-	Send       time.Duration // one message to the view; default 30 s
-	Teardown   time.Duration // the view's answer to the end of the session; default 5 s
+	Initialize     time.Duration // from Open until the view is ready; default 1 min
+	RequestTimeout time.Duration // one request of the view; default 10 min
+	Send           time.Duration // one message to the view; default 30 s
+	Teardown       time.Duration // the view's answer to the end of the session; default 5 s
 }
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Incoming:   cmp.Or(l.Incoming, 4<<20),
-		Outgoing:   cmp.Or(l.Outgoing, 16<<20),
-		Requests:   cmp.Or(l.Requests, 16),
-		Rate:       cmp.Or(l.Rate, 600),
-		Initialize: cmp.Or(l.Initialize, time.Minute),
-		Request:    cmp.Or(l.Request, 10*time.Minute),
-		Send:       cmp.Or(l.Send, 30*time.Second),
-		Teardown:   cmp.Or(l.Teardown, 5*time.Second),
+		Incoming:       cmp.Or(l.Incoming, 4<<20),
+		Outgoing:       cmp.Or(l.Outgoing, 16<<20),
+		Requests:       cmp.Or(l.Requests, 16),
+		Rate:           cmp.Or(l.Rate, 600),
+		Initialize:     cmp.Or(l.Initialize, time.Minute),
+		RequestTimeout: cmp.Or(l.RequestTimeout, 10*time.Minute),
+		Send:           cmp.Or(l.Send, 30*time.Second),
+		Teardown:       cmp.Or(l.Teardown, 5*time.Second),
 	}
 }
 
 func (l Limits) check() error {
-	if min(l.Incoming, l.Outgoing, l.Requests, l.Rate) < 0 || min(l.Initialize, l.Request, l.Send, l.Teardown) < 0 {
+	if min(l.Incoming, l.Outgoing, l.Requests, l.Rate) < 0 || min(l.Initialize, l.RequestTimeout, l.Send, l.Teardown) < 0 {
 		return fmt.Errorf("host: a limit of Options.Limits is negative: %+v", l)
 	}
 	return nil

@@ -144,7 +144,7 @@ func TestDisplayMode(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := false
 				s, v := begun(t, &scripted{}, &host.Options{
-					Context: host.Context{AvailableDisplayModes: tt.offered},
+					Context: host.HostContext{AvailableDisplayModes: tt.offered},
 					DisplayMode: func(context.Context, host.DisplayMode) (host.DisplayMode, error) {
 						asked = true
 						return tt.becomes, tt.err
@@ -168,12 +168,12 @@ func TestDisplayMode(t *testing.T) {
 
 func TestSetContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, v := begun(t, &scripted{}, &host.Options{Context: host.Context{Theme: "dark", TimeZone: "Europe/Rome"}}, `{"availableDisplayModes":["inline"]}`)
+		s, v := begun(t, &scripted{}, &host.Options{Context: host.HostContext{Theme: "dark", TimeZone: "Europe/Rome"}}, `{"availableDisplayModes":["inline"]}`)
 		<-s.Ready()
-		check.Fails(t, s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}), "a mode that the view has not")
-		check.NoError(t, s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome"}))
+		check.Fails(t, s.SetContext(host.HostContext{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}), "a mode that the view has not")
+		check.NoError(t, s.SetContext(host.HostContext{Theme: "dark", TimeZone: "Europe/Rome"}))
 		v.silent("without a change")
-		check.NoError(t, s.SetContext(host.Context{Theme: "light", Platform: "web"}))
+		check.NoError(t, s.SetContext(host.HostContext{Theme: "light", Platform: "web"}))
 		v.want(`ui/notifications/host-context-changed {"platform":"web","theme":"light"}`)
 	})
 }

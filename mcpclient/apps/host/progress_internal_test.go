@@ -12,7 +12,7 @@ import (
 // initialized notification": not even the progress of a call.
 func TestNoProgressBeforeInitialized(t *testing.T) {
 	out := newOutbox(1 << 10)
-	v, err := newView(Context{}, out)
+	v, err := newView(HostContext{}, out)
 	check.Must(t, err)
 	h := &handlers{opts: (*Options)(nil).withDefaults(), view: v, out: out}
 	v.greet(mcp.Implementation{}, nil)

@@ -134,7 +134,7 @@ func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, f
 	case r.life.Err() != nil:
 		return nil, nil, errorf(codeRefused, "the session has ended")
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(r.life, callIDKey{}, id), r.opts.Limits.Request)
+	ctx, cancel := context.WithTimeout(context.WithValue(r.life, callIDKey{}, id), r.opts.Limits.RequestTimeout)
 	r.serving[id] = cancel
 	r.busy[m.Method] = method.single
 	return ctx, func() {

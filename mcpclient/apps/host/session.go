@@ -137,9 +137,9 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 // if the connection has ended.
 func (s *Session) Err() error { return context.Cause(s.life) }
 
-// App returns the view's name and version, each cut to 1 KiB, and the display modes that it
+// View returns the view's name and version, each cut to 1 KiB, and the display modes that it
 // supports, none if it does not say. Before ui/initialize all are empty.
-func (s *Session) App() (mcp.Implementation, []DisplayMode) {
+func (s *Session) View() (mcp.Implementation, []DisplayMode) {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
 	return s.view.app, s.view.modes
@@ -155,7 +155,7 @@ func (s *Session) ModelContext() *ModelContext {
 // SetContext updates the context of the host. A view that is ready is told the members that
 // have changed. Members that are not set keep their values, and so cannot be removed. It is an
 // error if the view cannot be shown in the mode.
-func (s *Session) SetContext(c Context) error { return s.view.setContext(c) }
+func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
 
 // DisplayMode returns the mode in which the view is shown.
 func (s *Session) DisplayMode() DisplayMode { return s.view.mode() }

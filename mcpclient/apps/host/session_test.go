@@ -31,15 +31,15 @@ const wireResult = `{"content":[{"type":"text","text":"hi"}],"structuredContent"
 // initialized notification."
 func TestNothingBeforeInitialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, v := open(t, &scripted{}, &host.Options{Context: host.Context{Theme: "light"}})
+		s, v := open(t, &scripted{}, &host.Options{Context: host.HostContext{Theme: "light"}})
 		check.NoError(t, s.ToolInput(json.RawMessage(`{"a": 12}`)))
 		check.NoError(t, s.ToolResult(result("hi")))
-		check.NoError(t, s.SetContext(host.Context{Theme: "dark"}))
+		check.NoError(t, s.SetContext(host.HostContext{Theme: "dark"}))
 		s.ServerToolsChanged()
 		synctest.Wait()
 		got := v.ask("1", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
 		check.Equal(t, "theme", string(jsonrpc.Lookup([]byte(got), "hostContext", "theme")), `"dark"`)
-		check.NoError(t, s.SetContext(host.Context{Theme: "light", Locale: "it"}))
+		check.NoError(t, s.SetContext(host.HostContext{Theme: "light", Locale: "it"}))
 		synctest.Wait()
 		select {
 		case <-s.Ready():
@@ -61,7 +61,7 @@ func TestInitialize(t *testing.T) {
 		tool := &mcp.Tool{Name: "plain", InputSchema: json.RawMessage(`{"type":"object"}`)}
 		s, v := open(t, &scripted{}, &host.Options{
 			Host: mcp.Implementation{Name: "h", Version: "2"},
-			Context: host.Context{
+			Context: host.HostContext{
 				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
 				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most},
 			},
@@ -81,7 +81,7 @@ func TestInitialize(t *testing.T) {
 			check.Equal(t, path, string(jsonrpc.Lookup([]byte(got), strings.Fields(path)...)), want)
 		}
 		<-s.Ready()
-		if a, modes := s.App(); a.Name != "v" || len(modes) != 2 {
+		if a, modes := s.View(); a.Name != "v" || len(modes) != 2 {
 			t.Errorf("got the app %+v", a)
 		}
 	})
@@ -149,7 +149,7 @@ func TestSecondInitialize(t *testing.T) {
 		v.notify("ui/notifications/initialized", `{}`)
 		check.Equal(t, "the session to continue", v.ask("2", "ping", `{}`), "{}")
 		synctest.Wait()
-		if a, _ := s.App(); a.Name != "v" {
+		if a, _ := s.View(); a.Name != "v" {
 			t.Errorf("got the app %+v, want what was said first", a)
 		}
 	})
@@ -200,7 +200,7 @@ func TestTeardownIsTheLast(t *testing.T) {
 		s, v := begun(t, &scripted{}, nil, `{}`)
 		<-s.Ready()
 		told := func() {
-			check.NoError(t, errors.Join(s.ToolInput(nil), s.ToolResult(result("hi")), s.SetContext(host.Context{Theme: "dark"})))
+			check.NoError(t, errors.Join(s.ToolInput(nil), s.ToolResult(result("hi")), s.SetContext(host.HostContext{Theme: "dark"})))
 		}
 		closed := make(chan error, 3)
 		const all = 100 // answers that the view does not read, so that the rest waits in the session
@@ -221,7 +221,7 @@ func TestTeardownIsTheLast(t *testing.T) {
 		if m.Method != "ui/resource-teardown" {
 			t.Fatalf("got %s, want the request to end", m.Method)
 		}
-		_ = s.SetContext(host.Context{Theme: "light"})
+		_ = s.SetContext(host.HostContext{Theme: "light"})
 		s.ServerToolsChanged()
 		v.silent("after the request to end")
 		if len(closed) > 0 {
@@ -308,7 +308,7 @@ func TestSandboxIsLogged(t *testing.T) {
 
 // A negative limit is a mistake, and ends the connection as every error of Open.
 func TestNegativeLimits(t *testing.T) {
-	for _, limits := range []host.Limits{{Rate: -1}, {Incoming: -1}, {Request: -time.Second}} {
+	for _, limits := range []host.Limits{{Rate: -1}, {Incoming: -1}, {RequestTimeout: -time.Second}} {
 		transport, conn := mcpclient.Pipe()
 		view, err := transport.Dial(t.Context())
 		check.Must(t, err)

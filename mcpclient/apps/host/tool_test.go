@@ -62,12 +62,12 @@ func TestSlowViewGetsTheLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, nil)
 		for i := range 1000 {
-			check.Must(t, s.SetContext(host.Context{Locale: strings.Repeat("x", 1+i%7)}))
+			check.Must(t, s.SetContext(host.HostContext{Locale: strings.Repeat("x", 1+i%7)}))
 			s.ServerResourcesChanged()
 		}
 		v.ask("0", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
 		for i := range 1000 {
-			_ = s.SetContext(host.Context{Locale: strings.Repeat("y", 1+i%7)})
+			_ = s.SetContext(host.HostContext{Locale: strings.Repeat("y", 1+i%7)})
 			s.ServerToolsChanged()
 			s.ServerResourcesChanged()
 		}

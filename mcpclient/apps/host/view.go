@@ -22,11 +22,11 @@ type view struct {
 	app     mcp.Implementation
 	modes   []DisplayMode // the modes of the view; empty: it did not say
 	model   *ModelContext
-	context Context
+	context HostContext
 	told    map[string]json.RawMessage // the members of context that the view knows
 }
 
-func newView(c Context, out *outbox) (*view, error) {
+func newView(c HostContext, out *outbox) (*view, error) {
 	told, err := c.encode()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (v *view) setReady() bool {
 }
 
 // setContext implements [Session.SetContext].
-func (v *view) setContext(c Context) error {
+func (v *view) setContext(c HostContext) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c.DisplayMode = cmp.Or(c.DisplayMode, v.context.DisplayMode)
@@ -81,7 +81,7 @@ func (v *view) setContext(c Context) error {
 }
 
 // changeLocked sets a new context, encoded as now, and tells the view what differs.
-func (v *view) changeLocked(c Context, now map[string]json.RawMessage) {
+func (v *view) changeLocked(c HostContext, now map[string]json.RawMessage) {
 	v.context = c
 	changed := map[string]json.RawMessage{}
 	for name, value := range now {

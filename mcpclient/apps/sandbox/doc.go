@@ -3,7 +3,7 @@
 //
 //	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{"http://127.0.0.1:8080"}})
 //	go http.Serve(listener, box)
-//	frame, err := box.Frame(view.Meta, sandbox.Place{User: "Ada", Server: "https://weather.example"}) // for the host's page
+//	frame, err := box.Frame(view.Meta, sandbox.FrameOptions{User: "Ada", Server: "https://weather.example"}) // for the host's page
 //
 // The host's page makes an iframe with the URL and the attributes of the [Frame]. When it gets
 // ui/notifications/sandbox-proxy-ready from the iframe, it posts
@@ -18,7 +18,7 @@
 // The sandbox needs another origin than the host; [New] refuses the host's. If all views have one
 // origin, browsers give a view none: it reaches no storage, no cookies and no other view.
 //
-// If the origin begins with a wildcard ("http://*.localhost:8081"), the views of each [Place], a
+// If the origin begins with a wildcard ("http://*.localhost:8081"), the views of each [FrameOptions], a
 // user and a server, have an origin of their own, so that they can keep data. View and proxy then
 // share it: a view can script its proxy, and send messages in its name. The policy of the proxy's
 // page and the sandbox of its frame still apply. Pages below one domain can set cookies for each
@@ -26,7 +26,7 @@
 // suffix list. New refuses a domain below the host's. Names below localhost share nothing.
 //
 // A source that a server declares is left out if it is an origin of the host or of the sandbox, or
-// if it is private (see [apps.Private]) and Options.Local is false.
+// if it is private (see [apps.IsPrivate]) and Options.AllowPrivate is false.
 //
 // # Bounds
 //

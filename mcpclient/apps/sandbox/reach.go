@@ -11,7 +11,7 @@ import (
 func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
 	keep := func(sources []string) (kept []string) {
 		for _, source := range sources {
-			if s.isOwn(source) || !s.local && apps.Private(source) {
+			if s.isOwn(source) || !s.local && apps.IsPrivate(source) {
 				refused = append(refused, source)
 			} else {
 				kept = append(kept, source)
@@ -28,7 +28,7 @@ func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
 
 // isOwn reports whether a source has an origin of the host or the sandbox, or is another port
 // of the host, which gets the host's cookies. On the person's own machine other ports are other
-// programs, see Options.Local.
+// programs, see Options.AllowPrivate.
 func (s *Sandbox) isOwn(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Sandbox) isOwn(source string) bool {
 		if err != nil || !covers(u.Hostname(), o.Hostname()) {
 			continue
 		}
-		if !apps.Private(own) || portOf(u) == portOf(o) {
+		if !apps.IsPrivate(own) || portOf(u) == portOf(o) {
 			return true
 		}
 	}

@@ -34,9 +34,9 @@ type Options struct {
 	// it, each the views made for it.
 	HostOrigins []string
 
-	// Local lets views access loopback and private addresses that their servers declare, for a
+	// AllowPrivate lets views access loopback and private addresses that their servers declare, for a
 	// server on the person's own machine. The host's own origins stay out of reach.
-	Local bool
+	AllowPrivate bool
 
 	// Permissions are the most that views may get. Default: none.
 	Permissions apps.Permissions
@@ -73,7 +73,7 @@ func New(o *Options) (*Sandbox, error) {
 	s := &Sandbox{
 		scheme:      scheme,
 		host:        host,
-		local:       o.Local,
+		local:       o.AllowPrivate,
 		permissions: o.Permissions,
 		key:         bytes.Clone(o.Key),
 	}
@@ -181,14 +181,14 @@ type Frame struct {
 
 	// CSP and Permissions are what the view gets, for its session. Refused lists declared
 	// sources that it does not get: the host's own, the sandbox's, and private ones unless
-	// Options.Local is set.
+	// Options.AllowPrivate is set.
 	CSP         apps.CSP
 	Permissions apps.Permissions
 	Refused     []string
 }
 
-// Place is where a view is shown, and for whom.
-type Place struct {
+// FrameOptions is where a view is shown, and for whom.
+type FrameOptions struct {
 	Host string // origin of the host's page; default: the first of Options.HostOrigins
 
 	// User and Server identify the data that a view may store, if views have origins: the user,
@@ -208,7 +208,7 @@ const maxURL = 16 << 10
 
 // Frame returns the iframe for a view. If so many sources are declared that the URL would
 // exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the host.
-func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
+func (s *Sandbox) Frame(about apps.ResourceMeta, at FrameOptions) (Frame, error) {
 	ancestor, err := s.ancestor(at.Host)
 	if err != nil {
 		return Frame{}, err
@@ -240,7 +240,7 @@ func (s *Sandbox) ancestor(raw string) (string, error) {
 }
 
 // hostFor returns the host name that serves views for a user and server.
-func (s *Sandbox) hostFor(at Place) string {
+func (s *Sandbox) hostFor(at FrameOptions) string {
 	if s.below == "" {
 		return s.host
 	}

@@ -23,9 +23,9 @@ func newSandbox(t *testing.T, origin string, granted apps.Permissions) *sandbox.
 }
 
 // frame shows a view of a server.
-func frame(t *testing.T, s *sandbox.Sandbox, about apps.Resource, server string) sandbox.Frame {
+func frame(t *testing.T, s *sandbox.Sandbox, about apps.ResourceMeta, server string) sandbox.Frame {
 	t.Helper()
-	f, err := s.Frame(about, sandbox.Place{User: "Ada", Server: server})
+	f, err := s.Frame(about, sandbox.FrameOptions{User: "Ada", Server: server})
 	check.Must(t, err)
 	return f
 }
@@ -85,7 +85,7 @@ func TestOrigins(t *testing.T) {
 func TestFrame(t *testing.T) {
 	yes := apps.Permissions{Camera: true, Microphone: true}
 	s := newSandbox(t, "http://127.0.0.1:8081", yes)
-	f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
+	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
 	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *; focus-without-user-activation 'none'" || f.Permissions != (apps.Permissions{Camera: true}) {
 		t.Errorf("got %+v", f)
 	}
@@ -111,8 +111,8 @@ func TestFrame(t *testing.T) {
 // No URL but of a frame shows a page, and none loosens the policy of a frame.
 func TestOtherURLsAreRefused(t *testing.T) {
 	s := newSandbox(t, "http://127.0.0.1:8081", apps.Permissions{})
-	f := frame(t, s, apps.Resource{}, "a")
-	loose := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}}, "a")
+	f := frame(t, s, apps.ResourceMeta{}, "a")
+	loose := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}}, "a")
 	u, _ := url.Parse(f.URL)
 	other, _ := url.Parse(loose.URL)
 	q, o := u.Query(), other.Query()
@@ -127,7 +127,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 		{"GET", "http://127.0.0.1:8081/x" + strings.TrimPrefix(f.URL, f.Origin+"/"), 404},
 		{"GET", f.Origin + "/?" + q.Encode(), 404},
 		{"GET", f.URL + "0", 404},
-		{"GET", frame(t, strange, apps.Resource{}, "a").URL, 404},
+		{"GET", frame(t, strange, apps.ResourceMeta{}, "a").URL, 404},
 		{"POST", f.URL, 405},
 		{"GET", strings.Replace(f.URL, "127.0.0.1:8081", "127.0.0.1:8080", 1), 421},
 		{"GET", strings.Replace(f.URL, "127.0.0.1:8081", "localhost:8081", 1), 421},
@@ -143,7 +143,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 // Each server's views have an origin of their own, and no other serves them.
 func TestOriginOfEachServer(t *testing.T) {
 	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
-	a, again, b := frame(t, s, apps.Resource{}, "a"), frame(t, s, apps.Resource{}, "a"), frame(t, s, apps.Resource{}, "b")
+	a, again, b := frame(t, s, apps.ResourceMeta{}, "a"), frame(t, s, apps.ResourceMeta{}, "a"), frame(t, s, apps.ResourceMeta{}, "b")
 	if diff := cmp.Diff(a, again); diff != "" || a.Origin == b.Origin || !strings.HasSuffix(a.Origin, ".localhost:8081") {
 		t.Errorf("got %s and %s, the same server differs in %s", a.Origin, b.Origin, diff)
 	}
@@ -161,7 +161,7 @@ func TestOriginOfEachServer(t *testing.T) {
 // A request may name the port that its scheme has anyway.
 func TestDefaultPort(t *testing.T) {
 	for _, origin := range []string{"http://*.localhost", "http://views.localhost"} {
-		f := frame(t, newSandbox(t, origin, apps.Permissions{}), apps.Resource{}, "a")
+		f := frame(t, newSandbox(t, origin, apps.Permissions{}), apps.ResourceMeta{}, "a")
 		again := strings.Replace(f.URL, f.Origin, f.Origin+":80", 1)
 		check.Equal(t, origin, get(newSandbox(t, origin, apps.Permissions{}), "GET", again).StatusCode, 200)
 	}
@@ -178,7 +178,7 @@ func TestFrameURLIsBounded(t *testing.T) {
 	for range 64 {
 		many = append(many, "https://"+strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60)+".example.com")
 	}
-	f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: many, ResourceDomains: many}}, "a")
+	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: many, ResourceDomains: many}}, "a")
 	if len(f.URL) > 16<<10 || !allowsNothing(f.CSP) || get(s, "GET", f.URL).StatusCode != 200 {
 		t.Errorf("got a URL of %d bytes, %v", len(f.URL), f.CSP)
 	}
@@ -187,9 +187,9 @@ func TestFrameURLIsBounded(t *testing.T) {
 // Each user has origins of their own, whatever the server is called.
 func TestOriginOfEachUser(t *testing.T) {
 	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
-	seen := map[string]sandbox.Place{}
-	for _, at := range []sandbox.Place{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
-		f, err := s.Frame(apps.Resource{}, at)
+	seen := map[string]sandbox.FrameOptions{}
+	for _, at := range []sandbox.FrameOptions{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
+		f, err := s.Frame(apps.ResourceMeta{}, at)
 		check.Must(t, err)
 		if other, taken := seen[f.Origin]; taken {
 			t.Errorf("%+v and %+v have the origin %s", at, other, f.Origin)
@@ -203,7 +203,7 @@ func TestHostOrigins(t *testing.T) {
 	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor, "http://localhost:8080"}})
 	check.Must(t, err)
 	for host, want := range map[string]string{"": ancestor, ancestor: ancestor, "http://localhost:8080": "http://localhost:8080", "http://LOCALHOST:8080": "http://localhost:8080"} {
-		f, err := s.Frame(apps.Resource{}, sandbox.Place{Host: host})
+		f, err := s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host})
 		check.Must(t, err)
 		r := get(s, "GET", f.URL)
 		if policy := r.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors "+want) || !strings.Contains(body(t, r), `host = "`+want+`"`) {
@@ -211,7 +211,7 @@ func TestHostOrigins(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"http://evil.example", "null", "http://127.0.0.1:8082"} {
-		if f, err := s.Frame(apps.Resource{}, sandbox.Place{Host: host}); err == nil {
+		if f, err := s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host}); err == nil {
 			t.Errorf("%s: got %+v, want an error", host, f)
 		}
 	}
@@ -221,12 +221,12 @@ func TestHostOrigins(t *testing.T) {
 func TestFrameOfAnotherProcess(t *testing.T) {
 	const second = "http://localhost:8080"
 	at := func(local bool, hosts ...string) *sandbox.Sandbox {
-		s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: hosts, Local: local, Key: []byte("a key of this test")})
+		s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: hosts, AllowPrivate: local, Key: []byte("a key of this test")})
 		check.Must(t, err)
 		return s
 	}
 	declared := apps.CSP{ConnectDomains: []string{"http://127.0.0.1:3000", "https://api.example.com"}}
-	f, err := at(true, ancestor, second).Frame(apps.Resource{CSP: declared}, sandbox.Place{Host: second})
+	f, err := at(true, ancestor, second).Frame(apps.ResourceMeta{CSP: declared}, sandbox.FrameOptions{Host: second})
 	check.Must(t, err)
 	for _, tt := range []struct {
 		name string
@@ -270,10 +270,10 @@ func TestOwnAndPrivateSources(t *testing.T) {
 		{"http://127.0.0.1:8081", ancestor, "ws://127.0.0.1:8080", true, true},
 		{"http://127.0.0.1:8081", ancestor, "http://127.0.0.1:8081", true, true},
 	} {
-		s, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}, Local: tt.local})
+		s, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}, AllowPrivate: tt.local})
 		check.Must(t, err)
 		all := []string{tt.source}
-		f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}}, "a")
+		f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}}, "a")
 		if allowsNothing(f.CSP) != tt.refused || (len(f.Refused) == 4) != tt.refused {
 			t.Errorf("host %s, %s: got %+v, refused %q", tt.host, tt.source, f.CSP, f.Refused)
 		}

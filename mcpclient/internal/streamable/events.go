@@ -98,7 +98,7 @@ func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([
 	case errors.Is(err, transport.ErrMessageTooLarge):
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
-	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), Begun: true}
+	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), ResponseBegun: true}
 }
 
 // readConnections calls read with the connections of the stream, first with body if there is one,

@@ -33,17 +33,17 @@ import (
 
 // HTTP is the transport of mcpclient.HTTP, which documents the fields.
 type HTTP struct {
-	URL          string
-	SSE          bool
-	Client       *http.Client
-	Header       http.Header
-	Token        transport.TokenSource
-	RoundTripper func(next http.RoundTripper) http.RoundTripper
-	MaxMessage   int
+	URL           string
+	SSE           bool
+	Client        *http.Client
+	Header        http.Header
+	Token         transport.TokenSource
+	WrapTransport func(next http.RoundTripper) http.RoundTripper
+	MaxMessage    int
 }
 
 // Dial is what mcpclient.HTTP says. It fails if URL is not an http or
-// https URL with a host, or if RoundTripper returns nil.
+// https URL with a host, or if WrapTransport returns nil.
 func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.HTTP)")
@@ -83,9 +83,9 @@ func (t *HTTP) conn() (*conn, error) {
 		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, maxIdle
 		c.client.Transport = c.idle
 	}
-	if t.RoundTripper != nil {
-		if c.client.Transport = t.RoundTripper(cmp.Or(c.client.Transport, http.DefaultTransport)); c.client.Transport == nil {
-			return nil, errors.New("HTTP.RoundTripper returned nil")
+	if t.WrapTransport != nil {
+		if c.client.Transport = t.WrapTransport(cmp.Or(c.client.Transport, http.DefaultTransport)); c.client.Transport == nil {
+			return nil, errors.New("HTTP.WrapTransport returned nil")
 		}
 	}
 	if c.client.CheckRedirect == nil {

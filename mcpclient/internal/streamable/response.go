@@ -114,7 +114,7 @@ func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.safeURL(), len(body), err), Begun: true}
+		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.safeURL(), len(body), err), ResponseBegun: true}
 	case len(body) > c.max:
 		return nil, c.tooLargeError()
 	}

@@ -102,7 +102,7 @@ func (c *sseConn) setEndpoint(base *url.URL, raw string) error {
 	u.User, u.Fragment = base.User, ""
 	recipe := *c.recipe
 	recipe.URL = u.String()
-	recipe.Client, recipe.RoundTripper = &c.stream.client, nil // the client includes it
+	recipe.Client, recipe.WrapTransport = &c.stream.client, nil // the client includes it
 	if c.posts, err = recipe.conn(); err != nil {
 		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
 	}

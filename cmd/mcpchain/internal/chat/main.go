@@ -113,9 +113,9 @@ func (o *options) talk(ctx context.Context, c talk.Config) (err error) {
 	c.Servers.Authorize(c.Person, c.Screen)
 	defer c.Servers.Close()
 	timeouts := mcpclient.Timeouts{
-		Idle:            o.timeouts.Idle,
-		Call:            o.timeouts.Call,
-		ElicitationDone: -1, // the person waits for pages
+		Idle:           o.timeouts.Idle,
+		Call:           o.timeouts.Call,
+		URLElicitation: -1, // the person waits for pages
 	}
 	if err := c.Servers.Configure(c.Person, lent, c.Screen, timeouts); err != nil {
 		return err

@@ -95,7 +95,7 @@ func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) 
 		return nil, err
 	}
 	db.SetMaxOpenConns(maxConnections)
-	runs, err := sqlstore.New(ctx, db, dialect)
+	runs, err := sqlstore.Open(ctx, db, dialect)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

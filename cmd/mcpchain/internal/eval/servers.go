@@ -22,7 +22,7 @@ func (o *options) addServers(ctx context.Context, suites []*suite.Suite) error {
 	case cli.NoServers:
 		servers = nil
 	default:
-		c, err := (&config.Loader{Filters: true}).Load(ctx, o.config)
+		c, err := (&config.Loader{AllowFilters: true}).Load(ctx, o.config)
 		if err != nil {
 			return &cli.FileError{Err: err}
 		}

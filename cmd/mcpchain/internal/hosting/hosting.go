@@ -42,8 +42,8 @@ func User(ctx context.Context) string {
 // the header if only this program reaches the server. Requests outside of runs do not have it.
 func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 	carrier := *t
-	before := t.RoundTripper
-	carrier.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
+	before := t.WrapTransport
+	carrier.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
 		if before != nil {
 			next = before(next)
 		}
@@ -82,7 +82,7 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 	case cli.NoServers:
 		return e, nil
 	}
-	cfg, err := (&config.Loader{Filters: true, SignIn: signIn}).Load(ctx, file)
+	cfg, err := (&config.Loader{AllowFilters: true, AllowSignIn: signIn}).Load(ctx, file)
 	if err != nil {
 		return e, &cli.FileError{Err: err}
 	}

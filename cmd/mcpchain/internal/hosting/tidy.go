@@ -66,7 +66,7 @@ func Forget(ctx context.Context, store record.Store, before time.Time) (n int, e
 	var reasons []error
 	failed := 0
 	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
-		for head, err := range store.List(ctx, record.Query{AllTenants: true, Status: status, Before: before}) {
+		for head, err := range store.List(ctx, record.Query{AllTenants: true, Status: status, ChangedBefore: before}) {
 			if err == nil {
 				err = store.Delete(ctx, head.Key)
 			}

@@ -31,7 +31,7 @@ func TestTidy(t *testing.T) {
 	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: db.Runs}})
 	check.Must(t, err)
 	for _, id := range []string{"old", "new"} {
-		check.Must(t, check.Err(a.Run(t.Context(), agent.Text("hi"), agent.In(id), agent.ForTenant("Ada"))))
+		check.Must(t, check.Err(a.Run(t.Context(), agent.Text("hi"), agent.WithRun(id), agent.WithTenant("Ada"))))
 	}
 	check.Must(t, check.Err(db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3*time.Hour).Nanoseconds())))
 	log := &told{lines: make(chan string, 10)}

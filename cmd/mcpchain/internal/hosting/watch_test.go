@@ -24,7 +24,7 @@ func TestWatch(t *testing.T) {
 	server := httptest.NewServer(handler)
 	address := server.Listener.Addr().String()
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "far", Transport: &mcpclient.HTTP{URL: server.URL}}},
-		&adapter.Options{Client: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}})
+		&adapter.Options{ClientOptions: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}})
 	check.Must(t, err)
 	defer tools.Close()
 	var log bytes.Buffer

@@ -139,13 +139,13 @@ func (p *program) report(r *report, o *options) int {
 
 // fail writes an error, and returns the status.
 func (p *program) fail(status int, err error) int {
-	_, _ = fmt.Fprintln(p.err, "mcpchain:", hosttext.Exact(err.Error()))
+	_, _ = fmt.Fprintln(p.err, "mcpchain:", hosttext.Escape(err.Error()))
 	return status
 }
 
 // load reads the file, and asks for its inputs.
 func (o *options) load(ctx context.Context, you *signin.Lines) (*config.Config, error) {
-	loader := config.Loader{Filters: true, SignIn: true, Input: you.Input}
+	loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: you.Input}
 	if o.server != "" {
 		loader.Only = []string{o.server}
 	}
@@ -159,6 +159,6 @@ func connect(ctx context.Context, servers []adapter.Server, asked *questions, o 
 		return nil, err
 	}
 	return adapter.Open(ctx, servers, &adapter.Options{
-		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, Client: client,
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, ClientOptions: client,
 	})
 }

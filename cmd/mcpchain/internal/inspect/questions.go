@@ -58,12 +58,12 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 		q.show(ctx, true, "you to visit "+models.PublicURL(p.URL), p.Message, noAnswer)
 		return declined, nil
 	}
-	fields, err := forms.Read(p)
+	fields, err := forms.Fields(p)
 	if err != nil || len(fields) == 0 {
 		q.show(ctx, true, "for a form", p.Message, noAnswer)
 		return declined, nil
 	}
-	from, _ := adapter.SourceFrom(ctx)
+	from, _ := adapter.OriginFrom(ctx)
 	form := q.given[from.Server].Fill(fields)
 	what := "for a form (" + form.Names() + ")"
 	if whole, wrong := form.Complete(); !whole {
@@ -127,7 +127,7 @@ func (q *questions) show(ctx context.Context, declined bool, what, text, end str
 	if q.shown++; q.shown > maxQuestions {
 		return
 	}
-	from, _ := adapter.SourceFrom(ctx)
+	from, _ := adapter.OriginFrom(ctx)
 	_, _ = fmt.Fprintf(q.w, "mcpchain: the server %s asks %s: %s\n  %s\n", quoted([]string{from.Server}), line(what), line(text), line(end))
 	if q.shown == maxQuestions {
 		_, _ = fmt.Fprintln(q.w, "mcpchain: further questions are not shown")

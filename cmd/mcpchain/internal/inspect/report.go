@@ -107,7 +107,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
 		if s.Err != nil { // even of a disabled one
-			about.Error = s.At(s.Err).Error()
+			about.Error = s.Annotate(s.Err).Error()
 		}
 	}
 	servers, _ = adapter.FromConfig(file)

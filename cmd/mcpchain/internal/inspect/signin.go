@@ -23,14 +23,14 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 	case err != nil && (o.signIn || o.tokens != ""):
 		return closeAll, fmt.Errorf("-tokens: %w", err)
 	case err != nil: // as in a container whose files cannot be written
-		store = oauth.MemoryStore()
+		store = oauth.NewMemoryStore()
 	}
 	for i := range file.Servers {
 		s := &file.Servers[i]
 		t, err := signin.Authorize(s, &signin.Options{Client: "mcpchain", Store: store, Receiver: p.receiver(s, o)})
 		switch {
 		case err != nil && (s.OAuth != nil || o.signIn):
-			r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", err)).Error()
+			r.byName[s.Name].Error = s.Annotate(fmt.Errorf("sign in: %w", err)).Error()
 			continue
 		case err != nil || t == nil:
 			continue
@@ -39,7 +39,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		if o.signIn {
 			// It precedes Connect, which does not wait long enough for a person.
 			if err := t.SignIn(ctx); err != nil {
-				r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
+				r.byName[s.Name].Error = s.Annotate(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (v *viewReport) load(ctx context.Context, t *adapter.Tool) {
 	v.Fingerprint = view.Fingerprint()
 	v.CSP, v.Permissions, v.Refused = view.Meta.CSP, view.Meta.Permissions, view.Meta.Refused
 	for _, source := range v.sources() {
-		if apps.Private(source) {
+		if apps.IsPrivate(source) {
 			v.Private = append(v.Private, source)
 		}
 	}

@@ -40,7 +40,7 @@ type node struct {
 func Lines(schema json.RawMessage) []string {
 	var n node
 	if json.Unmarshal(schema, &n) != nil {
-		return []string{hosttext.Line(hosttext.JSON(string(schema)), maxJSON)}
+		return []string{hosttext.Line(hosttext.JSONLine(string(schema)), maxJSON)}
 	}
 	lines := n.members("", 0)
 	if more := len(lines) - maxLines; more > 0 {
@@ -82,7 +82,7 @@ func (n *node) line(name string, required bool) string {
 		kind += ", required"
 	}
 	if len(n.Default) > 0 {
-		kind += ", default " + hosttext.JSON(string(n.Default))
+		kind += ", default " + hosttext.JSONLine(string(n.Default))
 	}
 	kind = strings.TrimPrefix(kind, ", ")
 	text := fmt.Sprintf("%s (%s) %s", hosttext.Line(name, 80), kind, hosttext.Line(n.Description, 300))
@@ -117,7 +117,7 @@ func (n *node) kind() string {
 	}
 	switch {
 	case len(n.Const) > 0:
-		return hosttext.Line(hosttext.JSON(string(n.Const)), 60)
+		return hosttext.Line(hosttext.JSONLine(string(n.Const)), 60)
 	case len(n.AnyOf)+len(n.OneOf) > 0:
 		return "one of several forms"
 	case n.Ref != "":

@@ -59,7 +59,7 @@ func explainNetwork(err error) string {
 	broken, isBroken := errors.AsType[*transport.BrokenError](err)
 	_, isRecord := errors.AsType[tls.RecordHeaderError](err)
 	switch {
-	case isBroken && broken.Begun:
+	case isBroken && broken.ResponseBegun:
 		text, cause = "the server broke off its answer: try again", broken
 	case isCertificate:
 		text, cause = explainCertificate(certificate.Err)

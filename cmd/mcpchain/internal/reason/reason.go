@@ -65,7 +65,7 @@ func (s Server) explain(err error) string {
 		return s.explainSilence(err)
 	case isStatus:
 		return explainStatus(status)
-	case isOther && len(other.Client) == 1:
+	case isOther && len(other.ClientRevisions) == 1:
 		return fmt.Sprintf("the server does not speak the protocol revision that is asked of it: "+
 			"take away -revision, and \"revision\" in the file (%s)", hosttext.Line(other.Error(), maxCause))
 	case isOther:

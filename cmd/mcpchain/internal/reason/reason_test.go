@@ -182,7 +182,7 @@ func TestExplain(t *testing.T) {
 		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY (proxyconnect tcp: refused)":                                  &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errors.New("refused")},
 		"the server cannot be reached: is the server running? check the URL (dial tcp: unreachable)":                                 &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("unreachable")},
 		"the server gave no answer within 0s (-connect-timeout); is the server running? check the URL; it wrote to stderr:\nloading": &transport.ServerError{Err: context.DeadlineExceeded, Stderr: "loading"},
-		"the server broke off its answer: try again (cut: EOF)":                                                                      &transport.BrokenError{Err: fmt.Errorf("cut: %w", io.EOF), Begun: true},
+		"the server broke off its answer: try again (cut: EOF)":                                                                      &transport.BrokenError{Err: fmt.Errorf("cut: %w", io.EOF), ResponseBegun: true},
 		hangsUp + " (server closed)": &transport.BrokenError{Err: errors.New("server closed")},
 		"other":                      errors.New("other"),
 	} {
@@ -199,8 +199,8 @@ func TestExplain(t *testing.T) {
 func TestRevision(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		`the server speaks other revisions of the protocol: is there a newer version of it? (no common protocol revision: the client speaks 2, 1, the server 0 3)`:                                               &mcpclient.RevisionError{Client: []string{"2", "1"}, Server: []string{"0\n3"}},
-		`the server does not speak the protocol revision that is asked of it: take away -revision, and "revision" in the file (no common protocol revision: the client speaks 1, the server none that it names)`: &mcpclient.RevisionError{Client: []string{"1"}},
+		`the server speaks other revisions of the protocol: is there a newer version of it? (no common protocol revision: the client speaks 2, 1, the server 0 3)`:                                               &mcpclient.RevisionError{ClientRevisions: []string{"2", "1"}, ServerRevisions: []string{"0\n3"}},
+		`the server does not speak the protocol revision that is asked of it: take away -revision, and "revision" in the file (no common protocol revision: the client speaks 1, the server none that it names)`: &mcpclient.RevisionError{ClientRevisions: []string{"1"}},
 	} {
 		if got := (Server{}).Explain(fmt.Errorf("connect: initialize: %w", err)); got.Error() != want || !errors.Is(got, err) {
 			t.Errorf("got  %v\nwant %s", got, want)

@@ -143,7 +143,7 @@ type view struct {
 	Error    string          `json:"error,omitempty"` // why a run failed
 	Asks     []*run.Question `json:"asks,omitempty"`  // the questions without an answer
 	Messages []run.Message   `json:"messages"`
-	Spent    run.Spent       `json:"spent"`
+	Spent    run.Usage       `json:"spent"`
 }
 
 // show answers with the state of a run.

@@ -29,15 +29,15 @@ func (l *local) event(key run.Key, e agent.Event) {
 	}
 	switch e := e.(type) {
 	case *agent.ToolStart:
-		v.calls[callName(e.Meta, e.Call)] = true
+		v.calls[callName(e.EventInfo, e.Call)] = true
 	case *agent.ToolEnd:
-		delete(v.calls, callName(e.Meta, e.Call))
+		delete(v.calls, callName(e.EventInfo, e.Call))
 		l.leaveLocked(v)
 	}
 }
 
 // callName distinguishes the calls of a run and of its sub-agents.
-func callName(m agent.Meta, c agent.Call) string {
+func callName(m agent.EventInfo, c agent.Call) string {
 	return strings.Join(append(slices.Clone(m.Path), c.ID), "\x00")
 }
 

@@ -32,9 +32,9 @@ func hashOf(input string) json.RawMessage {
 
 // named returns the options of a user's run.
 func named(user, id, input string) []agent.RunOption {
-	options := []agent.RunOption{agent.ForTenant(user), agent.NewOnly()}
+	options := []agent.RunOption{agent.WithTenant(user), agent.WithNewRun()}
 	if id != "" {
-		options = append(options, agent.In(id), agent.WithVar(inputVar, hashOf(input)))
+		options = append(options, agent.WithRun(id), agent.WithVar(inputVar, hashOf(input)))
 	}
 	return options
 }

@@ -74,14 +74,14 @@ func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []r
 	for q.Limit = limit + 1; ; q.Limit *= 2 {
 		read := 0
 		rows = []row{}
-		for head, err := range record.Readable(s.store.List(ctx, q), func(*record.DamagedError) { read++ }) {
+		for head, err := range record.SkipDamaged(s.store.List(ctx, q), func(*record.DamagedError) { read++ }) {
 			if err != nil {
 				return nil, false, err
 			}
 			if read++; len(rows) == limit {
 				return rows, true, nil
 			}
-			rows = append(rows, row{head.Key.ID, head.Status, len(head.Questions) - head.Replies, head.Updated})
+			rows = append(rows, row{head.Key.ID, head.Status, len(head.QuestionIDs) - head.ReplyCount, head.Updated})
 		}
 		if read < q.Limit {
 			return rows, false, nil

@@ -22,7 +22,7 @@ import (
 // script is a model that calls whoami, or book, and then says what the tools said.
 type script struct{ thinks time.Duration }
 
-func (script) Info() model.Info { return model.Info{Whole: true} }
+func (script) Info() model.Info { return model.Info{NoStreaming: true} }
 
 func (s script) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {

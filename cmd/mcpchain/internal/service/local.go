@@ -67,13 +67,13 @@ func (l *local) work(ctx context.Context) error {
 		l.drain()
 	})
 	return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{
-		Parallel: l.parallel,
-		Share:    l.share,
-		Wake:     l.wake,
-		Context:  l.begin,
-		OnEvent:  l.event,
-		Logger:   l.logger,
-		OnEnd:    func(key run.Key, _ *agent.Result, _ error) { l.feed.Leave(key) },
+		Parallel:  l.parallel,
+		PerTenant: l.share,
+		Wake:      l.wake,
+		Context:   l.begin,
+		OnEvent:   l.event,
+		Logger:    l.logger,
+		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.Leave(key) },
 	})
 }
 

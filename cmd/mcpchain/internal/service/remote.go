@@ -92,13 +92,13 @@ func (r *remote) resume(ctx context.Context, since time.Time) {
 	unreadable := func(d *record.DamagedError) {
 		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)
 	}
-	due := r.store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Before: since})
-	for head, err := range record.Readable(due, unreadable) {
+	due := r.store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now(), ChangedBefore: since})
+	for head, err := range record.SkipDamaged(due, unreadable) {
 		if err != nil {
 			r.warn(ctx, "the runs that are due cannot be listed", err)
 			return
 		}
-		if err := r.client.Resume(ctx, head.Key); err != nil {
+		if err := r.client.Drive(ctx, head.Key); err != nil {
 			r.warn(ctx, "a run cannot be given to Temporal", err, "run", head.Key.ID, "tenant", head.Key.Tenant)
 			if isAway(err) {
 				return

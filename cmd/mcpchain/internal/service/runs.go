@@ -173,7 +173,7 @@ func (o *operator) complete() error {
 	o.place = cmp.Or(o.place, cli.Place("service.db"))
 	o.query.AllTenants = o.query.Tenant == ""
 	if o.older > 0 {
-		o.query.Before = time.Now().Add(-o.older)
+		o.query.ChangedBefore = time.Now().Add(-o.older)
 	}
 	switch name, status := o.operation.name, o.query.Status; {
 	case o.older < 0:
@@ -245,7 +245,7 @@ func (o *operator) list(ctx context.Context) (err error) {
 		if head.HeldAt(time.Now()) {
 			held = "yes"
 		}
-		questions := len(head.Questions) - head.Replies
+		questions := len(head.QuestionIDs) - head.ReplyCount
 		changed := head.Updated.UTC().Format(time.RFC3339)
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", nameOf(head.Key), head.Status, questions, head.Takeovers, held, changed)
 	}

@@ -18,12 +18,12 @@ func openTools(ctx context.Context, o *options, logger *slog.Logger) (_ *adapter
 		return nil, nil, err
 	}
 	opts := &adapter.Options{
-		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
-		Patience: hosting.Patience,
-		User:     hosting.User,
-		Logger:   logger,
-		Client:   &mcpclient.Options{Logger: logger},
-		Lists:    cli.Place("service-tools"),
+		Policy:        adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
+		OpenWait:      hosting.Patience,
+		User:          hosting.User,
+		Logger:        logger,
+		ClientOptions: &mcpclient.Options{Logger: logger},
+		ListDir:       cli.Place("service-tools"),
 	}
 	toolset, err := adapter.Open(ctx, entries.Shared, opts)
 	if err != nil {

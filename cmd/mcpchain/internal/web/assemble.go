@@ -227,7 +227,7 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 // personal returns the servers to which each user signs in. Tokens are in files beside the
 // database that only the program's own user may read.
 func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, servers []*config.Server, changed func(context.Context, string, string, bool)) (*access.Access, error) {
-	tokens, err := oauth.FileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
+	tokens, err := oauth.NewFileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 // toolOptions returns the options of all connections, both shared ones and users' own.
 func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.Options, error) {
 	opts := &adapter.Options{
-		Client: &mcpclient.Options{Logger: o.logger}, User: hosting.User, Logger: o.logger,
+		ClientOptions: &mcpclient.Options{Logger: o.logger}, User: hosting.User, Logger: o.logger,
 		Policy: adapter.Policy{ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
 	}
 	if model.API == models.Messages {
@@ -252,7 +252,7 @@ func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.
 	if err != nil {
 		return nil, err
 	}
-	opts.Client.Sampling = sampler
+	opts.ClientOptions.Sampling = sampler
 	return opts, nil
 }
 

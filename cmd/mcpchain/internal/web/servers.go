@@ -36,11 +36,11 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 	shared := *opts
 	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
 	if len(entries.File) == 0 { // otherwise the start has to find out who requires a sign-in
-		shared.Patience = hosting.Patience
+		shared.OpenWait = hosting.Patience
 	}
-	shared.Lists = filepath.Join(filepath.Dir(o.store), "tools")
+	shared.ListDir = filepath.Join(filepath.Dir(o.store), "tools")
 	if a.frames != nil {
-		if shared.Client, err = apps.Declare(opts.Client); err != nil {
+		if shared.ClientOptions, err = apps.Declare(opts.ClientOptions); err != nil {
 			return nil, err
 		}
 	}

@@ -51,7 +51,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	for _, name := range o.allowedHosts(page) {
 		hosts = append(hosts, "http://"+name, "https://"+name)
 	}
-	box, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: hosts, Local: o.viewsLocal})
+	box, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: hosts, AllowPrivate: o.viewsLocal})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func nextTo(address string) (string, error) {
 // viewOf returns a function that returns the URI of a tool's view, or "".
 func viewOf(tools *adapter.Toolset) func(server, name string) string {
 	return func(server, name string) string {
-		tool, err := tools.Catalog(profile.Plain).Find(server, name, "")
+		tool, err := tools.Catalog(profile.Plain).LookupStored(server, name, "")
 		if err != nil {
 			return ""
 		}

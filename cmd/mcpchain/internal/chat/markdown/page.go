@@ -103,7 +103,7 @@ var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
 // escapeEntities escapes the entities of invisible characters, so that they are shown as written.
 func escapeEntities(source string) string {
 	return entity.ReplaceAllStringFunc(source, func(e string) string {
-		if plain := html.UnescapeString(e); hosttext.Exact(plain) != plain || strings.ContainsAny(plain, "\n\t") {
+		if plain := html.UnescapeString(e); hosttext.Escape(plain) != plain || strings.ContainsAny(plain, "\n\t") {
 			return "&amp;" + e[1:]
 		}
 		return e

@@ -133,7 +133,7 @@ func (p *Person) decide(
 func formatArguments(raw []byte) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
-		return hosttext.Block(hosttext.JSON(string(raw)), screen.MaxShown)
+		return hosttext.Block(hosttext.JSONLine(string(raw)), screen.MaxShown)
 	}
 	var b strings.Builder
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -159,7 +159,7 @@ func formatArgument(value []byte) string {
 	if json.Unmarshal(value, &text) == nil && strings.Contains(text, "\n") {
 		return "\n" + hosttext.Indent(hosttext.Block(text, screen.MaxShown))
 	}
-	return " " + strings.TrimSpace(hosttext.Block(hosttext.JSON(string(value)), screen.MaxShown))
+	return " " + strings.TrimSpace(hosttext.Block(hosttext.JSONLine(string(value)), screen.MaxShown))
 }
 
 // explanation returns the answer to the question mark: what the server says about the tool, and
@@ -181,7 +181,7 @@ func explanation(a *approval.Request) string {
 
 // Claims lists what a server claims about the effects of a tool.
 func Claims(t *mcp.Tool) (claims []string) {
-	if adapter.ReadOnly(t) {
+	if adapter.DeclaresReadOnly(t) {
 		claims = append(claims, "the tool changes nothing")
 	}
 	if t.Annotations == nil {

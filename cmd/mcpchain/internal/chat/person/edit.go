@@ -29,7 +29,7 @@ func indentJSON(raw json.RawMessage) string {
 	if indented, ok := excerpt.Indent(string(raw)); ok {
 		return hosttext.EscapeJSON(indented)
 	}
-	return hosttext.Exact(string(raw))
+	return hosttext.Escape(string(raw))
 }
 
 // edit has the person edit the arguments. Nothing is decided if the person changes nothing or goes

@@ -53,7 +53,7 @@ func (p *Person) ElicitationCapability() mcp.ElicitationCapability {
 
 // Elicit asks the person a server's question.
 func (p *Person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	source, _ := adapter.SourceFrom(ctx)
+	source, _ := adapter.OriginFrom(ctx)
 	return p.elicit(ctx, source.Server, params)
 }
 
@@ -63,7 +63,7 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 	if params.Mode == mcp.ElicitURL {
 		return p.visit(ctx, server, params)
 	}
-	fields, err := forms.Read(params)
+	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 	}
@@ -77,7 +77,7 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 
 // visit asks the person to open a URL. This program does not open it, as it must not see the page.
 func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	link, err := hosttext.ReadLink(params.URL)
+	link, err := hosttext.ParseLink(params.URL)
 	if err != nil || !p.screen.Attended() || !isInTurn(ctx) {
 		p.screen.Note(screen.Warn, "declined %s: it asked to open a web page", server)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil

@@ -30,7 +30,7 @@ const tableForm = `{
 func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	t.Helper()
 	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
-	fields, err := forms.Read(params)
+	fields, err := forms.Fields(params)
 	check.Must(t, err)
 	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Failures{}), "demo", "When?", fields)
 }

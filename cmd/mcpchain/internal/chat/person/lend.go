@@ -27,7 +27,7 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 // Lend decides on a server's request to the model. An error refuses it. "Always for this server"
 // lasts until the end of the program.
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
-	source, _ := adapter.SourceFrom(ctx)
+	source, _ := adapter.OriginFrom(ctx)
 	if p.mayLend(source.Server) {
 		p.screen.Note(screen.Faint, "  %s asks the model: %s",
 			source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
@@ -90,7 +90,7 @@ func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.Cr
 	if wantsReply, ok := ctx.Value(wantsReplyKey{}).(*bool); ok && !*wantsReply {
 		return nil
 	}
-	source, _ := adapter.SourceFrom(ctx)
+	source, _ := adapter.OriginFrom(ctx)
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading:  fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
 		Text:     hosttext.Indent(hosttext.SamplingReply(reply)),

@@ -19,7 +19,7 @@ var mention = regexp.MustCompile(`(^|\W)@`)
 
 // OpenLink opens a page for the view of a server if the person agrees.
 func (p *Person) OpenLink(ctx context.Context, server, url string) error {
-	link, err := hosttext.ReadLink(url)
+	link, err := hosttext.ParseLink(url)
 	if err != nil {
 		return fmt.Errorf("%w: %w", apps.ErrInvalid, err)
 	}
@@ -65,7 +65,7 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 		return err
 	case key == 'n':
 		return apps.ErrDenied
-	case !line.Suggest(viewframe.From(server) + mention.ReplaceAllString(hosttext.Exact(text), `$1\@`)):
+	case !line.Suggest(viewframe.From(server) + mention.ReplaceAllString(hosttext.Escape(text), `$1\@`)):
 		p.screen.Note(screen.Warn, "  your line is not empty: the view was told to try again")
 		return fmt.Errorf("%w: the user is writing a question", apps.ErrInvalid)
 	}

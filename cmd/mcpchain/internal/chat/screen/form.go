@@ -67,7 +67,7 @@ func FieldProblem(field *forms.Field, err error) string {
 		return "want " + hosttext.Line(field.Description, 200)
 	}
 	text := err.Error()
-	if wrong, ok := errors.AsType[*forms.Error](err); ok {
+	if wrong, ok := errors.AsType[*forms.FieldError](err); ok {
 		text = wrong.Reason
 	}
 	return hosttext.Line(text, 200)

@@ -65,7 +65,7 @@ type Screen struct {
 	begun   time.Time
 	pending bool // the turn has something to write
 	turn    Turn
-	spent   run.Spent       // in the turn
+	spent   run.Usage       // in the turn
 	text    strings.Builder // output of a command
 	denied  map[string]bool // calls by id
 	err     error           // the first failure to write
@@ -82,7 +82,7 @@ func New(out io.Writer, s screen.Screen) *Screen {
 func (w *Screen) resetLocked() {
 	w.turn = Turn{Calls: []*Call{}, Problems: []string{}}
 	w.text.Reset()
-	w.spent, w.denied = run.Spent{}, map[string]bool{}
+	w.spent, w.denied = run.Usage{}, map[string]bool{}
 	w.begun, w.pending = time.Now(), false
 }
 
@@ -220,7 +220,7 @@ func (w *Screen) newCallLocked(e *agent.ToolEnd) *Call {
 }
 
 // usageOf returns what was spent in a turn.
-func usageOf(s *run.Spent) Usage {
+func usageOf(s *run.Usage) Usage {
 	return Usage{
 		Calls:          s.Turns,
 		Input:          s.Input,

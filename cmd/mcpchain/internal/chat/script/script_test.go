@@ -22,7 +22,7 @@ func TestTurn(t *testing.T) {
 	w := New(&out, lines.New(io.Discard, io.Discard, lines.NewInput(t.Context(), strings.NewReader(""), false), lines.Options{}))
 	w.Begin()
 	for range 2 {
-		w.Show(&agent.ModelEnd{Model: "m", Usage: run.Spent{Turns: 1, Input: 10, Output: 3, Cached: 4, Reasoning: 2, Cost: map[string]int64{"EUR": 7}}})
+		w.Show(&agent.ModelEnd{Model: "m", Usage: run.Usage{Turns: 1, Input: 10, Output: 3, Cached: 4, Reasoning: 2, Cost: map[string]int64{"EUR": 7}}})
 	}
 	good := agent.Call{ID: "1", Name: "s__add", Server: "s", Tool: "add", Arguments: `{"a":1}`}
 	w.Show(&agent.ToolEnd{Call: good, Result: &adapter.Result{Text: "2"}, Duration: 1500 * time.Microsecond})

@@ -39,7 +39,7 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 // loader returns a loader that asks the person for inputs.
 func loader(s screen.Screen) *config.Loader {
 	ask := func(ctx context.Context, in *config.Input) (string, error) { return askInput(ctx, s, in) }
-	return &config.Loader{Filters: true, SignIn: true, Input: ask}
+	return &config.Loader{AllowFilters: true, AllowSignIn: true, Input: ask}
 }
 
 // load reads the servers of the content, or only the named ones, and notes that they are from it.
@@ -69,7 +69,7 @@ func (f *File) envFile(path string) ([]byte, error) {
 // Update is the result of [File.Reread].
 type Update struct {
 	Server *config.Server  // the requested server; nil: the file does not have it
-	All    []config.Server // all servers of the file, by [config.Preview]
+	All    []config.Server // all servers of the file, by [config.ParsePreview]
 }
 
 // ErrNotAllowed means that the person did not allow the content of a file.
@@ -93,7 +93,7 @@ func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Upd
 	if f.used[server] == c.fingerprint() {
 		return nil, nil
 	}
-	preview, err := config.Preview(f.Path, data)
+	preview, err := config.ParsePreview(f.Path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ type content struct {
 func readContent(ctx context.Context, path string, file []byte) (*content, error) {
 	c := &content{file: file, envFiles: map[string][]byte{}, unreadable: map[string]error{}}
 	l := config.Loader{
-		Filters: true,
-		SignIn:  true,
+		AllowFilters: true,
+		AllowSignIn:  true,
 		// The person is asked for inputs later.
 		Input: func(context.Context, *config.Input) (string, error) { return "x", nil },
 		EnvFile: func(path string) ([]byte, error) {

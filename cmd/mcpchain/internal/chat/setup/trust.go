@@ -24,7 +24,7 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Preview(p.Project, data)
+	cfg, err := config.ParsePreview(p.Project, data)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func TestDeathsAreTold(t *testing.T) {
 		s := &Session{Config: Config{Screen: screen, Servers: servers}}
 		left, frail := make(mortal, 1), make(mortal, 1)
 		server := func(name string, transport mcpclient.Transport) adapter.Server {
-			return adapter.Server{Name: name, Transport: transport, Options: &mcpclient.Options{
+			return adapter.Server{Name: name, Transport: transport, ClientOptions: &mcpclient.Options{
 				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warningLogger(screen, name), Restart: servers.restartOptions(name, screen),
 			}}
 		}

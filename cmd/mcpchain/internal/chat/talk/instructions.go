@@ -117,7 +117,7 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 		return nil, err
 	}
 	s.Screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(s.skills), "skill"))
-	for _, err := range set.Left() {
+	for _, err := range set.Skipped() {
 		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(err.Error(), 300))
 	}
 	return set, nil

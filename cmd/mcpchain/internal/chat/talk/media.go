@@ -52,7 +52,7 @@ func (s *Session) saveMedia(from string, files [][]byte) {
 			continue
 		}
 		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s",
-			formatSize(int64(len(data))), hosttext.Exact(abbreviateHome(path)))
+			formatSize(int64(len(data))), hosttext.Escape(abbreviateHome(path)))
 		s.draw(data)
 	}
 }

@@ -61,7 +61,7 @@ func (l *Servers) unknownServer(name string) error {
 		}
 	}
 	if entry := l.entry(name); entry != nil {
-		return entry.At(errors.New("is disabled, and is not started"))
+		return entry.Annotate(errors.New("is disabled, and is not started"))
 	}
 	return fmt.Errorf("no server %s to restart; there are %s",
 		hosttext.Line(name, 80), strings.Join(serverNames(l.Good), ", "))
@@ -87,9 +87,9 @@ func (l *Servers) reread(ctx context.Context, ui screen.Screen, name string) err
 	case s == nil:
 		return fmt.Errorf("%s does not name the server %s any more: it is left as it was", l.source.Path, name)
 	case s.Disabled:
-		return s.At(errors.New("is disabled: it is left as it was"))
+		return s.Annotate(errors.New("is disabled: it is left as it was"))
 	case s.Err != nil:
-		return s.At(s.Err)
+		return s.Annotate(s.Err)
 	default:
 		return l.replaceEntry(ui, s)
 	}
@@ -111,7 +111,7 @@ func (l *Servers) replaceEntry(ui screen.Screen, s *config.Server) error {
 	if err := l.configure(&server); err != nil {
 		return err
 	}
-	ui.Note(screen.Faint, "%v", s.At(note))
+	ui.Note(screen.Faint, "%v", s.Annotate(note))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := indexOf(l.Good, s.Name); i >= 0 {

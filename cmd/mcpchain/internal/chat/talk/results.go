@@ -129,7 +129,7 @@ func (s *Session) showResult(ctx context.Context, number string) error {
 	s.Screen.Note(screen.Plain, "%s", strings.TrimSpace(r.server+" "+r.tool))
 	changes, others := diff.Edits([]byte(r.arguments))
 	if text := string(others); text != "{}" && text != "" {
-		s.Screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSON(text)))
+		s.Screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSONLine(text)))
 	}
 	for _, line := range screen.DiffLines(changes) {
 		s.Screen.Note(line.Style, "%s", line.Text)

@@ -159,7 +159,7 @@ func (l *Servers) Configure(
 ) error {
 	_, hasLinks := s.(screen.Linking)
 	l.configure = func(server *adapter.Server) (err error) {
-		server.Options = &mcpclient.Options{
+		server.ClientOptions = &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
 			Logger:      warningLogger(s, server.Name),
@@ -167,7 +167,7 @@ func (l *Servers) Configure(
 			Timeouts:    timeouts,
 		}
 		if hasLinks {
-			server.Options, err = apps.Declare(server.Options)
+			server.ClientOptions, err = apps.Declare(server.ClientOptions)
 		}
 		return err
 	}
@@ -187,8 +187,8 @@ func (s *Session) connect(ctx context.Context) error {
 	}
 	options := &adapter.Options{
 		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout},
-		Patience: s.Servers.Patience,
-		Lists:    s.Servers.Lists,
+		OpenWait: s.Servers.Patience,
+		ListDir:  s.Servers.Lists,
 		OnChange: s.onChange,
 	}
 	if s.Servers.Decisions != "" {
@@ -262,7 +262,7 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 	err := about.Explain(s.Err)
 	switch entry := l.entry(s.Name); {
 	case entry != nil:
-		return entry.At(err)
+		return entry.Annotate(err)
 	case err == s.Err:
 		return err // which names the server
 	}

@@ -71,7 +71,7 @@ func TestViewsAreDeclared(t *testing.T) {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
 		check.Must(t, servers.Configure(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
 		_, shows := s.(linked)
-		if got := strings.Contains(string(servers.Good[0].Options.Protocol.Capabilities), apps.Extension); got != shows {
+		if got := strings.Contains(string(servers.Good[0].ClientOptions.Protocol.Capabilities), apps.Extension); got != shows {
 			t.Errorf("%T: declared: got %v, want %v", s, got, shows)
 		}
 	}

@@ -22,7 +22,7 @@ func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
 	l.signIns = map[string]*oauth.Transport{}
 	store, storeErr := signin.Tokens("")
 	if storeErr != nil {
-		store = oauth.MemoryStore()
+		store = oauth.NewMemoryStore()
 	}
 	l.authorize = func(s *config.Server) error {
 		t, err := signin.Authorize(s, &signin.Options{
@@ -33,7 +33,7 @@ func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
 		}
 		l.setSignIn(s.Name, t)
 		if err != nil && s.OAuth != nil { // otherwise the server cannot ask for a sign-in
-			return s.At(fmt.Errorf("sign in: %w", err))
+			return s.Annotate(fmt.Errorf("sign in: %w", err))
 		}
 		return nil
 	}

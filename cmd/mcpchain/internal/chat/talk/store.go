@@ -47,7 +47,7 @@ func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[ag
 	input := append(slices.Clip(s.pendingMessages), message)
 	s.pendingMessages = nil
 	folder, _ := json.Marshal(s.Folder) // cannot fail: it is a string
-	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, folder))
+	return s.agent.Events(ctx, agent.Messages(input...), agent.WithRun(s.name), agent.WithVar(folderVar, folder))
 }
 
 // startFolder returns the folder in which a conversation began, "" if it is not known.
@@ -96,7 +96,7 @@ func (s *Session) undo(context.Context, string) error {
 // newestHeads returns the heads of the newest conversations that this version can read.
 func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head, err error) {
 	list := s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit})
-	for head, err := range record.Readable(list, nil) {
+	for head, err := range record.SkipDamaged(list, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ func (s *Session) resumeTurn(ctx context.Context, key run.Key) iter.Seq2[agent.E
 	return func(yield func(agent.Event, error) bool) {
 		for start := time.Now(); ; {
 			held := false
-			for e, err := range s.agent.Resume(ctx, key) {
+			for e, err := range s.agent.ResumeEvents(ctx, key) {
 				if errors.Is(err, record.ErrHeld) && time.Since(start) < 2*leaseTTL {
 					held = true
 					break

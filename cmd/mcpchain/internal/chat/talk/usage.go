@@ -16,7 +16,7 @@ import (
 
 // showUsage is the command /usage.
 func (s *Session) showUsage(ctx context.Context, _ string) error {
-	var turn, sum run.Spent
+	var turn, sum run.Usage
 	if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
 		turn, sum = state.Spent.Since(state.Before), state.Spent
 	} else if !errors.Is(err, record.ErrNotFound) { // there was no question yet
@@ -35,7 +35,7 @@ func (s *Session) forgetUsage() { s.turnUnfinished, s.totalUnfinished, s.window 
 
 // formatSpent describes usage. unfinished counts calls of the model that did not end, whose tokens
 // are not known.
-func formatSpent(u run.Spent, unfinished int) string {
+func formatSpent(u run.Usage, unfinished int) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
 	if u.Cached > 0 {

@@ -38,7 +38,7 @@ func (in *fieldInput) setInitial(f *screen.Form) {
 	case string:
 		in.text = v
 		if len(optionsOf(in.field)) == 0 {
-			in.text = hosttext.Exact(v)
+			in.text = hosttext.Escape(v)
 		}
 	case nil:
 		if len(optionsOf(in.field)) > 0 {

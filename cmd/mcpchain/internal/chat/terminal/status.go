@@ -23,7 +23,7 @@ type status struct {
 	calls  []*call   // that are under way, the oldest first
 	window int64     // size of the model's window in tokens; 0: unknown
 
-	turn, total run.Spent // spent by this turn, and by all turns on this screen
+	turn, total run.Usage // spent by this turn, and by all turns on this screen
 	context     int64     // tokens of the last model call, with its reply
 }
 
@@ -38,7 +38,7 @@ type call struct {
 
 func (s *status) begin(now time.Time) {
 	s.busy, s.since, s.doing = true, now, awaitingModel
-	s.calls, s.turn = nil, run.Spent{}
+	s.calls, s.turn = nil, run.Usage{}
 }
 
 func (s *status) end() { s.busy, s.calls = false, nil }
@@ -72,7 +72,7 @@ func (s *status) event(e agent.Event, now time.Time) {
 const maxCallText = 60
 
 // spend adds to what this turn and all turns have used.
-func (s *status) spend(u run.Spent) {
+func (s *status) spend(u run.Usage) {
 	s.turn.Add(u)
 	s.total.Add(u)
 }
@@ -135,7 +135,7 @@ func progressBar(share float64) string {
 }
 
 // formatSpent formats tokens and cost as ↑1.2k ↓300 0.12 USD, without the cost if it is not known.
-func formatSpent(u *run.Spent) string {
+func formatSpent(u *run.Usage) string {
 	tokens := "↑" + formatTokens(u.Input) + " ↓" + formatTokens(u.Output)
 	return strings.TrimSpace(tokens + " " + screen.Cost(u.Cost))
 }

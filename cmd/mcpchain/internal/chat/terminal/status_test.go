@@ -27,7 +27,7 @@ func TestStatus(t *testing.T) {
 		{&agent.ModelStart{}, "● waiting for the model · 1 s · Ctrl-C stops"},
 		{&agent.ReasoningDelta{}, "● thinking · 2 s · Ctrl-C stops"},
 		{&agent.TextDelta{}, "● answering · 3 s · Ctrl-C stops"},
-		{&agent.ModelEnd{Usage: run.Spent{Turns: 1, Input: 1500, Output: 20, Cost: map[string]int64{"USD": 12_000}}}, "● working · 4 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+		{&agent.ModelEnd{Usage: run.Usage{Turns: 1, Input: 1500, Output: 20, Cost: map[string]int64{"USD": 12_000}}}, "● working · 4 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 		{&agent.ToolStart{Call: call("1", "count")}, "  ⋯ demo count 0 s\n● running demo count · 5 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 		{&agent.ToolStart{Call: call("2", "login\x1b[2J")}, "  ⋯ demo count 1 s\n  ⋯ demo login\\x1b[2J 0 s\n● running 2 tools · 6 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
 		{&agent.ToolProgress{Call: call("1", "count"), Progress: mcp.Progress{Progress: 1, Total: &total, Message: "one\x1b[2J"}},

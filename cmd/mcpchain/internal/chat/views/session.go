@@ -105,7 +105,7 @@ func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*se
 	if err != nil {
 		return nil, nil, err
 	}
-	frame, err := t.box.Frame(document.Meta, sandbox.Place{Server: v.server})
+	frame, err := t.box.Frame(document.Meta, sandbox.FrameOptions{Server: v.server})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,7 +140,7 @@ func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*se
 func (n *session) hostOptions(page *openRequest, tool *adapter.Tool, frame *sandbox.Frame) *host.Options {
 	return &host.Options{
 		Host: hostInfo,
-		Context: host.Context{
+		Context: host.HostContext{
 			ToolInfo:              &host.ToolInfo{Tool: tool.Definition()},
 			Theme:                 page.Theme,
 			Platform:              "desktop",
@@ -154,11 +154,11 @@ func (n *session) hostOptions(page *openRequest, tool *adapter.Tool, frame *sand
 		OnSize:         n.onSize,
 		OnCloseRequest: n.onCloseRequest,
 		Limits: host.Limits{
-			Incoming: maxIncoming,
-			Outgoing: maxOutgoing,
-			Request:  callTime,
-			Send:     sendTime,
-			Teardown: closeTime,
+			Incoming:       maxIncoming,
+			Outgoing:       maxOutgoing,
+			RequestTimeout: callTime,
+			Send:           sendTime,
+			Teardown:       closeTime,
 		},
 	}
 }

@@ -109,7 +109,7 @@ func board(t *testing.T) *adapter.Toolset {
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	opts, err := apps.Declare(&mcpclient.Options{Elicitation: &asked{no: true}})
 	check.Must(t, err)
-	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "board", Transport: &mcpclient.HTTP{URL: server.URL}}}, &adapter.Options{Client: opts})
+	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "board", Transport: &mcpclient.HTTP{URL: server.URL}}}, &adapter.Options{ClientOptions: opts})
 	check.Must(t, err)
 	t.Cleanup(func() { _ = ts.Close(); server.CloseClientConnections(); server.Close() })
 	return ts

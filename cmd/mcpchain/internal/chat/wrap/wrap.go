@@ -125,7 +125,7 @@ func fold(text string, width int) string {
 // Note escapes the text of a note and returns its lines. All but the first are indented: they may
 // contain a server's text, which must not look like a line of the program.
 func Note(text string, width int) []string {
-	lines := strings.Split(hosttext.Exact(text), "\n")
+	lines := strings.Split(hosttext.Escape(text), "\n")
 	for i, line := range lines {
 		if i > 0 && line != "" && !strings.HasPrefix(line, hangingIndent) {
 			lines[i] = hangingIndent + line

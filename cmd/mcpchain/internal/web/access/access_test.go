@@ -24,7 +24,7 @@ func TestGrantsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(Options{
 			Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: "https://mail.example.com/mcp"}}},
-			Store:   oauth.MemoryStore(),
+			Store:   oauth.NewMemoryStore(),
 		})
 		defer a.Close()
 		for n := range maxGrants {
@@ -65,7 +65,7 @@ func slow(t *testing.T) (a *Access, asked, goOn chan struct{}) {
 	}))
 	t.Cleanup(server.Close)
 	a = New(Options{
-		Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: server.URL}}}, Store: oauth.MemoryStore(),
+		Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: server.URL}}}, Store: oauth.NewMemoryStore(),
 		Changed: func(context.Context, string, string, bool) {},
 	})
 	t.Cleanup(func() { check.NoError(t, a.Close()) })

@@ -12,7 +12,7 @@ import (
 type attemptKey struct{}
 
 // Listen implements [oauth.Receiver].
-func (g *grant) Listen(ctx context.Context, _ string) (oauth.Reception, error) {
+func (g *grant) Listen(ctx context.Context, _ string) (oauth.Listener, error) {
 	at, _ := ctx.Value(attemptKey{}).(*attempt)
 	return &reception{grant: g, attempt: at, answer: make(chan url.Values, 1)}, nil
 }
@@ -25,10 +25,10 @@ type reception struct {
 	answer  chan url.Values
 }
 
-// RedirectURI implements [oauth.Reception].
+// RedirectURI implements [oauth.Listener].
 func (r *reception) RedirectURI() string { return r.grant.access.opts.Callback }
 
-// Receive implements [oauth.Reception]. Without a user who signs in, the request fails with an
+// Receive implements [oauth.Listener]. Without a user who signs in, the request fails with an
 // [*mcp.SignInError], and its run waits.
 func (r *reception) Receive(ctx context.Context, address string) (url.Values, error) {
 	u, err := url.Parse(address)
@@ -68,5 +68,5 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 	}
 }
 
-// Close implements [oauth.Reception].
+// Close implements [oauth.Listener].
 func (r *reception) Close() error { return nil }

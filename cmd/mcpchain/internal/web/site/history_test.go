@@ -103,7 +103,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 			return &compact.Result{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
 		}})
 	check.Must(t, err)
-	check.Must(t, check.Err(compacting.Run(t.Context(), agent.Text("Go on."), agent.In(id), agent.ForTenant("Ada"))))
+	check.Must(t, check.Err(compacting.Run(t.Context(), agent.Text("Go on."), agent.WithRun(id), agent.WithTenant("Ada"))))
 	w.painted(t, results, 1, 2)
 	w.painted(t, w.watch(t, "Ada", id, "").resultsUntil(t, 2), 1, 2)
 
@@ -140,7 +140,7 @@ func TestEditKeepsCalls(t *testing.T) {
 func TestSpentBySubAgents(t *testing.T) {
 	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").WithUsage(1000, 200)), nil)
 	check.Must(t, err)
-	helper, err := agent.Sub(helping, "helper", "Helps.")
+	helper, err := agent.NewSubAgent(helping, "helper", "Helps.")
 	check.Must(t, err)
 	goOn := make(chan struct{})
 	model := agenttest.Play(agenttest.CallTools(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).WithUsage(10, 1),
@@ -191,7 +191,7 @@ func TestOlder(t *testing.T) {
 	check.Must(t, err)
 	synctest.Test(t, func(t *testing.T) { // all have one time
 		for i := range all {
-			check.Must(t, check.Err(made.Run(t.Context(), agent.Text("hello"), agent.In(fmt.Sprint("c", i)), agent.ForTenant("Ada"))))
+			check.Must(t, check.Err(made.Run(t.Context(), agent.Text("hello"), agent.WithRun(fmt.Sprint("c", i)), agent.WithTenant("Ada"))))
 		}
 	})
 	w := serve(t, site.Limits{}, store, agenttest.PlayRepeating(agenttest.Say("hello")))

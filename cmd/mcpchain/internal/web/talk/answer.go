@@ -72,11 +72,11 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	// Calls of views use the servers that all users share, so they never wait for a sign-in.
-	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}}), nil) {
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		if len(head.Questions) == 0 {
+		if len(head.QuestionIDs) == 0 {
 			continue
 		}
 		questions, err := s.agent.Questions(ctx, head.Key)
@@ -128,7 +128,7 @@ func (a Answer) toReply(q *run.Question) (run.Reply, error) {
 // values returns the values of a form, each converted to the kind of its field. An answer with
 // a field that the form does not have is refused: the user saw another form.
 func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
-	fields, err := forms.Read(params)
+	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}

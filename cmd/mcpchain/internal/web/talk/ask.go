@@ -130,7 +130,7 @@ func tooLong(size int) string {
 
 // fieldsOf returns the fields of a form, or why it cannot be shown.
 func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
-	fields, err := forms.Read(params)
+	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, "the form cannot be shown: " + ShownError(err.Error())
 	}

@@ -136,7 +136,7 @@ func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 		s.o.Personal.Connect(ctx, t.key.Tenant)
 		by = s.agentFor(t.key.Tenant)
 	}
-	for e, err := range by.Resume(s.asView(ctx, t.key), t.key) {
+	for e, err := range by.ResumeEvents(s.asView(ctx, t.key), t.key) {
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func Link(address string) (any, error) {
 // linkOf splits an address, so that the page can highlight its host. wrong says why the page does
 // not open it, "" if it does.
 func linkOf(address string) (_ *link, wrong string) {
-	read, err := hosttext.ReadLink(address)
+	read, err := hosttext.ParseLink(address)
 	if err != nil {
 		return nil, ShownError(err.Error())
 	}

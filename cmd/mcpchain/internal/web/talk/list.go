@@ -25,7 +25,7 @@ type Summary struct {
 // List returns the latest conversations of a user, maxListed at most. It leaves out those that cannot be read.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
-	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
 	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
-	for head, err := range record.Readable(s.o.Store.List(ctx, q), nil) {
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, q), nil) {
 		switch {
 		case err != nil:
 			return nil, false, err
@@ -56,7 +56,7 @@ func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 		ID:      head.Key.ID,
 		Title:   s.title(ctx, head.Key),
 		Status:  string(head.Status),
-		Asks:    len(head.Questions) - head.Replies,
+		Asks:    len(head.QuestionIDs) - head.ReplyCount,
 		Updated: head.Updated,
 	}
 }

@@ -167,7 +167,7 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 // begin starts a conversation with messages. The last one is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
 	return s.work(ctx, user, messages[len(messages)-1].Text(), true, func() (string, error) {
-		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.ForTenant(user))
+		key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.WithTenant(user))
 		if err != nil {
 			return "", fmt.Errorf("begin a conversation: %w", err)
 		}
@@ -219,7 +219,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 		input = append(input, agent.Text(text)...)
 	}
 	begin := func() error {
-		_, err := s.agent.Begin(ctx, input, agent.In(key.ID), agent.ForTenant(key.Tenant))
+		_, err := s.agent.Begin(ctx, input, agent.WithRun(key.ID), agent.WithTenant(key.Tenant))
 		return err
 	}
 	if state.Status.Ended() {
@@ -235,7 +235,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 		return err
 	case errors.Is(err, agent.ErrWaiting):
 		return ErrWaiting
-	case errors.Is(err, agent.ErrRunning), errors.Is(err, record.ErrHeld):
+	case errors.Is(err, agent.ErrUnfinished), errors.Is(err, record.ErrHeld):
 		return ErrBusy
 	case err != nil:
 		return fmt.Errorf("ask: %w", err)

@@ -32,7 +32,7 @@ type topic struct {
 	at      agent.Position // the position of the last entry
 
 	use        *windowUse                 // how the last model call of this process used the window; nil before
-	spent      run.Spent                  // by the conversation, with sub-agents and sampling
+	spent      run.Usage                  // by the conversation, with sub-agents and sampling
 	draft      prose.Draft                // the text that the model is writing
 	generation int                        // the draft's number: each step begins another draft
 	progress   map[string]json.RawMessage // by call

@@ -201,7 +201,7 @@ func isShown(p run.Part) bool { return shownTypes[p.MIMEType] && len(p.Data) > 0
 func shownText(text string, most int) string { return cut(text, most, hosttext.Prose) }
 
 // exactText returns text that a person decides on, cut to most bytes before escaping.
-func exactText(text string, most int) string { return cut(text, most, hosttext.Exact) }
+func exactText(text string, most int) string { return cut(text, most, hosttext.Escape) }
 
 // cut returns text as shown returns it, with a note of how many bytes are missing.
 func cut(text string, most int, shown func(string) string) string {

@@ -110,7 +110,7 @@ func newViewAgent(o Options, answer func(context.Context, *run.Question) (run.Re
 type oneCall struct{ tools adapter.Source }
 
 // Info implements [agent.Model].
-func (oneCall) Info() model.Info { return model.Info{Whole: true} }
+func (oneCall) Info() model.Info { return model.Info{NoStreaming: true} }
 
 // Generate implements [agent.Model].
 func (m oneCall) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
@@ -133,7 +133,7 @@ func (m oneCall) next(messages []run.Message) (run.Message, error) {
 	if json.Unmarshal([]byte(messages[0].Text()), &c) != nil {
 		return run.Message{}, errors.New("the input is not a call of a view")
 	}
-	tool, err := m.tools.Catalog(profile.Plain).Find(c.Server, c.Tool, "")
+	tool, err := m.tools.Catalog(profile.Plain).LookupStored(c.Server, c.Tool, "")
 	if err != nil {
 		return run.Message{}, err
 	}
@@ -153,7 +153,7 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 func (s *Service) due() iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for _, name := range []string{agentName, viewAgentName} {
-			for head, err := range record.Readable(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
+			for head, err := range record.SkipDamaged(s.o.Store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
 				if !yield(head, err) {
 					return
 				}
@@ -257,7 +257,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
 	_, leave = s.hold(s.awaited, key)
-	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.In(key.ID), agent.NewOnly(), agent.ForTenant(key.Tenant), agent.WithVar("view", encoded))
+	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.WithRun(key.ID), agent.WithNewRun(), agent.WithTenant(key.Tenant), agent.WithVar("view", encoded))
 	if err != nil {
 		leave()
 		return key, nil, fmt.Errorf("begin the call of a view: %w", err)
@@ -347,7 +347,7 @@ func (s *Service) cancelViewCall(key run.Key) {
 // viewRuns lists the runs of a conversation's views, the latest first.
 func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
 	prefix := prefixOf(conversation)
-	for head, err := range record.Readable(s.o.Store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
+	for head, err := range record.SkipDamaged(s.o.Store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
 		if err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 
 // isOnce reports whether a tool for views must not be called twice. An unknown tool is none: its call fails.
 func (s *Service) isOnce(server, name string) bool {
-	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).Find(server, name, "")
+	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).LookupStored(server, name, "")
 	return err == nil && !tool.Repeatable()
 }
 
@@ -145,7 +145,7 @@ func (s *Service) Answer(user, id, ask string, yes bool) error {
 
 // openLink asks the user to visit a page.
 func (v *view) openLink(ctx context.Context, url string) error {
-	return v.ask(ctx, "link", hosttext.Exact(url), url)
+	return v.ask(ctx, "link", hosttext.Escape(url), url)
 }
 
 // message adds a view's text to the conversation, attributed to the view.
@@ -155,7 +155,7 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 		if err != nil {
 			return err
 		}
-		if err := v.ask(ctx, "message", hosttext.Exact(text), ""); err != nil {
+		if err := v.ask(ctx, "message", hosttext.Escape(text), ""); err != nil {
 			return err
 		}
 		return s.Ask(user, v.call.Conversation, func(before ...string) error {
@@ -180,7 +180,7 @@ func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	if mode != host.DisplayInline && mode != host.DisplayFullscreen {
 		return talk.ErrUnfit
 	}
-	if err := v.host.SetContext(host.Context{DisplayMode: mode}); err != nil {
+	if err := v.host.SetContext(host.HostContext{DisplayMode: mode}); err != nil {
 		return talk.ErrUnfit
 	}
 	return nil

@@ -126,7 +126,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	if err != nil {
 		return nil, err
 	}
-	tool, err := s.opts.Tools.Catalog(profile.Plain).Find(shown.Server, shown.Tool, "")
+	tool, err := s.opts.Tools.Catalog(profile.Plain).LookupStored(shown.Server, shown.Tool, "")
 	if err != nil || tool.ViewURI() == "" {
 		return nil, ErrNoView
 	}
@@ -136,7 +136,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	if err != nil {
 		return nil, err
 	}
-	frame, err := s.opts.Sandbox.Frame(document.Meta, sandbox.Place{Host: r.Host, User: user, Server: shown.Server})
+	frame, err := s.opts.Sandbox.Frame(document.Meta, sandbox.FrameOptions{Host: r.Host, User: user, Server: shown.Server})
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 	width := float64(r.Width)
 	return &host.Options{
 		Host: hostInfo,
-		Context: host.Context{
+		Context: host.HostContext{
 			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
 			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
@@ -207,11 +207,11 @@ func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Fra
 		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
 		Limits: host.Limits{
-			Incoming:   maxIncoming,
-			Outgoing:   maxOutgoing,
-			Request:    requestTime,
-			Initialize: beginTime,
-			Teardown:   closeTime,
+			Incoming:       maxIncoming,
+			Outgoing:       maxOutgoing,
+			RequestTimeout: requestTime,
+			Initialize:     beginTime,
+			Teardown:       closeTime,
 		},
 		Logger: s.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
 	}
