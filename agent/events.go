@@ -186,8 +186,8 @@ type ModelEnd struct {
 	Turn         int           `json:"turn"`
 	Model        string        `json:"model,omitempty"` // that replied, empty if neither the model nor the caller names one
 	Text         string        `json:"text,omitempty"`
-	Reasoning    string        `json:"reasoning,omitempty"`     // as far as the provider shows it
-	ToolCalls    []run.Part    `json:"tool_calls,omitempty"`    // a copy that the caller may modify
+	Reasoning    string        `json:"reasoning,omitempty"`   // as far as the provider shows it
+	ToolCalls    []run.Part    `json:"tool_calls,omitempty"`  // a copy that the caller may modify
 	FinishReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
 	Usage        run.Usage     `json:"usage"`
 	Streamed     bool          `json:"streamed,omitempty"` // all of Text has come as TextDelta

@@ -514,7 +514,7 @@ func TestFirstReplyCounts(t *testing.T) {
 					return q.Allow(), nil
 				}},
 			})
-			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
 			if said := results(history(got)); err != nil || calls > 0 || !strings.Contains(said[0], "too expensive") {
 				t.Errorf("got %v, %d calls and %q, want that the call is denied", err, calls, said)
 			}
