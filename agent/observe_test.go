@@ -74,11 +74,11 @@ func TestObserver(t *testing.T) {
 	}, nil)
 	o := &observer{trace: map[string]string{"traceparent": "x"}}
 	store := record.NewMemory()
-	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", Whole: true}), &agent.Options{
-		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: store}, Observe: o, Tools: []adapter.Source{tool},
+	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", NoStreaming: true}), &agent.Options{
+		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: store}, Observer: o, Tools: []adapter.Source{tool},
 		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
 	})
-	result := mustRun(t, a, human("go"), agent.In(theRun.ID))
+	result := mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	diff(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
 	diff(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
 	if len(o.invocations) != 1 || len(o.inferences) != 2 || len(o.executions) != 1 || len(o.errs) != 4 {
@@ -111,12 +111,12 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 		fails bool
 	}{
 		"changed": {redact, "redacted", false},
-		"stopped": {func(context.Context, *agent.State, *run.Message) error { return agent.Stop("enough") }, "enough", false},
+		"stopped": {func(context.Context, *agent.State, *run.Message) error { return agent.StopRun("enough") }, "enough", false},
 		"failed":  {func(context.Context, *agent.State, *run.Message) error { return errors.New("no") }, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &observer{}
-			a := newAgent(t, play(counted(says("secret"))), &agent.Options{Hooks: []agent.Hook{{AfterModel: tt.hook}}, Observe: o})
+			a := newAgent(t, play(counted(says("secret"))), &agent.Options{Hooks: []agent.Hook{{AfterModel: tt.hook}}, Observer: o})
 			if _, err := a.Run(t.Context(), human("go")); (err != nil) != tt.fails {
 				t.Fatalf("got %v", err)
 			}
@@ -134,7 +134,7 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 // A panic of the model ends all that is observed.
 func TestObserverOfAPanic(t *testing.T) {
 	o := &observer{}
-	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("boom") }), &agent.Options{Observe: o})
+	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("boom") }), &agent.Options{Observer: o})
 	if _, err := a.Run(t.Context(), human("go")); err == nil {
 		t.Fatal("the run has no error")
 	}
@@ -161,7 +161,7 @@ func TestProvider(t *testing.T) {
 		}
 	}
 	o := &observer{}
-	mustRun(t, newAgent(t, play(says("x")), &agent.Options{Observe: o}), human("go"))
+	mustRun(t, newAgent(t, play(says("x")), &agent.Options{Observer: o}), human("go"))
 	if got := o.inferences[0].Provider; got != "unknown" {
 		t.Errorf("got the provider %q of a model that names none", got)
 	}
@@ -172,40 +172,40 @@ func TestProvider(t *testing.T) {
 // everyEvent has each type of event, with all members.
 func everyEvent() []agent.Event {
 	at := time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
-	meta := agent.Meta{Run: "r", Seq: 7, Time: at, Path: []string{"helper"}}
+	meta := agent.EventInfo{Run: "r", Seq: 7, Time: at, Path: []string{"helper"}}
 	call := agent.Call{Turn: 1, ID: "1", Name: "box_echo", Arguments: `{"x":1}`, Server: "box", Tool: "echo"}
 	ask := &run.Question{ID: "ask_7", Kind: run.QuestionApproval, Call: "1", Server: "box", Tool: "box_echo", Path: []string{"helper"}, Arguments: []byte(`{"x":1}`), Survives: true, Created: at, Expires: at}
 	answer := run.Reply{Question: "ask_7", Action: run.ActionDeny, Reason: "no", By: "Ann", At: at}
 	part := run.Part{Type: run.PartCall, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
 	result := run.Part{Type: run.PartResult, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
-	spent := run.Spent{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
+	spent := run.Usage{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
 	question := &agent.Elicitation{Server: "box", Call: &call, Params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}}
 	sampling := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{}}
 	return []agent.Event{
-		&agent.ModelStart{Meta: meta, Turn: 1, Model: "m", Final: true, Messages: 2},
-		&agent.ReasoningDelta{Meta: meta, Turn: 1, Text: "hm"},
-		&agent.TextDelta{Meta: meta, Turn: 1, Text: "hi"},
-		&agent.ModelEnd{Meta: meta, Turn: 1, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, StopReason: "stop", Usage: spent, Streamed: true, Duration: 5,
+		&agent.ModelStart{EventInfo: meta, Turn: 1, Model: "m", Final: true, Messages: 2},
+		&agent.ReasoningDelta{EventInfo: meta, Turn: 1, Text: "hm"},
+		&agent.TextDelta{EventInfo: meta, Turn: 1, Text: "hi"},
+		&agent.ModelEnd{EventInfo: meta, Turn: 1, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, FinishReason: "stop", Usage: spent, Streamed: true, Duration: 5,
 			Window: &agent.WindowUse{Size: 8, Servers: []agent.ServerTools{{Server: "box", Tools: 1, Tokens: 2}}, Input: 3}},
-		&agent.ApprovalAsked{Meta: meta, Call: call},
-		&agent.ApprovalDecided{Meta: meta, Call: call, Decision: approval.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: approval.ScopeTool}, Duration: 5},
-		&agent.ToolStart{Meta: meta, Call: call},
-		&agent.ToolProgress{Meta: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
-		&agent.ToolEnd{Meta: meta, Call: call, Part: result, Duration: 5},
-		&agent.Asked{Meta: meta, Question: ask},
-		&agent.ReplyStart{Meta: meta, Question: ask},
-		&agent.ReplyEnd{Meta: meta, Question: ask, Reply: &answer, Err: errors.New("no form"), Duration: 5},
-		&agent.Replied{Meta: meta, Question: ask, Reply: answer},
-		&agent.ElicitationStart{Meta: meta, Elicitation: question},
-		&agent.ElicitationEnd{Meta: meta, Elicitation: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form"), Duration: 5},
-		&agent.SamplingStart{Meta: meta, Server: "box", Call: &call, Params: sampling},
-		&agent.SamplingEnd{Meta: meta, Server: "box", Call: &call, Params: sampling, Usage: run.Spent{Input: 3, Total: 3, Sampling: run.Sampling{Requests: 1, Tokens: 3}}, Err: errors.New("no model"), Duration: 5},
-		&agent.ServerLost{Meta: meta, Server: "box", Err: errors.New("it crashed")},
-		&agent.Compacted{Meta: meta, Replaced: 4, By: 1},
-		&agent.Warning{Meta: meta, Text: "careful"},
-		&agent.TurnEnd{Meta: meta, Turn: 1, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},
-		&agent.Suspended{Meta: meta, Questions: []*run.Question{ask}, Wake: at},
-		&agent.Output{Meta: meta, Text: "hi", StopReason: agent.StopOutput, FinishReason: "stop"},
+		&agent.ApprovalAsked{EventInfo: meta, Call: call},
+		&agent.ApprovalDecided{EventInfo: meta, Call: call, Decision: approval.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: approval.ScopeTool}, Duration: 5},
+		&agent.ToolStart{EventInfo: meta, Call: call},
+		&agent.ToolProgress{EventInfo: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
+		&agent.ToolEnd{EventInfo: meta, Call: call, Part: result, Duration: 5},
+		&agent.Asked{EventInfo: meta, Question: ask},
+		&agent.ReplyStart{EventInfo: meta, Question: ask},
+		&agent.ReplyEnd{EventInfo: meta, Question: ask, Reply: &answer, Err: errors.New("no form"), Duration: 5},
+		&agent.Replied{EventInfo: meta, Question: ask, Reply: answer},
+		&agent.ElicitationStart{EventInfo: meta, Elicitation: question},
+		&agent.ElicitationEnd{EventInfo: meta, Elicitation: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form"), Duration: 5},
+		&agent.SamplingStart{EventInfo: meta, Server: "box", Call: &call, Params: sampling},
+		&agent.SamplingEnd{EventInfo: meta, Server: "box", Call: &call, Params: sampling, Usage: run.Usage{Input: 3, Total: 3, Sampling: run.SamplingUsage{Requests: 1, Tokens: 3}}, Err: errors.New("no model"), Duration: 5},
+		&agent.ServerLost{EventInfo: meta, Server: "box", Err: errors.New("it crashed")},
+		&agent.Compacted{EventInfo: meta, Replaced: 4, Replacements: 1},
+		&agent.Warning{EventInfo: meta, Text: "careful"},
+		&agent.TurnEnd{EventInfo: meta, Turn: 1, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},
+		&agent.Suspended{EventInfo: meta, Questions: []*run.Question{ask}, Wake: at},
+		&agent.Output{EventInfo: meta, Text: "hi", StopReason: agent.StopOutput, FinishReason: "stop"},
 	}
 }
 
@@ -231,10 +231,10 @@ func TestEventsAsJSON(t *testing.T) {
 		data, err := agent.MarshalEvent(e)
 		check(t, err)
 		if !json.Valid(data) {
-			t.Fatalf("%s is no JSON: %s", agent.TypeOf(e), data)
+			t.Fatalf("%s is no JSON: %s", agent.EventType(e), data)
 		}
 		got.Write(append(data, '\n'))
-		types = append(types, agent.TypeOf(e))
+		types = append(types, agent.EventType(e))
 	}
 	want, err := os.ReadFile("testdata/events.jsonl")
 	check(t, err)

@@ -271,7 +271,7 @@ func TestPatternsThatTakeLong(t *testing.T) {
 	for i := range twenty {
 		twenty[i] = fmt.Sprintf(`"x%d":{"type":"string","pattern":%q,"default":%q}`, i, large, strings.Repeat("a", 500))
 	}
-	fields, err := Read(form(strings.Join(twenty, ",")))
+	fields, err := Fields(form(strings.Join(twenty, ",")))
 	check.Must(t, err)
 	if fields[0].Default == nil || fields[19].Default != nil {
 		t.Error("want the first default, and not the last, which are bounded together")
