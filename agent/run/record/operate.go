@@ -34,7 +34,7 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 				return n, nil
 			}
 			if err == nil {
-				err = deleteEnded(ctx, store, head)
+				err = holding(ctx, store, "delete", head, func(Lease) error { return store.Delete(ctx, head.Key) })
 			}
 			switch {
 			case isBusy(err):
@@ -46,19 +46,6 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// deleteEnded deletes a run that has not changed since head was read.
-func deleteEnded(ctx context.Context, store Store, head run.Head) error {
-	isHeld := false
-	err := holding(ctx, store, "delete", head, func(Lease) error {
-		isHeld = true
-		return store.Delete(ctx, head.Key)
-	})
-	if err == nil || isHeld || isBusy(err) || ctx.Err() != nil {
-		return err
-	}
-	return store.Delete(ctx, head.Key) // a full disk has no room for the lease, nor for another input
 }
 
 // holding calls do while this process holds a run. It is an error that matches [ErrConflict] if

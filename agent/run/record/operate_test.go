@@ -244,22 +244,6 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 	}
 }
 
-// fullStore is a store on a disk without room for a lease.
-type fullStore struct{ record.Store }
-
-func (fullStore) Acquire(context.Context, run.Key, record.Holder) (record.Lease, error) {
-	return record.Lease{}, errors.New("no space left on device")
-}
-
-// Old runs can be deleted from a disk that is full.
-func TestDeleteEndedOnAFullDisk(t *testing.T) {
-	store := fullStore{record.NewMemory()}
-	keep(t, store.Store, run.Key{ID: "one"}, "a", &ledger.Ended{Status: run.StatusFinished})
-	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
-		t.Errorf("got %d deleted, %v, want one", n, err)
-	}
-}
-
 // A change that is based on a deleted run does not reach the one that has its key now.
 func TestCancelOfADeletedRun(t *testing.T) {
 	inner, key := record.NewMemory(), run.Key{ID: "run_1"}

@@ -129,6 +129,35 @@ func TestContinueInAFolder(t *testing.T) {
 	m.leave()
 }
 
+// A question in a conversation on which another program works does not end that work. It goes to a copy.
+func TestConversationOfTwoPrograms(t *testing.T) {
+	t.Parallel()
+	home, folder := command(t).Env, t.TempDir()
+	open := func(args ...string) *emulator {
+		cmd := command(t, append(args, "-yes")...)
+		cmd.Env, cmd.Dir = home, folder
+		return openScreenOf(t, cmd)
+	}
+	one := open()
+	one.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
+	two := open("-continue")
+	two.await("you › What is 1 plus 2?")
+	one.enter("you ›\n", "Count to 150\r")
+	one.await("/150 counted to")
+	two.ask("What is 6 times 7?", "another program works on this conversation")
+	two.ask("What is 2 plus 2?", "The result: 2 + 2 = 4.")
+	one.await("The tool count says: counted to 150")
+	two.leave()
+	one.enter("you ›\n", "Count to 100\r")
+	one.await("/100 counted to")
+	two = open("-continue")
+	two.enter("waiting for the program that had the conversation", ctrlC)
+	two.await("interrupted")
+	one.await("The tool count says: counted to 100")
+	one.leave()
+	two.leave()
+}
+
 // A paste of several lines is one question. Its tabs stay, its control characters are no keys.
 func TestPaste(t *testing.T) {
 	t.Parallel()

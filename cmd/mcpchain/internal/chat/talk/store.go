@@ -272,7 +272,7 @@ func (s *Session) resumeTurn(ctx context.Context, key run.Key) iter.Seq2[agent.E
 			select {
 			case <-time.After(leaseTTL / 10):
 			case <-ctx.Done():
-				yield(nil, context.Cause(ctx))
+				yield(nil, record.ErrHeld) // the turn is not this program's, and not to be cancelled
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -65,13 +66,26 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 	return nil
 }
 
+// errElsewhere means that another program has begun a turn of the conversation.
+var errElsewhere = errors.New("another program works on this conversation; " +
+	"the next question begins a copy of it, and /resume continues it when it is free")
+
 // endFailedTurn ends a turn that has no answer. The turn stays in the history with a note for the
-// model, because tools may have acted.
+// model, because tools may have acted. A turn of another program is not ended: this one continues
+// with a copy of the conversation.
 func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
-	if cause := context.Cause(turn); cause != nil {
+	isElsewhere := errors.Is(err, record.ErrHeld) || errors.Is(err, agent.ErrUnfinished)
+	switch cause := context.Cause(turn); {
+	case cause != nil:
 		err = cause
+	case isElsewhere:
+		err = errElsewhere
 	}
 	s.Trace.write(traceLine{Type: "error", Turn: s.turnCount, Error: err.Error()})
+	if isElsewhere {
+		s.branch(s.history)
+		return s.report(err)
+	}
 	note := "(no answer: the turn failed)"
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
