@@ -70,7 +70,11 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 		q.show(ctx, true, what, p.Message, remedy(form, wrong))
 		return declined, nil
 	}
-	q.show(ctx, false, what, p.Message, "accepted, with "+values(form))
+	accepted := "accepted, with " + values(form)
+	for _, err := range form.UnknownKeys() { // they may be mistyped, or for another form
+		accepted += "; " + err.Error()
+	}
+	q.show(ctx, false, what, p.Message, accepted)
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: form.Values}, nil
 }
 

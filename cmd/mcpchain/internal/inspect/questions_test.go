@@ -24,6 +24,9 @@ func TestQuestions(t *testing.T) {
 		"form, older": {[]string{"-revision", "2025-06-18", "-call", "book_table"}, statusAsked, unfilled, asks + declined},
 		"answered": {slices.Concat([]string{"-call", "book_table"}, day, hour), statusFine,
 			"Booked: a table for 4 on the terrace at Chez Démo on 2030-05-01 at 19:30.\n", asks + "accepted, with date=2030-05-01, time=19:30, people=4, seating=terrace, children=false\n"},
+		"answered, and more": {slices.Concat([]string{"-call", "book_table", "-answer", "other=x"}, day, hour), statusFine,
+			"Booked: a table for 4 on the terrace at Chez Démo on 2030-05-01 at 19:30.\n", asks + "accepted, with date=2030-05-01, time=19:30, people=4, seating=terrace, children=false; " +
+				`-answer: no field "other"; the fields are date, time, people, seating, children, note` + "\n"},
 		"mistyped": {slices.Concat([]string{"-call", "book_table", "-answer", "dat=2030-05-01", "-answer", "other=x"}, hour), statusAsked, unfilled,
 			asks + `declined: -answer: no field "dat"; did you mean "date"?; -answer: no field "other"; the fields are date, time, people, seating, children, note` + "\n"},
 		"model": {[]string{"FILE", "-call", "summarize", `{"text":"a\u001b[2J"}`}, statusAsked, "",
