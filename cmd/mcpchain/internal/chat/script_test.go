@@ -122,7 +122,7 @@ func TestInputOfPrompt(t *testing.T) {
 	converse(t, "Go is a language. It is small.\n\n", "-yes", "-prompt", "Summarize:").check(t, "Summary: Go is a language.\n", 0)
 	converse(t, "/quit\n", "-yes", "-prompt", "What is 1 plus 2?").check(t, "The result: 1 + 2 = 3.\n", 0)
 	converse(t, "x", "-prompt", "/read demo://menu").check(t, converse(t, "", "-prompt", "/read demo://menu").stdout, 0)
-	converse(t, strings.Repeat("x", 1<<20+1), "-prompt", "hello").check(t, "", 1, "standard input has more than 1048576 bytes")
+	converse(t, strings.Repeat("x", 1<<20+1), "-prompt", "hello").check(t, "", 1, "mcpchain: read standard input: more than 1048576 bytes")
 }
 
 // The program does not wait for an input that stays silent.

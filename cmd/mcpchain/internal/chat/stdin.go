@@ -68,7 +68,7 @@ func readInput(ctx context.Context, r io.Reader, first time.Duration) ([]byte, e
 			begun, late = nil, nil
 		case err := <-done:
 			if err == nil && len(data) > maxInput {
-				err = fmt.Errorf("standard input has more than %d bytes", maxInput)
+				err = fmt.Errorf("more than %d bytes", maxInput)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read standard input: %w", err)

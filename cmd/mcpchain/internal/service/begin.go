@@ -135,16 +135,16 @@ func (s *service) room(ctx context.Context, user string, others int) error {
 		most, others int
 		text         string
 	}{
-		{run.StatusRunning, s.limits.running, others, "go on"},
+		{run.StatusRunning, s.limits.running, others, "are active"},
 		{run.StatusWaiting, s.limits.open, 0, "wait for you"},
-		{"", s.limits.stored, others, "are kept"},
+		{"", s.limits.stored, others, "are stored"},
 	} {
 		n, err := s.store.Count(ctx, record.Query{Tenant: user, Status: bound.status, Limit: bound.most})
 		if err != nil {
 			return err
 		}
 		if n >= bound.most {
-			return hosting.Refuse(http.StatusTooManyRequests, "%d of your runs %s, and no more may", n, bound.text)
+			return hosting.Refuse(http.StatusTooManyRequests, "%d of your runs %s: no more are allowed", n, bound.text)
 		}
 		unclear = unclear || n+bound.others >= bound.most
 	}

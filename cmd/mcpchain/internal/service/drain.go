@@ -62,7 +62,7 @@ func (l *local) drain() {
 		l.leaveLocked(v)
 	}
 	l.mu.Unlock()
-	l.logger.Info("the service stops, and its runs go on later", "runs", runs, "calls under way", calls, "grace", l.grace)
+	l.logger.Info("the service stops, and its runs continue later", "runs", runs, "calls under way", calls, "grace", l.grace)
 	late := time.After(l.grace)
 	for _, over := range ends {
 		select {
@@ -85,6 +85,6 @@ func (l *local) warnOfCalls() {
 	}
 	l.mu.Unlock()
 	for key, n := range cut {
-		l.logger.Warn("calls under way are cut: what became of them is in doubt", "run", key.ID, "tenant", key.Tenant, "calls", n)
+		l.logger.Warn("calls under way are interrupted, and in doubt", "run", key.ID, "tenant", key.Tenant, "calls", n)
 	}
 }

@@ -21,7 +21,7 @@ func TestGrace(t *testing.T) {
 		outcomes           int
 	}{
 		"long enough": {"1m", "", "are cut", 1},
-		"too short":   {"1ms", `level=WARN msg="calls under way are cut: what became of them is in doubt" run=`, "cannot go on", 0},
+		"too short":   {"1ms", `level=WARN msg="calls under way are interrupted, and in doubt" run=`, "cannot go on", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "runs.db")
@@ -37,7 +37,7 @@ func TestGrace(t *testing.T) {
 			log := process.log.String()
 			for _, want := range []string{
 				`level=WARN msg="the model is a demo`, `msg="a server can be used" server=demo`, `msg="the service drives runs" due=0 waiting=0`,
-				`msg="the service stops, and its runs go on later" runs=1 "calls under way"=1`, tt.says,
+				`msg="the service stops, and its runs continue later" runs=1 "calls under way"=1`, tt.says,
 			} {
 				check.Contains(t, "the log", log, want)
 			}
