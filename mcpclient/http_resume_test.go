@@ -468,6 +468,23 @@ func TestSSEEndpoint(t *testing.T) {
 	}
 }
 
+// The wait for the endpoint does not count the time in which a person signs in.
+func TestSSEEndpointWaitsForToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newOldServer(t)
+		server := serve(t, s)
+		c, err := (&mcpclient.HTTP{
+			URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}},
+			Token: tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+				time.Sleep(time.Minute)
+				return transport.Token{Value: "t"}, nil
+			}),
+		}).Dial(t.Context())
+		check.Must(t, err)
+		_ = c.Close()
+	})
+}
+
 // After these answers to initialize the client tries HTTP+SSE. A server of 2024-11-05 may know
 // the path, the method, or neither, and a gateway may answer with JSON.
 func TestSSEFallback(t *testing.T) {

@@ -34,8 +34,8 @@
 // ask the person twice. A request in the last fifth of a token's life, at most its last
 // minute, has the token renewed in the background if that takes no person.
 //
-// A client that probes for the protocol's era waits only a few seconds. If a
-// person may have to sign in, call [Transport.SignIn] before it connects.
+// A client that connects waits for the person, too. Call [Transport.SignIn] before it connects to
+// choose when the person is asked.
 //
 // # Checks
 //

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 func TestSignInOnDemand(t *testing.T) {
@@ -78,6 +80,32 @@ func TestSignInIsNoSilence(t *testing.T) {
 		defer ctx.Stop()
 		if err := call(ctx, w.transport(opts)); err != nil {
 			t.Errorf("got %v of a call in which a person signs in", err)
+		}
+	})
+}
+
+// A client that connects waits for the person as long as the sign-in takes, even though it waits only
+// briefly for the answer to its probe.
+func TestConnectWaitsForSignIn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+			if req.Header.Get("Authorization") == "" {
+				w.protected(rw, req)
+				return
+			}
+			var m struct{ ID json.RawMessage }
+			check.Must(t, json.NewDecoder(req.Body).Decode(&m))
+			reply(rw, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{
+				"resultType": "complete", "supportedVersions": []string{"2026-07-28"}, "capabilities": map[string]any{},
+			}})
+		}
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { time.Sleep(2 * time.Minute); return nil }}}
+		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serverURL, Client: w.transport(opts).Client()}, nil)
+		check.Must(t, err)
+		defer client.Close()
+		if got := client.Server().Revision; got != "2026-07-28" || len(w.asked) != 1 {
+			t.Errorf("got revision %q after %d sign-ins, want 2026-07-28 after 1", got, len(w.asked))
 		}
 	})
 }

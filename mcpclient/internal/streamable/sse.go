@@ -34,8 +34,8 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 			_ = c.Close()
 		}
 	}()
-	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
-	defer cancel()
+	wait := bound.Within(ctx, bound.Limits{Idle: endpointTimeout}) // a person who signs in may take longer
+	defer wait.Stop()
 	m := &message{sent: new(wire.Message), bound: true}
 	c.life = c.stream.exchanges.begin(wait, false, false)
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
@@ -44,8 +44,10 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 		err = c.readEndpoint(resp)
 	}
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("GET %s: %w", c.stream.safeURL(), bound.Ended(ctx))
 	case err != nil && wait.Err() != nil:
-		return nil, fmt.Errorf("GET %s: %w", c.stream.safeURL(), bound.Ended(wait))
+		return nil, fmt.Errorf("GET %s: no endpoint within %v: %w", c.stream.safeURL(), endpointTimeout, wait.Err())
 	case err != nil:
 		return nil, err
 	case !c.life.detach(): // the connection outlives the dialing
