@@ -80,9 +80,10 @@ func WithLogLevel(level mcp.LogLevel) CallOption {
 	return func(o *callOptions) { o.logLevel = level }
 }
 
-// WithSendCheck calls fn just before each request of the call is sent, including repetitions.
-// After an error the request is not sent, and the call fails with that error, see [Unsent]. fn
-// runs on the goroutine of the call.
+// WithSendCheck calls fn just before each request of the call is sent, including repetitions. After
+// an error the request is not sent, and the call fails with an error that matches it. [Unsent] is
+// true for that error if no earlier request of the call was sent. fn runs on the goroutine of the
+// call.
 func WithSendCheck(fn func(context.Context) error) CallOption {
 	return func(o *callOptions) { o.check = fn }
 }

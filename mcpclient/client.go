@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Client is a connection to one server. Its methods may be called concurrently, also from
+// Client is a connection to one server. Its methods may be called concurrently, including from
 // handlers and callbacks.
 type Client struct {
 	peer
@@ -39,8 +39,8 @@ type Client struct {
 // silent is the logger of a client without Options.Logger.
 var silent = slog.New(slog.DiscardHandler)
 
-// Server returns what is known about the server. It is zero until Connect has learnt it. What
-// it points to is shared and must not be modified.
+// Server returns what is known about the server. In [Middleware] it is zero before the end of the
+// handshake. What it points to is shared and must not be modified.
 func (c *Client) Server() mcp.Server { return c.serverInfo() }
 
 // Transport returns the transport in use: the one of Connect, or one with HTTP.SSE set to which an
@@ -87,8 +87,8 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	return raw, nil
 }
 
-// Notify sends any notification. params is nil, a [json.RawMessage] or a value that marshals to
-// a JSON object.
+// Notify sends any notification, and waits until the connection has accepted it. params is nil, a
+// [json.RawMessage] or a value that marshals to a JSON object.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := jsonrpc.EncodeParams(params)
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Connect connects to the server, determines its revision, and prepares it for use. ctx bounds
-// only the connecting. Without a deadline that takes at most 1 min for the stdio of a process,
-// and 10 min for other transports, where a person may have to log in first. Connect returns
-// within half a second of the end of ctx; a process that it has started and that does not end
-// by itself is killed.
+// Connect connects to the server, determines its revision, and prepares it for use. ctx bounds only
+// the connecting. Without a deadline that takes at most 1 min for a [Command], and 10 min for other
+// transports, where a person may have to sign in first. Connect returns within half a second of the
+// end of ctx. If it fails, it kills a process that it has started and that does not exit by itself.
 //
 // A server that answers server/discover is modern. After any other answer, or silence for
 // [Timeouts.Probe], the server counts as legacy and gets initialize. Failures that say nothing
@@ -71,7 +70,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
 	switch t := c.negotiator.transport.(type) {
-	case *Command: // no person has to log in
+	case *Command: // no person has to sign in
 		limit = time.Minute
 	case wire.Bounded:
 		limit = t.ConnectTimeout()

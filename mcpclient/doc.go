@@ -13,14 +13,14 @@
 //
 // A [Client] is one connection to one server:
 //
-//	                 ┌──────────── Client ────────────┐
-//	CallTool ──────▶ │ era ▸ link ▸ Conn of Transport │ ──────▶ server
-//	result   ◀────── │                                │ ◀──────
-//	                 │ serve ▸ Options.Sampling       │ ◀────── "which is nicer?"
-//	                 │         Options.Elicitation    │
-//	                 │         Options.Roots          │
-//	                 │ notify ▸ Options.OnNotification│ ◀────── "something changed"
-//	                 └────────────────────────────────┘
+//	                 ┌──────── Client ────────┐
+//	CallTool ──────▶ │ Transport              │ ──────▶ server
+//	result   ◀────── │                        │ ◀──────
+//	                 │ Options.Sampling       │ ◀────── "which is nicer?"
+//	                 │ Options.Elicitation    │
+//	                 │ Options.Roots          │
+//	                 │ Options.OnNotification │ ◀────── "something changed"
+//	                 └────────────────────────┘
 //
 // Package mcp has the types of the protocol, and examples/client is a program.
 //
@@ -30,8 +30,9 @@
 //   - [HTTP] is Streamable HTTP, or HTTP+SSE if the server has only that.
 //   - [IO] uses a reader and a writer, [Pipe] stays within the process.
 //
-// A [Transport] describes how to connect, and is dialed for each connection. A host may
-// implement its own; package transport lists the optional methods.
+// A [Transport] describes how to connect, and is dialed for each connection. The host, which is the
+// program that uses this package, may implement its own; package transport lists the optional
+// methods.
 //
 // # Eras
 //
@@ -82,15 +83,15 @@
 // another error, such as [ErrClosed], [*transport.HTTPError], [*transport.ProcessError] or
 // [*CapabilityError]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
 //
-// A message that is broken or too large fails only the call to which it belongs. The
-// client never repeats a tool call that may have run. It resends one only if the server
-// did not act on it: because it refused the headers, the token, the revision or the Accept
-// header, because it needs a person to visit a URL, input or time, or because the
-// connection was ending before the call was sent.
+// A message that is broken or too large fails only the call to which it belongs. The client never
+// repeats a tool call that may have run. It sends one again only if the server did not act on it:
+// because it refused the headers, the token, the revision or the Accept header, because it needs a
+// person to visit a URL, input or time, or because the connection was ending before the call was
+// sent.
 //
 // # Concurrency
 //
-// The methods of a Client may be called concurrently, also by handlers and callbacks.
+// The methods of a Client may be called concurrently, including by handlers and callbacks.
 //
 //   - A call returns at once when its context ends, unless a host's own
 //     http.RoundTripper ignores the context. The server is notified asynchronously.

@@ -29,6 +29,7 @@ type URLElicitationError struct {
 	rpc *mcp.RPCError
 }
 
+// Error implements error.
 func (e *URLElicitationError) Error() string {
 	why := "no handler for URLs is installed"
 	switch {

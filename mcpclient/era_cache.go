@@ -24,10 +24,10 @@ const (
 // starts with the right era. A legacy server then gets no server/discover: some take long to
 // refuse it, others crash. If a server has changed, the client probes again.
 //
-// The zero value is ready, and clients may share it. It can be stored as JSON; decoding skips
-// unusable entries. It contains no names of servers: the key is a digest of the server's URL,
-// or of its command line and directory. It works with any [Transport] that has a method
-// Identity() string.
+// The zero value is ready, clients may share it, and it must not be copied. It can be stored as
+// JSON; decoding skips unusable entries. It contains no names of servers: the key is a digest of
+// the server's URL, or of its command line and directory. It works with any [Transport] that has a
+// method Identity() string.
 //
 // An entry expires after 24 h, because the server may have been updated to the modern era.
 // Beyond 1,024 entries the oldest are removed.

@@ -20,7 +20,7 @@ var (
 	// has begun, unless the error says why not.
 	//
 	// The effects of a tool are unknown, and [Unsent] is false: the tool may have run before the
-	// stream of its answer was lost, and the status may come from something else on the way.
+	// stream of its answer was lost, and the status may come from a proxy.
 	//
 	// It is also the error of a list of a legacy server whose next page belongs to an earlier
 	// session or connection.
@@ -58,6 +58,7 @@ type RevisionError struct {
 	ServerRevisions []string // empty if the server named none
 }
 
+// Error implements error.
 func (e *RevisionError) Error() string {
 	server := strings.Join(e.ServerRevisions, ", ")
 	if server == "" {
@@ -67,10 +68,10 @@ func (e *RevisionError) Error() string {
 		strings.Join(e.ClientRevisions, ", "), excerpt.Cut(server))
 }
 
-// Unsent reports whether err, the error of a call, proves that the server has not accepted it:
-// the connection had ended before or wrote nothing of it, the server could not be reached,
-// lacks the feature, or refused the sender (HTTP status 401, 403 or 429, or an
-// [*mcp.SignInError]). Then the call had no effect and may be made again.
+// Unsent reports whether err, the error of a call, proves that the server has not accepted it: the
+// connection had ended before or wrote nothing of it, the function of [WithSendCheck] refused it,
+// the server could not be reached, lacks the feature, or refused the sender (HTTP status 401, 403
+// or 429, or an [*mcp.SignInError]). Then the call had no effect and may be made again.
 func Unsent(err error) bool {
 	broken, isBroken := errors.AsType[*transport.BrokenError](err)
 	switch { // in this order: an accepted first request outweighs whatever a later one proves

@@ -21,8 +21,8 @@ type Options struct {
 	// this module.
 	ClientInfo mcp.Implementation
 
-	// Sampling, Elicitation and Roots answer requests of the server. Each that is not nil
-	// declares its capability. Roots may be empty.
+	// Sampling, Elicitation and Roots answer requests of the server. Each that is not nil declares
+	// its capability; empty Roots that are not nil do, too.
 	Sampling    mcp.SamplingHandler
 	Elicitation mcp.ElicitationHandler
 	Roots       []mcp.Root
@@ -71,7 +71,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Protocol has the protocol settings of [Options].
+// Protocol configures the revision and the declared capabilities of a client.
 type Protocol struct {
 	// Revision forces a protocol revision, one of [Revisions], and with it the era, instead of
 	// probing. If the server speaks only other revisions, Connect fails with a [*RevisionError].
@@ -199,10 +199,11 @@ type Limits struct {
 	// Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that clients do
 	// not return together. If net/http finds an idle connection closed it uses another by itself.
 	//
-	// Tool calls and custom requests are never sent again. Over HTTP/1.1 they use no connection
-	// that was idle for 4 s, or until 1 s before the end that the server states in Keep-Alive.
-	// initialize and server/discover are sent again only after 408, 429 and 503. Retries also
-	// bounds how often the answer to a server's request is sent. Default 3; negative: none.
+	// Tool calls and custom requests are not retried in this way. Over HTTP/1.1 they use no
+	// connection that was idle for 4 s, or until 1 s before the end that the server states in
+	// Keep-Alive. initialize and server/discover are sent again only after 408, 429 and 503.
+	// Retries also bounds how often the answer to a server's request is sent. Default 3; negative:
+	// none.
 	Retries int
 
 	// ServerRequests bounds the server's concurrent requests. Further ones are refused with

@@ -60,6 +60,7 @@ type OutputError struct {
 	tool string
 }
 
+// Error implements error.
 func (e *OutputError) Error() string {
 	return fmt.Sprintf("output of tool %q: %v", e.tool, e.Err)
 }
@@ -73,8 +74,8 @@ var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, su
 // WithOutputCheck checks the result of [Client.CallTool], [Continue] or [Task.Wait] against the
 // output schema of the tool: a violation is an [*OutputError]. A successful result without
 // structured content violates every schema. Nothing is checked if the tool has no schema or the
-// result is an error. v may be nil for the Validator of [Schemas]. An unusable schema fails the
-// call before it is sent. Other methods ignore the option.
+// result is an error. v may be nil for the Validator of [Schemas]. If there is none either, or the
+// schema is unusable, the call fails before it is sent. Other methods ignore the option.
 func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.outputTool, o.validator = tool, v }
 }

@@ -434,7 +434,7 @@ func TestRestartOfAPipe(t *testing.T) {
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		_ = p.conn.Close()
 		<-c.Done()
-		wantBoth(t, c.Err(), mcpclient.ErrClosed, "dialed once")
+		wantBoth(t, c.Err(), mcpclient.ErrClosed, "dialed only once")
 		wantEvents(t, &told, "1")
 	})
 }

@@ -119,8 +119,9 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 	return t, nil
 }
 
-// Task returns the task with an id, which may come from another process. tool is only for
-// errors and [mcp.CallInfo]. It sends nothing. Without an id the methods of the task fail.
+// Task returns the task with an id, which may come from another process. tool, the name of the
+// tool, is used only in errors and [mcp.CallInfo]. It sends nothing. Without an id the methods of
+// the task fail.
 func (c *Client) Task(id, tool string) *Task {
 	t := c.tasks.newTask(id, tool, c.wire.calls.Add(1))
 	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}

@@ -22,17 +22,20 @@ import (
 // task counts. The task is polled as by [Task.Wait], with the same errors. The handlers of
 // [Options] answer the questions of the task, even with [WithManualInput].
 //
-// A call that ends before its task cancels the task at the server, unless [Client.Close] ends
-// it, its error is an [*mcp.InputRequired] (see [Task.Answer]) or an [*mcp.SignInError], the
-// cause of its context's end is [ErrDetach], or a server of revision 2025-11-25 has not yet
-// named the task. With this option [Task.Wait] cancels the task in the same way.
+// A call that ends before its task cancels the task at the server, except if
+//   - [Client.Close] ended the call,
+//   - its error is an [*mcp.InputRequired] (see [Task.Answer]) or an [*mcp.SignInError],
+//   - the cause of its context's end is [ErrDetach], or
+//   - a server of revision 2025-11-25 has not yet named the task.
+//
+// With this option [Task.Wait] cancels the task in the same way.
 func WithTask(tool *mcp.Tool) CallOption {
 	return func(o *callOptions) { o.task = tool }
 }
 
-// WithTaskStarted makes a call [WithTask] call fn with the task that it has become, before it
-// first polls. With the id another process can wait for the task, see [Client.Task]. fn runs on
-// the goroutine of the call. Its error ends the call and the task.
+// WithTaskStarted makes a call [WithTask] call fn with the task that it has become, before it first
+// polls. With the id another process can wait for the task ([Client.Task]). fn runs on the
+// goroutine of the call. Its error ends the call and the task.
 func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
 	return func(o *callOptions) { o.taskStarted = fn }
 }

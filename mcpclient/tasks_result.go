@@ -126,10 +126,10 @@ func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, o
 	return nil
 }
 
-// Answer answers what a task asks: round is the [*mcp.InputRequired] with which [Task.Wait] or
-// a call [WithTask] has ended, also in another process, and answers are as for [Continue]. Wait
-// again afterwards. Questions that the task does not ask any more are left out, so that Answer
-// may be repeated.
+// Answer answers what a task asks: round is the [*mcp.InputRequired] with which [Task.Wait] or a
+// call [WithTask] has ended, even in another process, and answers are as for [Continue]. Wait again
+// afterwards. Questions that the task does not ask any more are left out, so that Answer may be
+// repeated.
 func (t *Task) Answer(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts ...CallOption) error {
 	if t.id == "" {
 		return t.failure(errNoTask)

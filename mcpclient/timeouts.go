@@ -15,10 +15,10 @@ import (
 type Timeouts struct {
 	// Idle bounds the silence of one call: the call fails if neither the answer nor a progress
 	// notification arrives in that time. Tool calls ask for progress; other requests do so only
-	// with [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
-	// legacy server over HTTP. Time that the client uses does not count: while handlers answer
-	// the server, a person visits a URL, HTTP.Token runs, or the client waits before another
-	// attempt. Default 5 min, or none if Call is set; negative: none.
+	// with [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a legacy
+	// server over HTTP. Time that the client uses does not count: while handlers answer the server,
+	// a person visits a URL, HTTP.Token or an oauth.Transport gets a token, or the client waits
+	// before another attempt. Default 5 min, or none if Call is set; negative: none.
 	Idle time.Duration
 
 	// Call bounds one call as a whole, including its input rounds and its task, regardless of
@@ -27,8 +27,8 @@ type Timeouts struct {
 	// subscriptions.
 	Call time.Duration
 
-	// Probe bounds the wait for an answer to server/discover before the server counts as
-	// legacy. Default 5 s.
+	// Probe bounds the wait for an answer to server/discover before the server counts as legacy. As
+	// in Idle, the time of a sign-in does not count. Default 5 s.
 	Probe time.Duration
 
 	// Close bounds how long [Client.Close] sends queued messages and ends the session, and once

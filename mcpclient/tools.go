@@ -23,9 +23,9 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 // CallTool calls a tool. args is nil, a [json.RawMessage], or a value that marshals to a JSON
 // object. A failure of the tool is part of the result (see [mcp.CallToolResult.Err]), not an error.
 //
-// A call that may have run is never repeated: after an error that is not an [*mcp.RPCError] the
-// tool may have run. If the server needs input the handlers of [Options] answer, up to
-// [Limits.Rounds] times. Use [WithTask] for a tool that requires a task.
+// A call that may have run is never repeated: after an error that is neither an [*mcp.RPCError] nor
+// [Unsent], the tool may have run. If the server needs input the handlers of [Options] answer, up
+// to [Limits.Rounds] times. Use [WithTask] for a tool that requires a task.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	params, err := encodeArguments(name, args)
 	if err != nil {
@@ -106,11 +106,11 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 	return out, nil
 }
 
-// AddToolDefinitions gives the client definitions of tools that it has not learnt from
+// AddToolDefinitions gives the client definitions of tools that it has not learned from
 // [Client.Tools], for example from an earlier run: a modern server over HTTP may require some
 // arguments in headers, as the tool's input schema says, and [Schemas.CheckOutputs] needs the
-// output schema. A later list replaces them. The error joins the defects of tools that such a
-// server must not offer; the other tools are registered. The client keeps only what it needs.
+// output schema. A later list replaces them. The error joins the reasons why tools of such a server
+// are unusable; the other tools are registered. The client keeps only what it needs.
 func (c *Client) AddToolDefinitions(tools ...*mcp.Tool) error {
 	var errs []error
 	for i, t := range tools {

@@ -24,12 +24,12 @@ type Transport = transport.Transport
 type Conn = transport.Conn
 
 // IO is the stdio transport over a reader and a writer, one message per line. It can be dialed
-// once. Close closes both if they are io.Closers.
+// once; then Dial returns [transport.ErrDialedOnce]. Close closes both if they are io.Closers.
 //
-// Messages that span several lines, such as indented JSON, are accepted. A line that does not
-// begin like a JSON object or array is skipped, up to an answer that it may contain, and logged
-// by a client. A line over MaxMessage is a [*transport.MessageError] as soon as that is known;
-// the connection continues after it. Send queues a message; it blocks while 1 MiB is queued.
+// Messages that span several lines, such as indented JSON, are accepted. A line that does not begin
+// with { or [ is skipped, and logged by a client; an answer at its end is read. A line over
+// MaxMessage is a [*transport.MessageError] as soon as that is known; the connection continues
+// after it. Send queues a message; it blocks while 1 MiB is queued.
 //
 // Closing a network connection, an [os.File] with deadlines or an [io.PipeReader] makes its
 // Read return. Other readers, such as a terminal, are read by a goroutine of the connection, so
@@ -53,8 +53,8 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 	return (&stdio.IO{Reader: t.Reader, Writer: t.Writer, MaxMessage: t.MaxMessage, Dialed: &t.dialed}).Dial(ctx)
 }
 
-// Pipe returns two ends of a connection within this process: a transport for a client, which
-// can be dialed once, and the server's end.
+// Pipe returns two ends of a connection within this process: a transport for a client, which can be
+// dialed once ([transport.ErrDialedOnce]), and the server's end.
 //
 // Messages are copied, not framed, and of any size. Send blocks while 64 of them are unread.
 // When an end is closed, the other still receives what was sent before, then io.EOF. A pipe has
@@ -79,11 +79,11 @@ func missing(t Transport) error {
 // input and output, one per line.
 //
 // When the process exits or closes its output, Recv returns what it wrote and then a
-// [*transport.ProcessError]. A descendant that keeps the output open delays that by at most 200
-// ms. A line that does not begin like a JSON object or array is skipped, up to an answer that
-// it may contain; a client logs it, and the error that ends the connection quotes the last such
-// line. A line over MaxMessage is a [*transport.MessageError] as soon as that is known; the
-// connection continues after it. Send queues a message; it blocks while 1 MiB is queued.
+// [*transport.ProcessError]. A descendant that keeps the output open delays that by at most 200 ms.
+// A line that does not begin with { or [ is skipped, except for an answer at its end; a client logs
+// it, and the error that ends the connection quotes the last such line. A line over MaxMessage is a
+// [*transport.MessageError] as soon as that is known; the connection continues after it. Send
+// queues a message; it blocks while 1 MiB is queued.
 //
 // Close ends the whole process group: it closes the process's input, waits for StopTimeout,
 // sends SIGTERM, waits again, then kills. On Windows it terminates the process tree. If this
@@ -113,7 +113,8 @@ type Command struct {
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
 
-	// StopTimeout is the wait at each step of stopping. Default 2 s.
+	// StopTimeout is how long Close waits for the end of the process after closing its input, and
+	// again after SIGTERM. Default 2 s.
 	StopTimeout time.Duration
 }
 
@@ -152,11 +153,11 @@ type HTTP struct {
 	// user info and query.
 	URL string
 
-	// SSE uses HTTP+SSE from the start, the transport of revision 2024-11-05 that later
-	// revisions replaced: one event stream at the URL carries every message of the server, and
-	// its first event names the endpoint for posts. Set it for a server that is known to have
-	// nothing newer. The stream is the connection: when it ends, all calls end. A message with
-	// the token of another owner goes to the same stream.
+	// SSE uses HTTP+SSE from the start, the transport of revision 2024-11-05 that later revisions
+	// replaced: one event stream at the URL carries every message of the server, and its first
+	// event names the endpoint for posts. Set it for a server that is known to have nothing newer.
+	// The stream is the connection: when it ends, all calls end. Unlike a session of Streamable
+	// HTTP it is shared by all owners of tokens ([transport.Token]).
 	SSE bool
 
 	// Client sends the requests; it is never modified or closed. Unless it has a CheckRedirect,
@@ -183,7 +184,8 @@ type HTTP struct {
 	// with errors.As in the errors of calls.
 	//
 	// A call waits for its RoundTrip and for a Read of its bodies. As with net/http, both must
-	// return when the context of the request ends, and a Read also when the body is closed.
+	// return when the context of the request ends, and Read must also return when the body is
+	// closed.
 	WrapTransport func(next http.RoundTripper) http.RoundTripper
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
@@ -191,9 +193,10 @@ type HTTP struct {
 }
 
 // Dial prepares the connection without sending a request. It fails if the URL is invalid or
-// RoundTripper returns nil. With SSE it opens the stream and waits up to 10 s for the endpoint,
-// which must be on the same origin: the error is a [*transport.HTTPError] if the status
-// explains it, and matches [mcp.ErrInvalidResult] if the response is not such a stream.
+// WrapTransport returns nil. With SSE it opens the stream and waits up to 10 s, without the time of
+// a sign-in, for the endpoint, which must be on the same origin: the error is a
+// [*transport.HTTPError] if the status explains it, and matches [mcp.ErrInvalidResult] if the
+// response is not such a stream.
 func (t *HTTP) Dial(ctx context.Context) (Conn, error) { return (*streamable.HTTP)(t).Dial(ctx) }
 
 // Identity returns what distinguishes the server from others, for an [EraCache].

@@ -9,7 +9,7 @@ import (
 // Annotations say for whom a block is and how much it matters. They are hints. An audience of one
 // string and a priority in a string are read, too; a value in any other form is left out.
 type Annotations struct {
-	Audience     []string `json:"audience,omitempty"` // "user", "assistant"; one of them may come as a string
+	Audience     []string `json:"audience,omitempty"` // "user", "assistant"; a single string is accepted
 	Priority     *float64 `json:"priority,omitempty"` // 0 to 1; it may come as a string
 	LastModified string   `json:"lastModified,omitempty"`
 }

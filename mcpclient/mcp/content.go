@@ -35,7 +35,7 @@ type ImageContent struct {
 	Meta        json.RawMessage
 }
 
-// AudioContent is a sound, decoded from its base64 form. It exists since revision 2025-03-26.
+// AudioContent is audio, decoded from its base64 form. It exists since revision 2025-03-26.
 type AudioContent struct {
 	Data        []byte
 	MIMEType    string
@@ -56,7 +56,8 @@ type EmbeddedResource struct {
 	Meta        json.RawMessage
 }
 
-// ToolUseContent is a model's wish to call a tool, in sampling messages since revision 2025-11-25.
+// ToolUseContent is a model's request to call a tool, in sampling messages since revision
+// 2025-11-25.
 type ToolUseContent struct {
 	ID    string
 	Name  string

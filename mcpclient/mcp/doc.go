@@ -6,16 +6,17 @@
 // forms reads the forms of elicitations.
 //
 // Decoders keep what they do not know: an [UnknownContent] has the raw JSON, and schemas,
-// structured content and _meta stay raw bytes from the wire to the model.
+// structured content and _meta stay raw bytes from the wire to the model. Decoded values share no
+// memory with their input.
 //
 // # Bounds
 //
-//	items of a page, blocks of a result, messages of a request  10,000
+//	items of a page, blocks of a result, messages of a request  10,000; more are an error
 //	tool results in tool results  4 deep; deeper ones are an UnknownContent
-//	a cursor                      64 KiB
+//	a cursor                      64 KiB; a longer one is an error
 //	a URI or id that changed      8 KiB; a longer one is [Stale]
-//	how long a result may be kept 24 h
+//	how long a result may be kept 24 h, even if the server says more
 //	_meta of a server             64 KiB; a larger one is not kept
-//	capabilities that the protocol does not name  100, of 64 KiB together
-//	texts of a peer in errors     1 KiB
+//	capabilities that the protocol does not name  100, of 64 KiB together; others are not kept
+//	texts of a peer in errors     1 KiB; they are cut
 package mcp

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// ElicitationHandler lets a server ask the person something in the middle of a call. It is
-// installed by mcpclient.Options.Elicitation, which also declares the capability.
+// ElicitationHandler lets a server ask the person something in the middle of a call.
+// mcpclient.Options.Elicitation installs it and declares the capability.
 //
 // Elicit is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its context
 // ends if the server cancels, if the call behind the request ends, or if the client closes;
 // [OriginFrom] names the server, and a person must see that name. The answer to a form is completed
-// with defaults and checked by the requested schema before it is sent. If it does not fit, the
+// with defaults and checked against the requested schema before it is sent. If it does not fit, the
 // server learns only that, and Options.Logger gets the mistake; a handler can check with
 // forms.Complete. Errors reach the server like the errors of a [SamplingHandler].
 //

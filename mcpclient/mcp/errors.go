@@ -10,20 +10,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
-// the person or a policy refused. A legacy server is told code -1 and no more; a
-// modern one is not told, and the call that asked fails with this error.
+// ErrRejected says that the person or a policy refused: a [SamplingHandler] returns it, possibly
+// wrapped. A legacy server is told code -1 and no more; a modern one is not told, and the call that
+// asked fails with this error.
 var ErrRejected = errors.New("mcp: rejected by the user")
 
-// ErrAnswerLater is what a handler returns, possibly wrapped, to leave the answer to
-// the caller of the call in which a modern server asks: the call ends with an
-// [InputRequired], which has the answers of the other handlers and can be
-// continued later, also in another process. The wait for a task of a modern server ends in the same
-// way. A legacy server waits for its answer, and so it gets an error.
+// ErrAnswerLater leaves the answer of a handler, which returns it, possibly wrapped, to the caller
+// of the client's method. If a modern server asks, the call ends with an [InputRequired], which has
+// the answers of the other handlers and can be continued later, even in another process. The wait
+// for a task of a modern server ends in the same way. A legacy server waits for its answer, and so
+// it gets an error.
 var ErrAnswerLater = errors.New("mcp: the question is answered later")
 
-// ErrInvalidResult marks an answer that breaks the protocol: not JSON, not of the shape its method
-// demands, or of a result type that is not allowed there.
+// ErrInvalidResult is the error of an answer that breaks the protocol: not JSON, not of the shape
+// its method demands, or of a result type that is not allowed there.
 var ErrInvalidResult = errors.New("mcp: invalid result")
 
 // Error codes of JSON-RPC and of the protocol.
@@ -49,7 +49,7 @@ type RPCError struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// Error gives the server's message, cut to 1 KiB, and the code.
+// Error returns the server's message, cut to 1 KiB, and the code.
 func (e *RPCError) Error() string {
 	return fmt.Sprintf("server error %d: %s", e.Code, excerpt.Cut(e.Message))
 }
@@ -59,7 +59,7 @@ type ToolError struct {
 	Result *CallToolResult
 }
 
-// Error gives the text of the result, cut to 1 KiB, and the advice.
+// Error returns the text of the result, cut to 1 KiB, and the advice.
 func (e *ToolError) Error() string {
 	text := cmp.Or(strings.TrimSpace(e.Result.Text()), "no reason given")
 	if e.Result.Advice != "" {

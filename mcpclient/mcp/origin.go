@@ -28,7 +28,7 @@ type CallInfo struct {
 	// the requests about a task that the call became or that mcpclient.Client.Task resumed.
 	ID int64
 
-	Method string // "tools/call", also where the call has become a task
+	Method string // "tools/call", even if the call has become a task
 	Name   string // the name of the tool or prompt, or the URI of the resource
 }
 

@@ -10,7 +10,7 @@ type Page[T any] struct {
 	Items []*T
 
 	// NextCursor asks for the page after this one; nil on the last page. It is valid on this
-	// connection only, and "" is a cursor like any other. A longer one than 64 KiB is an error.
+	// connection only, and "" is a cursor like any other. One longer than 64 KiB is an error.
 	NextCursor *string
 
 	// TTL is how long the page is valid after it was received, as a modern server says; at most

@@ -1,6 +1,6 @@
 package mcp
 
-// Progress is one notice about a call that is under way.
+// Progress is a progress notification of a call.
 type Progress struct {
 	Progress float64  `json:"progress"`
 	Total    *float64 `json:"total,omitempty"` // nil when unknown

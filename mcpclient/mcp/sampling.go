@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// SamplingHandler lets a server borrow the client's model. It is installed by
-// mcpclient.Options.Sampling, which also declares the capability.
+// SamplingHandler lets a server borrow the client's model. mcpclient.Options.Sampling installs it
+// and declares the capability.
 //
 // CreateMessage is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its
 // context ends when the server cancels, when the call that caused the request ends, or when the
@@ -17,8 +17,9 @@ import (
 //
 // An [*RPCError] that is returned unwrapped is the answer, and so is what a method RPCError()
 // *RPCError of an error returns. [ErrRejected], wrapped or not, says that the person refused; the
-// server gets code -1. For any other error, also one that wraps an RPCError, the server gets code
-// -32603 without a text. The text may not concern the server; it goes to mcpclient.Options.Logger.
+// server gets code -1. For any other error, including one that wraps an RPCError, the server gets
+// code -32603 without a text. The text may not concern the server; it goes to
+// mcpclient.Options.Logger.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {
@@ -80,7 +81,7 @@ type ModelHint struct {
 	Name string `json:"name,omitempty"`
 }
 
-// ToolChoice tells if the model may, must or must not use tools.
+// ToolChoice says whether the model may, must or must not use tools.
 type ToolChoice struct {
 	Mode string `json:"mode,omitempty"` // "auto", "required", "none"; "" is auto
 }

@@ -7,8 +7,9 @@ import (
 )
 
 // SignInError is the error of a request that the server refused because a person has to sign in
-// first, in a program that does not ask the person. The request may be made again after the sign-in.
-// oauth.SignInPage returns it; the HTTP client of a host may too, possibly wrapped.
+// first, in a program that does not ask the person. The request may be made again after the
+// sign-in. Requests through an oauth.Transport with oauth.SignInPage fail with it; the HTTP client
+// of a host may return it too, possibly wrapped.
 type SignInError struct {
 	URL string // a page of the host, where the person signs in
 }

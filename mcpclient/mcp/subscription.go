@@ -12,7 +12,7 @@ type SubscriptionFilter struct {
 	PromptsListChanged   bool     `json:"promptsListChanged,omitempty"`
 	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // the lists of resources and templates
 	Resources            []string `json:"resourceSubscriptions,omitempty"`
-	Tasks                []string `json:"taskIds,omitempty"` // only for servers with tasks, in either design
+	Tasks                []string `json:"taskIds,omitempty"` // only for servers with tasks, of revision 2025-11-25 or of the extension
 }
 
 // ChangeKind is what a [Change] is about.

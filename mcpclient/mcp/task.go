@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// TaskStatus is how far a task is.
+// TaskStatus is the status of a task.
 type TaskStatus string
 
 // The statuses. The last three are final.
@@ -53,7 +53,7 @@ type taskWire struct {
 	PollIntervalMs *float64   `json:"pollIntervalMs,omitempty"`
 }
 
-// MarshalJSON writes the state in the design of the extension.
+// MarshalJSON writes the state as in the extension.
 func (s TaskState) MarshalJSON() ([]byte, error) {
 	wire := taskWire{
 		ID:        s.ID,
@@ -71,8 +71,8 @@ func (s TaskState) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(wire)
 }
 
-// UnmarshalJSON reads a task of either design. A status that the protocol does not have is an
-// error, and so is a missing id.
+// UnmarshalJSON reads a task, of revision 2025-11-25 or of the extension. A status that the
+// protocol does not have is an error, and so is a missing id.
 func (s *TaskState) UnmarshalJSON(data []byte) error {
 	var wire taskWire
 	if err := json.Unmarshal(data, &wire); err != nil {

@@ -19,7 +19,7 @@ type Tool struct {
 	Meta        json.RawMessage  `json:"_meta,omitempty"`
 }
 
-// DisplayName is the name to show a person: title, annotated title, or name.
+// DisplayName returns the name to show a person: title, annotated title, or name.
 func (t *Tool) DisplayName() string {
 	switch {
 	case t.Title != "":

@@ -23,14 +23,14 @@ type CallToolResult struct {
 
 	Meta json.RawMessage
 
-	Tool string // the name of the tool that was called
+	Tool string // the name of the tool that was called, set by package mcpclient
 
-	// Advice is what the host can do about a failure, such as to connect with another revision;
-	// "" if nothing is known.
+	// Advice says what the host can do about a failure, such as to connect with another revision;
+	// "" if nothing is known. Package mcpclient sets it.
 	Advice string
 }
 
-// Text joins the text blocks of the result with newlines.
+// Text returns the text blocks of the result, joined with newlines.
 func (r *CallToolResult) Text() string {
 	var parts []string
 	for _, c := range r.Content {
@@ -41,7 +41,7 @@ func (r *CallToolResult) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Err is a [*ToolError] when the tool failed, else nil.
+// Err returns a [*ToolError] if the tool failed, and nil otherwise.
 func (r *CallToolResult) Err() error {
 	if !r.IsError {
 		return nil

@@ -13,12 +13,12 @@ var (
 	ErrMessageTooLarge = errors.New("transport: message too large")
 
 	// ErrDialedOnce is the error of a second Dial of a transport that can be dialed only once.
-	ErrDialedOnce = errors.New("transport can be dialed once")
+	ErrDialedOnce = errors.New("transport: can be dialed only once")
 )
 
 // MessageError is the error of a message of the server that could not be received.
 type MessageError struct {
-	// Prefix is the beginning of the message, 2 KiB of it in the transports of this package,
+	// Prefix is the beginning of the message, 2 KiB of it in the transports of package mcpclient,
 	// from which its call may be found. It may be empty.
 	Prefix []byte
 	Err    error

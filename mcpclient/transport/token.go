@@ -12,13 +12,13 @@ import (
 // TokenSource provides tokens for the requests of an HTTP transport. Its method may be called
 // concurrently.
 type TokenSource interface {
-	// Token returns the token of one HTTP request. It is called before each request, and before
-	// a client answers from its cache, which has results of one owner; refused is nil then.
-	// When the server answers 401 or 403 it is called once more with the refusal: the request
-	// is repeated unless the token is the same. A refusal may come late, after the token has
-	// changed. Token may block while a person signs in, without holding up other requests. ctx
-	// has the values of the request's context. An error is the error of the request, and so is a
-	// panic.
+	// Token returns the token of one HTTP request. It is called before each request, and before a
+	// client answers from its cache, which has results of one owner; refused is nil then. When the
+	// server answers 401 or 403 it is called once more with the refusal: the request is repeated
+	// unless the result is the same; one without a Value repeats it without a token. A refusal may
+	// come late, after the token has changed. Token may block while a person signs in, without
+	// holding up other requests. ctx has the values of the request's context. An error is the error
+	// of the request, and so is a panic.
 	Token(ctx context.Context, refused *Refusal) (Token, error)
 }
 
@@ -44,9 +44,9 @@ type Refusal struct {
 // Bearer is a [TokenSource] with a token set by the program. Its methods may be called
 // concurrently. The zero value has no token.
 type Bearer struct {
-	// Refused, if set, is called when the server has refused the current token. Requests with
-	// the same token wait for it. It may change the token, with Renew or Set, before it
-	// returns; then the requests are repeated. An error is the error of the request.
+	// Refused, if set, is called when the server has refused the current token. Requests with the
+	// same token wait for it. It may change the token, with Renew or ChangeUser, before it returns;
+	// then the requests are repeated. An error is the error of the request.
 	Refused func(ctx context.Context, r *Refusal) error
 
 	mu       sync.Mutex

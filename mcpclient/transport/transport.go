@@ -19,10 +19,10 @@
 //	Redact(text string) string       replaces secrets in a text for an error or a log
 //	OnSkip(func(line string))        sets what is called with each text that is not a message
 //
-//	of the Conn itself; replaces Send, and gets the headers that the message has over HTTP
+//	of the Conn itself: SendWithHeader replaces Send, and gets the headers that the message has over HTTP
 //	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 //
-//	of the Conn itself; replaces Send. After the end, Unwritten reports whether nothing of a message was written
+//	of the Conn itself: SendNumbered replaces Send; after the end, Unwritten reports whether no byte of a message was written
 //	SendNumbered(ctx context.Context, message []byte) (number int64, err error)
 //	Unwritten(number int64) bool
 //
@@ -30,14 +30,15 @@
 // could not be received, and a [*BrokenError] that it is unknown whether a request had an effect. An
 // [*HTTPError] is a failure that an HTTP status reports.
 //
-// A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets, package
-// oauth has one that signs in, and a host may implement its own.
+// A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets, and a
+// host may implement its own. Package oauth has none: it signs in with an http.Client, for
+// mcpclient.HTTP.Client.
 package transport
 
 import "context"
 
-// Transport describes how to connect to one server. Dial may be called again after the
-// connection that it returned has ended.
+// Transport describes how to connect to one server. Dial may be called again after the connection
+// that it returned has ended; clients that share a Transport may call it concurrently.
 type Transport interface {
 	// Dial opens a connection. ctx bounds only the opening: the connection outlives it. The
 	// error wraps [ErrDialedOnce] if there can be no other connection.

@@ -24,8 +24,8 @@ type Identifier interface {
 
 // Bounded is a [transport.Transport] that connects without a person.
 type Bounded interface {
-	// ConnectTimeout bounds connecting, including the handshake, if the caller of the client
-	// sets no limit. Without this method that is 10 min, because a person may have to log in.
+	// ConnectTimeout bounds connecting, including the handshake, if the caller of the client sets
+	// no limit. Without this method that is 10 min, because a person may have to sign in.
 	ConnectTimeout() time.Duration
 }
 
