@@ -42,12 +42,14 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := c.newServer(added, newServerState(c.opts, added))
-	if err := c.roster.add(s, c.openOrRecall(ctx, s)); err != nil {
+	err := c.openOrRecall(ctx, s)
+	tools := s.tools // once the server has joined, the lock of the roster guards them
+	if err := c.roster.add(s, err); err != nil {
 		_ = s.close()
 		return err
 	}
 	c.watchServer(s)
-	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,4 +228,29 @@ func TestFilterThatPanics(t *testing.T) {
 	if !strings.Contains(log.String(), "TestFilterThatPanics") {
 		t.Errorf("got the log %s, want the stack in it", log.String())
 	}
+}
+
+// Servers that are late and servers that are added join at the same time.
+func TestServersJoinTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := func() mcpclient.Transport {
+			l := newListener(t, "a")
+			return transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+				time.Sleep(2 * time.Second)
+				return l.way.Dial(ctx)
+			})
+		}
+		var e events
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OpenWait: time.Second, OnChange: e.hear},
+			Server{Name: "first", Transport: newListener(t, "a").way}, Server{Name: "p", Transport: late()}, Server{Name: "q", Transport: late()})
+		var adding sync.WaitGroup
+		for _, name := range []string{"r", "s", "t"} {
+			adding.Go(func() { check.NoError(t, ts.Add(t.Context(), Server{Name: name, Transport: late()})) })
+		}
+		adding.Wait()
+		time.Sleep(time.Minute)
+		if got := e.take(); len(got) != 5 || len(ts.Catalog(profile.Plain).Tools()) != 6 {
+			t.Errorf("got the events %v, want 5 servers that joined", got)
+		}
+	})
 }

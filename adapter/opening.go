@@ -138,12 +138,13 @@ func (c *connector) replacePlaceholder(placeholder, s *server) {
 		}
 		return
 	}
+	tools := s.tools // once the server has joined, the lock of the roster guards them
 	if !c.roster.replace(placeholder, s, func() bool { return true }) {
 		_ = s.close()
 		return
 	}
 	placeholder.end()
 	c.watchServer(s)
-	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
-	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(tools))
+	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
 }

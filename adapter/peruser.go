@@ -31,8 +31,11 @@ func (s *server) canServeLocked(by *Caller) bool {
 	return s.uses == 0 || s.lastCaller == by || s.isOpened() && s.client.SeparatesCalls()
 }
 
-// isOpened reports whether the attempt to open a user's connection is over.
+// isOpened reports whether the attempt to open a user's connection is over. It is over for other connections.
 func (s *server) isOpened() bool {
+	if s.ready == nil {
+		return true
+	}
 	select {
 	case <-s.ready:
 		return true
@@ -186,18 +189,25 @@ type abandonedError struct{ error }
 func (e *abandonedError) Unwrap() error { return e.error }
 
 // openFor opens the connection of a user for all calls that wait for it. When it ends, the pool loses
-// it, and the next call opens another.
+// it, and the next call opens another. If the toolset is closed meanwhile, openFor closes it.
 func (l *lender) openFor(ctx context.Context, s *server) {
 	if s.replaces != nil { // closed first, because the bound counts processes
 		_ = s.replaces.close()
 		s.replaces = nil
 	}
-	err := l.open(ctx, s)
+	r := l.roster
+	opening, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.life, cancel)()
+	err := l.open(opening, s)
 	if err != nil && ctx.Err() != nil {
 		err = &abandonedError{err}
 	}
-	r := l.roster
 	r.mu.Lock()
+	late := err == nil && r.closed
+	if late {
+		err = errToolsetClosed
+	}
 	s.err = err
 	if err != nil {
 		l.pools[s.state].removeLocked(s)
@@ -205,6 +215,9 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	close(s.ready)
 	l.pools[s.state].wakeLocked()
 	r.mu.Unlock()
+	if late {
+		_ = s.close()
+	}
 	if err != nil {
 		return
 	}

@@ -300,3 +300,25 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 		}
 	})
 }
+
+// A toolset may be closed while a call opens the connection of its user.
+func TestCloseWhileAConnectionOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dialed{t: t, make: formServer}
+		dials := 0
+		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+			if dials++; dials == 2 { // the first is that of the list
+				time.Sleep(time.Second)
+			}
+			return d.Dial(ctx)
+		})
+		ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: way, PerUser: 1})
+		called := make(chan *Result)
+		go func() { called <- ts.Catalog(profile.Plain).Call(t.Context(), call("1", "count", "")) }()
+		time.Sleep(time.Second)
+		check.NoError(t, ts.Close())
+		if r := <-called; r.Err != nil && !r.Unsent() {
+			t.Errorf("got %q, want a result, or that nothing was done", r.Text)
+		}
+	})
+}

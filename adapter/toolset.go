@@ -134,12 +134,10 @@ func (t *Toolset) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
+	servers = slices.DeleteFunc(servers, func(s *server) bool { return s == nil || !s.isOpened() }) // see openFor
 	r.mu.Unlock()
 	r.end()
 	err := concurrently(servers, func(s *server) error {
-		if s == nil {
-			return nil
-		}
 		if err := s.close(); err != nil {
 			return fmt.Errorf("close server %q: %w", s.label, err)
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -200,36 +201,34 @@ func (o *Options) withDefaults() (*Options, error) {
 		out = *o
 		out.Tools, out.Hooks = slices.Clone(o.Tools), slices.Clone(o.Hooks)
 	}
+	if err := out.check(); err != nil {
+		return nil, err
+	}
 	var err error
 	if out.Limits, err = withDefaults(out.Limits); err != nil {
 		return nil, err
 	}
-	if out.Model.Prices != nil {
-		if err := cost.Check(out.Model.Prices); err != nil {
-			return nil, fmt.Errorf("Model.Prices: %w", err)
-		}
-	}
-	if out.Durable.LeaseTTL < 0 {
-		return nil, fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v",
-			out.Durable.LeaseTTL, defaultLease)
-	}
-	if err := out.Discover.check(); err != nil {
-		return nil, err
-	}
-	if out.Durable.LeaseTTL == 0 {
-		out.Durable.LeaseTTL = defaultLease
-	}
+	out.Name = cmp.Or(out.Name, defaultName)
+	out.Model.Retries = cmp.Or(out.Model.Retries, defaultRetries)
+	out.Durable.LeaseTTL = cmp.Or(out.Durable.LeaseTTL, defaultLease)
 	if out.Compact == nil {
 		out.Compact = compact.Trim(nil)
 	}
-	if out.Model.MaxTokens < 0 {
-		return nil, fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", out.Model.MaxTokens)
-	}
-	if out.Model.Retries == 0 {
-		out.Model.Retries = defaultRetries
-	}
-	if out.Name == "" {
-		out.Name = defaultName
-	}
 	return &out, nil
+}
+
+// check returns an error that names the first option that is wrong, except for the limits.
+func (o *Options) check() error {
+	if o.Model.Prices != nil {
+		if err := cost.Check(o.Model.Prices); err != nil {
+			return fmt.Errorf("Model.Prices: %w", err)
+		}
+	}
+	switch {
+	case o.Model.MaxTokens < 0:
+		return fmt.Errorf("Model.MaxTokens is %d; give a positive number, or 0 for the model's own", o.Model.MaxTokens)
+	case o.Durable.LeaseTTL < 0:
+		return fmt.Errorf("Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", o.Durable.LeaseTTL, defaultLease)
+	}
+	return o.Discover.check()
 }

@@ -24,8 +24,8 @@ const (
 )
 
 // Discover asks an endpoint for its kind of host and the context window of a model in tokens. They are "" and 0 if
-// the endpoint does not tell them within 5 s. For Ollama the window is the one that the model is loaded with, as Ollama
-// cuts off longer prompts.
+// the endpoint does not tell them within 5 s. For Ollama and LM Studio the window is the one that the model is loaded
+// with, as they cut off longer prompts.
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
@@ -38,8 +38,13 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 		query:  query,
 		config: &cfg,
 	}
-	if detected, err := detect(&cfg); err == nil && detected == "ollama" {
-		return "ollama", d.ollama(model)
+	switch detected, _ := detect(&cfg); detected {
+	case "ollama":
+		return detected, d.ollama(model)
+	case "lmstudio": // or another program at its port
+		if n := d.lmStudio(model); n > 0 {
+			return detected, n
+		}
 	}
 	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
 	entry := findModel(list, model)
@@ -142,17 +147,31 @@ func contextWindow(entry json.RawMessage) int64 {
 	for _, path := range [][]string{
 		{"meta", "n_ctx"},                  // llama.cpp
 		{"max_model_len"},                  // vLLM
-		{"loaded_context_length"},          // LM Studio
 		{"context_window"},                 // Groq
 		{"max_context_length"},             // Mistral
 		{"context_length"},                 // OpenRouter, Together, Moonshot
 		{"top_provider", "context_length"}, // OpenRouter
 	} {
-		if n := decodeCount(jsonrpc.Lookup(entry, path...)); n > 0 && n <= maxWindow {
+		if n := window(jsonrpc.Lookup(entry, path...)); n > 0 {
 			return n
 		}
 	}
 	return 0
+}
+
+// window returns a context window in tokens, 0 for a number that cannot be true.
+func window(raw json.RawMessage) int64 {
+	if n := decodeCount(raw); n <= maxWindow {
+		return n
+	}
+	return 0
+}
+
+// lmStudio returns the context window that LM Studio has loaded a model with, 0 if it is not loaded. The compatible API
+// does not tell it.
+func (d *discovery) lmStudio(model string) int64 {
+	list, _ := d.ask(http.MethodGet, strings.TrimSuffix(d.base, "/v1")+"/api/v0/models", nil)
+	return window(jsonrpc.Lookup(findModel(list, model), "loaded_context_length"))
 }
 
 var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
@@ -163,8 +182,8 @@ func (d *discovery) ollama(model string) int64 {
 	loaded, _ := d.ask(http.MethodGet, root+"/api/ps", nil)
 	for entry := range elements(jsonrpc.Lookup(loaded, "models")) {
 		name, _ := jsonrpc.String(jsonrpc.Lookup(entry, "name"))
-		n := decodeCount(jsonrpc.Lookup(entry, "context_length"))
-		if (name == model || name == model+":latest") && n > 0 && n <= maxWindow {
+		n := window(jsonrpc.Lookup(entry, "context_length"))
+		if (name == model || name == model+":latest") && n > 0 {
 			return n
 		}
 	}
