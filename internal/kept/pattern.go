@@ -44,7 +44,8 @@ func compile(expr string) (*pattern, error) {
 }
 
 // findAll returns the first maxMatches matches as FindAllStringIndex does, and how much of the text was
-// searched. It ends early with the context or after so many steps.
+// searched. It ends early with the context or after so many steps. Without a match until then, that is
+// what was read: the rest can be searched on its own.
 func (p *pattern) findAll(ctx context.Context, text string, steps int) (found [][]int, searched int) {
 	left := steps / p.size // characters to read
 	last := -1             // end of the last match
@@ -56,6 +57,8 @@ func (p *pattern) findAll(ctx context.Context, text string, steps int) (found []
 		m := p.match(r, pos)
 		left = r.left
 		switch {
+		case r.stopped && len(found) == 0:
+			return nil, r.at
 		case r.stopped:
 			return found, pos
 		case m == nil:
