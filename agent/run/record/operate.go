@@ -34,7 +34,7 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 				return n, nil
 			}
 			if err == nil {
-				err = holding(ctx, store, "delete", head, func(Lease) error { return store.Delete(ctx, head.Key) })
+				err = deleteEnded(ctx, store, head)
 			}
 			switch {
 			case isBusy(err):
@@ -46,6 +46,27 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// deleteEnded deletes a run that has not changed since head was read.
+func deleteEnded(ctx context.Context, store Store, head run.Head) error {
+	isHeld := false
+	err := holding(ctx, store, "delete", head, func(Lease) error {
+		isHeld = true
+		return store.Delete(ctx, head.Key)
+	})
+	if err == nil || isHeld || isBusy(err) || ctx.Err() != nil {
+		return err
+	}
+	// A full disk has no room for the lease. After another error the run may have another input.
+	log, loadErr := LoadCurrent(ctx, store, head.Key)
+	switch {
+	case loadErr != nil:
+		return err
+	case log.Head.Seq != head.Seq || !log.Head.Created.Equal(head.Created) || log.Head.HeldAt(time.Now()):
+		return fmt.Errorf("delete run %q: %w", head.Key.ID, ErrConflict)
+	}
+	return store.Delete(ctx, head.Key)
 }
 
 // holding calls do while this process holds a run. It is an error that matches [ErrConflict] if

@@ -211,6 +211,21 @@ func (s interfering) Acquire(ctx context.Context, key run.Key, h record.Holder) 
 	return s.Store.Acquire(ctx, key, h)
 }
 
+// addInput gives a run that has ended another input.
+func addInput(t *testing.T, store record.Store, key run.Key) {
+	t.Helper()
+	lease, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
+	check(t, err)
+	log, err := store.Load(t.Context(), key)
+	check(t, err)
+	s, err := ledger.StateOf(log.Records)
+	check(t, err)
+	records, err := s.Add(time.Now(), &ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "go on")}})
+	check(t, err)
+	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), records))
+	check(t, store.Release(t.Context(), lease))
+}
+
 // A run that gets another input after it was listed is not deleted, nor one that a process holds.
 func TestDeleteEndedBesideOthers(t *testing.T) {
 	inner := record.NewMemory()
@@ -221,18 +236,12 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 		if key.ID == "three" {
 			return
 		}
-		lease, err := inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-		check(t, err)
 		if key.ID == "one" {
-			log, err := inner.Load(t.Context(), key)
-			check(t, err)
-			s, err := ledger.StateOf(log.Records)
-			check(t, err)
-			records, err := s.Add(time.Now(), &ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "go on")}})
-			check(t, err)
-			check(t, inner.Append(t.Context(), lease, ledger.HeadOf(s), records))
-			check(t, inner.Release(t.Context(), lease))
+			addInput(t, inner, key)
+			return
 		}
+		_, err := inner.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
+		check(t, err)
 	}}
 	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
 		t.Errorf("got %d deleted, %v, want one", n, err)
@@ -242,6 +251,31 @@ func TestDeleteEndedBesideOthers(t *testing.T) {
 			t.Errorf("run %s: got %+v, %v, want %v", id, log, err, want)
 		}
 	}
+}
+
+// fullStore is a store on a disk without room for a lease.
+type fullStore struct{ record.Store }
+
+func (fullStore) Acquire(context.Context, run.Key, record.Holder) (record.Lease, error) {
+	return record.Lease{}, errors.New("no space left on device")
+}
+
+// Old runs can be deleted from a disk that is full, but not those that have got another input.
+func TestDeleteEndedOnAFullDisk(t *testing.T) {
+	inner := record.NewMemory()
+	for _, id := range []string{"one", "two"} {
+		keep(t, inner, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
+	}
+	store := interfering{fullStore{inner}, func(key run.Key) {
+		if key.ID == "two" {
+			addInput(t, inner, key)
+		}
+	}}
+	if n, err := record.DeleteEnded(t.Context(), store, record.Query{}); n != 1 || err != nil {
+		t.Errorf("got %d deleted, %v, want one", n, err)
+	}
+	_, err := inner.Load(t.Context(), run.Key{ID: "two"})
+	check(t, err)
 }
 
 // A change that is based on a deleted run does not reach the one that has its key now.
