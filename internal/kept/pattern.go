@@ -47,6 +47,9 @@ func compile(expr string) (*pattern, error) {
 // searched. It ends early with the context or after so many steps. Without a match until then, that is
 // what was read: the rest can be searched on its own.
 func (p *pattern) findAll(ctx context.Context, text string, steps int) (found [][]int, searched int) {
+	if literal, whole := p.first.LiteralPrefix(); whole && literal != "" {
+		return findLiteral(text, literal)
+	}
 	left := steps / p.size // characters to read
 	last := -1             // end of the last match
 	for pos := 0; pos <= len(text); {
@@ -77,6 +80,20 @@ func (p *pattern) findAll(ctx context.Context, text string, steps int) (found []
 		}
 	}
 	return found, len(text)
+}
+
+// findLiteral is findAll for a pattern without operators, whose work needs no bound.
+func findLiteral(text, literal string) (found [][]int, searched int) {
+	for pos := 0; len(found) < maxMatches; {
+		i := strings.Index(text[pos:], literal)
+		if i < 0 {
+			return found, len(text)
+		}
+		found = append(found, []int{pos + i, pos + i + len(literal)})
+		pos += i + len(literal)
+		searched = pos
+	}
+	return found, searched
 }
 
 // match returns the first match from pos on, nil if there is none.

@@ -49,6 +49,9 @@ func TestSearchIsBounded(t *testing.T) {
 	if want := "[no match, and the search takes too long: continue with offset 110926, or use a simpler pattern]"; err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
+	if found, searched, err := kept.FindAll(t.Context(), "xyz", text+"xyz", 1); err != nil || searched != len(text)+3 || len(found) != 1 {
+		t.Errorf("words: got %v in %d bytes, %v, want all of the text searched", found, searched, err)
+	}
 	many := kept.Query{Fields: slices.Repeat([]string{"a"}, 51)}
 	check.Text(t, check.Err(kept.Read(t.Context(), []byte(`{"a":1}`), many, 6000)), "51 fields")
 	big := kept.Query{Fields: []string{"a", "/a", "/a/0"}}
