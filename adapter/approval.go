@@ -221,7 +221,7 @@ func (a *approvals) decide(ctx context.Context, q *question, ask func() (approva
 	return d, nil
 }
 
-// askHost asks the host to decide on a call of the tool. The error is an [ErrUndecided].
+// askHost asks the host to decide on a call of the tool. The error matches [ErrUndecided].
 func (t *Tool) askHost(ctx context.Context, ask approval.Func, about *approval.Request) (d approval.Decision, err error) {
 	err = runGuarded(t.server.log, "Options.Approve", func() (err error) {
 		d, err = ask(ctx, about)

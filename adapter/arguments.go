@@ -24,9 +24,9 @@ func (e *argumentError) Is(target error) bool {
 
 func (e *argumentError) Unwrap() error { return e.err }
 
-// arguments parses the input of a model, see [Catalog.Prepare]. The error is an [ErrArguments].
-// The result must not be parsed again: a property that looks like the wrapper of a profile may
-// be a parameter.
+// arguments parses the input of a model, see [Catalog.Prepare]. The error matches [ErrArguments].
+// The result must not be parsed again: a property that looks like the wrapper of a profile may be a
+// parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if t.fill != nil {
 		return t.check(json.RawMessage(input))
@@ -73,8 +73,9 @@ func (t *Tool) argumentError(err error) error {
 // an earlier shown.
 type filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
 
-// WithReferences returns the tool for calls whose arguments contain references. Such arguments are not
-// repaired: with their values they fit or are refused.
+// WithReferences returns a copy of the tool whose calls may contain references instead of values;
+// it is for implementers of an agent. f replaces the references: shown is what approvals see, sent
+// what the server gets. Such arguments are not repaired: with their values they fit or are refused.
 func (t *Tool) WithReferences(f func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)) *Tool {
 	filling := *t
 	filling.fill = f

@@ -7,12 +7,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Caller takes part in the tool calls whose context has it, see [WithCaller]. Package agent
-// uses it. A nil function changes nothing.
+// A Caller handles the approvals and the servers' questions of the tool calls whose context carries
+// it, see [WithCaller]. It is for implementers of an agent. A nil function changes nothing.
 type Caller struct {
-	// Approve returns the function that decides on a call. next is the host's
-	// [Options.Approve], nil if it has none. If the result is nil, the call is allowed. Trust
-	// and remembered decisions take precedence.
+	// Approve wraps the approval: it returns the function that decides on the call. next is
+	// [Options.Approve], which may be nil. If the result is nil, the call is allowed. Trust and
+	// remembered decisions take precedence.
 	Approve func(next approval.Func) approval.Func
 
 	// Elicit answers a server's question to a person during a call. next is the connection's
@@ -34,9 +34,9 @@ type Caller struct {
 
 type callerKey struct{}
 
-// WithCaller returns a context for tool calls in which c takes part. If a server's request may
-// belong to several calls, c takes part only if all of them have it: use the same pointer for
-// calls that belong together.
+// WithCaller returns a context whose tool calls c handles. If a server's request may belong to
+// several calls, c handles it only if all of them have it: use the same pointer for calls that
+// belong together.
 func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }

@@ -93,8 +93,9 @@ func (c *Catalog) index() {
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
 // Parameters is a [json.RawMessage], except for Gemini and GoogleAI, where it is a shared
-// map[string]any that must not be modified. With [profile.Plain] it is the schema as the server
-// wrote it; langchaingo's openai, anthropic, mistral and bedrock providers pass it on unchanged.
+// map[string]any that must not be modified. With [profile.Plain] it is the server's schema, with at
+// most its root completed; langchaingo's openai, anthropic, mistral and bedrock providers pass it
+// on unchanged.
 func (c *Catalog) Definitions() []llms.Tool {
 	if len(c.definitions) == 0 {
 		return nil
@@ -120,7 +121,8 @@ func (c *Catalog) Changes() []profile.Change {
 // Tools returns the tools, in the order of the definitions.
 func (c *Catalog) Tools() []*Tool { return append([]*Tool(nil), c.tools...) }
 
-// Lookup returns the tool for a name that a model wrote. It ignores case and surrounding spaces.
+// Lookup returns the tool for a name that a model wrote, and whether there is one. It ignores case
+// and surrounding spaces.
 func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	if tool, ok := c.byName[name]; ok {
 		return tool, true
@@ -131,7 +133,7 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 
 // LookupStored returns the tool with a server's label, the server's own name for the tool, and a
 // fingerprint ("" for any). With it a call that was made in another process finds its tool, see
-// [Tool.Prepare] and [Tool.Restore]. The error is an [ErrStale].
+// [Tool.Prepare] and [Tool.Restore]. The error matches [ErrStale].
 func (c *Catalog) LookupStored(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
 	known, equal := 0, 0

@@ -43,8 +43,8 @@ type server struct {
 	ready      chan struct{} // closed when it is open, or err is set
 }
 
-// open connects to a server that is to join the toolset, and lists its tools. If it fails, it closes
-// what it opened, and the error names the server.
+// open connects to a server that is to join the toolset, and lists its tools. If it fails, it
+// closes what it opened, and the error names the server.
 func (c *connector) open(ctx context.Context, s *server) error {
 	ctx, cancel := s.state.policy.connectContext(ctx)
 	defer cancel()

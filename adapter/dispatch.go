@@ -24,10 +24,10 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 const parallelism = 8
 
 // Dispatch runs the calls of one reply, at most 8 concurrently, and returns one message for each,
-// in the order of the calls. It omits images and sounds; [Catalog.Call] returns them.
+// in the order of the calls. It omits images and audio; [Catalog.Call] returns them.
 //
-// The error joins the fatal errors of the results (see [Result.Fatal]). The messages are
-// complete even then.
+// The error joins the fatal errors of the results ([Result.Fatal]). The messages are complete even
+// then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
 	free := make(chan struct{}, parallelism)

@@ -32,7 +32,7 @@
 // A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the
 // announcements of servers change what is offered, and [Options.OnChange] reports each change. A
 // [Catalog] and a [Tool] never change. If a server changes a tool, calls of the old one are not
-// sent, see [ErrStale].
+// sent ([ErrStale]).
 //
 // A toolset connects again to servers that could not be reached, or whose connection has ended and
 // is not restarted by its client, after 0.5 s and ever longer waits up to 1 min. It cannot do that
@@ -40,11 +40,11 @@
 //
 // # Calls that outlive their process
 //
-// A program can store a call and continue with it later. [Catalog.LookupStored] finds the tool again, and
-// [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a call that
-// waits for input, and [Prepared.Resume] one that has become a task. [Result.Unsent] and
+// A program can store a call and continue with it later. [Catalog.LookupStored] finds the tool
+// again, and [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a
+// call that waits for input, and [Prepared.Resume] one that has become a task. [Result.Unsent] and
 // [Result.Interrupted] tell whether a failed call may have run. A server recognizes a repeated call
-// by its key, see [Prepared.WithIdempotencyKey].
+// by its key ([Prepared.WithIdempotencyKey]).
 //
 // # What reaches the server
 //
@@ -53,15 +53,15 @@
 // checked against the schema of the server. Only arguments that pass are sent; see
 // [Catalog.Prepare].
 //
-// Before a call is sent, it goes through the host's interceptors ([Options.Intercept]) and then its
-// approval ([Options.Approve]), which sees exactly what will be sent. Tools that changed since they
-// were pinned are not offered ([Server.Pins]).
+// Before a call is sent, it goes through the program's interceptors ([Options.Intercept]) and then
+// its approval ([Options.Approve]), which sees exactly what will be sent. Tools that changed since
+// they were pinned are not offered ([Server.Pins]).
 //
 // # What reaches the model
 //
-// The model reads a tool's failure, misfitting arguments and an unknown name as text, so that it
-// can do better; see [Result]. Only what the model cannot repair is a Go error: a lost connection,
-// or the end of the context.
+// A failed tool, invalid arguments and an unknown name become text for the model, so that it can
+// correct itself; see [Result]. Only what the model cannot repair is a Go error: a lost connection,
+// an approval without a decision, or the end of the context.
 //
 // # Bounds
 //
@@ -74,8 +74,18 @@
 //	media of one result                         8 MiB
 //	results kept for paging                     none     Options.KeepResults
 //	remembered decisions                        10,000
-//	lists of tools, and events of each kind     1 per second and server   Options.RefreshInterval
+//	listings of a server, and events of each
+//	kind from it                                1 per second   Options.RefreshInterval
 //	wait until a server agrees to announce      1 s
+//
+// A server with more tools cannot be used. A definition beyond a bound leaves its tool out
+// ([ServerStatus].Skipped), and arguments beyond it do not fit ([ErrArguments]). Texts are
+// shortened, further media are omitted, and further decisions are not remembered.
+//
+// # Words
+//
+// A view is the user interface that a tool of an MCP App brings, see package apps of mcpclient. The
+// host is the program that uses this package, and a label its name for a server ([Server].Name).
 //
 // # Concurrency
 //

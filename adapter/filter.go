@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// DeclaresReadOnly is a [Server.Filter] that keeps the tools that declare that they change nothing. The
-// declaration is the server's own.
+// DeclaresReadOnly is a [Server.Filter] that keeps the tools that declare that they change nothing.
+// The declaration is the server's own.
 func DeclaresReadOnly(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
@@ -46,7 +46,8 @@ func matches(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// passesFilters reports whether the host's filters include a tool. The error is a panic of the filter.
+// passesFilters reports whether the host's filters include a tool. The error is a panic of the
+// filter.
 func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	r := s.recipe
 	allowed := len(r.Allow) == 0 || matchesAny(r.Allow, def.Name)

@@ -3,8 +3,9 @@ package adapter
 import "github.com/mcpchain/mcpchain/mcpclient/config"
 
 // FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their
-// sign-in. left has those that cannot be used; their Err names the line. Load the file with
-// Loader.AllowFilters, or servers with lists of tools are among left.
+// sign-in. left has the servers that cannot be used; the Err of each names the line in the file. If
+// the file was not loaded with Loader.AllowFilters, a server with lists of allowed tools is among
+// them.
 func FromConfig(c *config.Config) (servers []Server, left []ServerStatus) {
 	for i := range c.Servers {
 		switch s := &c.Servers[i]; {

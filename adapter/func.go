@@ -149,8 +149,9 @@ func plainIntegers(raw json.RawMessage) json.RawMessage {
 }
 
 // NewFuncTool makes a tool of a definition and a function that runs it, for tools whose types are
-// known only at run time. The function gets arguments that fit the input schema of the definition;
-// otherwise NewFuncTool is like [Func]. def must not change afterwards.
+// known only at run time. The function gets arguments that fit the input schema of the definition.
+// NewFuncTool is like [Func], but returns an error for a definition without a name or with an
+// invalid schema. run may be called concurrently. def must not change afterwards.
 func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
 	if def == nil || def.Name == "" {
 		return nil, errors.New("function has no name")

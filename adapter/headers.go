@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// ContextHeaders returns a round tripper that adds headers to requests by what their context says,
-// so that many users can share the connections of one toolset (see [Options.User], too):
+// ContextHeaders returns a round tripper that sets headers of requests from values of their
+// contexts, so that many users can share the connections of one toolset. See also [Options.User].
 //
 //	&mcpclient.HTTP{URL: url, Client: &http.Client{Transport: adapter.ContextHeaders(nil, func(ctx context.Context) http.Header {
 //		return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}
 //	})}}
 //
-// base sends the requests, nil for [http.DefaultTransport]. headers returns what to set, instead of
-// what is there; it may be called concurrently. A request of a call has the values of the context
-// that the call was made with, as an [Interceptor] left them. Requests that belong to no call, such
-// as a server's standalone stream, have the values of connecting.
+// base sends the requests, nil for [http.DefaultTransport]. headers returns what to set; it may be
+// called concurrently. A request of a call has the values of the context that the call was made
+// with, as an [Interceptor] left them. Requests that belong to no call, such as a server's
+// standalone stream, have the values of the context that opened the connection.
 func ContextHeaders(base http.RoundTripper, headers func(context.Context) http.Header) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport

@@ -14,8 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// IdempotencyKeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithIdempotencyKey], unless
-// [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
+// IdempotencyKeyMeta is the entry of _meta that carries the key of a call, see
+// [Prepared.WithIdempotencyKey], unless [Server.KeyInMeta] or [Server.KeyInArgument] names another
+// place.
 const IdempotencyKeyMeta = "io.mcpchain/idempotencyKey"
 
 // HonoursKeys reports whether the server recognizes a repeated call by its key, according to
@@ -24,15 +25,16 @@ func (t *Tool) HonoursKeys() bool {
 	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
 }
 
-// Repeatable reports whether a call that may have had an effect may be made again:
-// [Policy.Repeat] says so, or the tool declares that it changes nothing (readOnlyHint) or
-// nothing more the second time (idempotentHint) and [Policy.Trust] believes hints.
+// Repeatable reports whether a call that may have had an effect may be made again: [Policy.Repeat]
+// says so, or the tool declares that it changes nothing (readOnlyHint) or nothing more the second
+// time (idempotentHint) and [Policy.Trust] believes hints. The hints of a function are believed
+// ([FuncOptions]).
 func (t *Tool) Repeatable() bool {
 	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || idempotent(t.def))
 }
 
-// ReadOnly reports whether calls of the tool change nothing: the tool declares it
-// (readOnlyHint), and [Policy.Trust] believes hints.
+// ReadOnly reports whether calls of the tool change nothing: the tool declares it (readOnlyHint),
+// and [Policy.Trust] believes hints, or it is a function with ReadOnly in [FuncOptions].
 func (t *Tool) ReadOnly() bool {
 	return t.isReader() || t.server.policy.Trust >= TrustHints && DeclaresReadOnly(t.def)
 }
@@ -44,8 +46,8 @@ func idempotent(tool *mcp.Tool) bool {
 
 type keyKey struct{} // context key of the idempotency key, a string
 
-// IdempotencyKeyFrom returns the key of the call that has the context, or "". It is for interceptors, and
-// for functions of [Func].
+// IdempotencyKeyFrom returns the key of the call that has the context, or "". It is for
+// interceptors, and for functions of [Func].
 func IdempotencyKeyFrom(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key

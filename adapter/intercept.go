@@ -101,8 +101,8 @@ type interceptedError struct{ err error }
 func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error() }
 func (e *interceptedError) Unwrap() error { return e.err }
 
-// send is the innermost handler: approval and the call itself. It notes its error, whether a server may
-// have received the call, and whether the outcome is unknown.
+// send is the innermost handler: approval and the call itself. It notes its error, whether a server
+// may have received the call, and whether the outcome is unknown.
 func (s *pendingCall) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
 	defer func() {
 		s.err = err
@@ -168,8 +168,8 @@ func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOpt
 	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continueOptions(t, opts))...)
 }
 
-// roundError is the error of a call that cannot be continued: the round or the task is not its own, or
-// is missing.
+// roundError is the error of a call that cannot be continued: the round or the task is not its own,
+// or is missing.
 type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }
@@ -195,8 +195,8 @@ func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
 	return nil
 }
 
-// checkAndApprove checks and approves the arguments of a request unless it has before. A call that an
-// interceptor repeats is approved once.
+// checkAndApprove checks and approves the arguments of a request unless it has before. A call that
+// an interceptor repeats is approved once.
 func (s *pendingCall) checkAndApprove(ctx context.Context, r *Request) (err error) {
 	args := r.Arguments
 	if !bytes.Equal(args, s.checkedArgs) {

@@ -120,7 +120,8 @@ func (s *server) countCallLocked(by *Caller) {
 	s.callers[by]++
 }
 
-// release ends the use of a connection by a call, and closes a replaced connection after its last one.
+// release ends the use of a connection by a call, and closes a replaced connection after its last
+// one.
 func (l *lender) release(s *server, by *Caller) {
 	r := l.roster
 	r.mu.Lock()

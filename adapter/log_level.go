@@ -10,7 +10,8 @@ import (
 
 // SetLogLevel asks all servers with logging for messages of this level and above, "" for none, as
 // [mcpclient.Client.SetLogLevel] does, and later added servers, too. The messages arrive at
-// OnNotification of the connection's options. The error joins the errors of the servers that refused.
+// OnNotification of the connection's options. The error joins the errors of the servers that
+// refused.
 func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)

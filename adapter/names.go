@@ -28,9 +28,9 @@ type identity struct {
 // with a letter or _, at most 64 bytes. Uniqueness ignores case, as langchaingo's executor does.
 // Names depend on the set of tools, not on its order.
 //
-// Names that collide are prefixed with the server's, as all names are if prefixed is set. Those that
-// still collide get a hash. So no tool keeps a name that another one wants, and no server can take
-// over the name of another server's tool.
+// Names that collide are prefixed with the server's, as all names are if prefixed is set. Those
+// that still collide get a hash. So no tool keeps a name that another one wants, and no server can
+// take over the name of another server's tool.
 func assignNames(ids []identity, prefixed bool) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

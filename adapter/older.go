@@ -19,8 +19,8 @@ import (
 var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and " + doubttext.MayHaveActed + " before it asked; " +
 	"the connection allows it now: call the tool again only if it does no harm twice")
 
-// attempt runs the call on the tool's present connection. It also returns the tool as that connection
-// has it, nil if the call was not sent.
+// attempt runs the call on the tool's present connection. It also returns the tool as that
+// connection has it, nil if the call was not sent.
 func (s *pendingCall) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
 	t, release, err := s.tool.calls.holdTool(ctx, s.tool)
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 	return tool.server.useOlder.Load()
 }
 
-// isRefusal reports whether connecting with another revision failed for good. Other errors may pass,
-// as those of a server that starts slowly or is busy.
+// isRefusal reports whether connecting with another revision failed for good. Other errors may
+// pass, as those of a server that starts slowly or is busy.
 func isRefusal(err error) bool {
 	if _, answered := errors.AsType[*mcp.RPCError](err); answered {
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
-// ErrConnecting is the error of a server that is still being connected, see [Options.OpenWait].
+// ErrConnecting is the error of a server that Open did not wait for, see [Options.OpenWait].
 var ErrConnecting = errors.New("connection is still being made")
 
 // failTogether is how long the other servers may continue to start after one has failed, so
@@ -33,8 +33,8 @@ type opening struct {
 	pending  []bool   // by index: whether the server is neither open nor has failed
 }
 
-// connect opens the servers of a toolset that is being opened. Those that are late join it later. If
-// connect fails, the roster has all of them to be closed.
+// connect opens the servers of a toolset that is being opened. Those that are late join it later.
+// If connect fails, the roster has all of them to be closed.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
 	o := &opening{
 		connector: c, all: make([]*server, len(servers)), patience: c.opts.OpenWait,

@@ -29,7 +29,7 @@ func slow(name string, d time.Duration, l *listener) *reached {
 
 // TestQuickServersAreNotKeptWaiting opens a toolset as soon as the quick servers are ready. A slow
 // server joins later, one that fails late is tried again, and Open waits for a server that is ready
-// within Patience.
+// within OpenWait.
 func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Options configure a toolset. Nil and the zero value are valid. In a number, 0 means the
-// default and a negative value means none or no limit.
+// Options configure a toolset. Nil and the zero value are valid. In a number, 0 means the default
+// and a negative value means none or no limit.
 type Options struct {
 	// ClientOptions configures every connection. Default: the defaults of [mcpclient.Connect].
 	ClientOptions *mcpclient.Options
@@ -18,13 +18,14 @@ type Options struct {
 	// Policy applies to all servers. [Server.Policy] overrides it for one.
 	Policy Policy
 
-	// OpenWait is how long Open waits for the other servers once one is ready, if no server is
-	// [StartRequired]. Those that are not ready by then have the error [ErrConnecting], and
-	// join later ([ServerAdded]). Default 0: Open waits until each is ready or has failed.
+	// OpenWait is how long Open waits for the other servers once one is ready, if every server is
+	// [StartAvailable] or [StartLazy]. Those that are not ready by then have the error
+	// [ErrConnecting], and join later ([ServerAdded]). Default 0: Open waits until each is ready or
+	// has failed.
 	OpenWait time.Duration
 
-	// KeepResults is how many bytes of results that were shortened (see Policy.MaxResult) are kept in
-	// memory, the latest first. The model gets a tool read_result to read them. Default 0:
+	// KeepResults is how many bytes of results that were shortened (see Policy.MaxResult) are kept
+	// in memory, the latest first. The model gets a tool read_result to read them. Default 0:
 	// nothing is kept.
 	KeepResults int
 
@@ -32,12 +33,13 @@ type Options struct {
 	// not depend on which other servers there are. Default: only names that would collide.
 	AlwaysPrefix bool
 
-	// Approve decides on calls before they are sent; [approval.Request.Server] is the server.
-	// Default: all calls are sent.
+	// Approve decides on calls before they are sent; [approval.Request.Server] is the label of the
+	// server. Default: all calls are sent.
 	Approve approval.Func
 
 	// Decisions stores decisions of Approve that apply to later calls. Default: an
-	// [approval.Memory] of the toolset. [approval.Files] stores them in files.
+	// [approval.Memory] of the toolset, which remembers no more than 10,000. [approval.Files]
+	// stores them in files.
 	Decisions approval.Store
 
 	// User returns the user of a call from its context. It is required if users share a
@@ -71,7 +73,7 @@ type Options struct {
 	// Policy.CheckOutputs, at level Warn. Default: discarded.
 	Logger *slog.Logger
 
-	maxMedia int // bytes of all images and sounds of one result; default 8 MiB
+	maxMedia int // bytes of all images and audio of one result; default 8 MiB
 	maxTools int // tools of one server; default 1,000
 
 	// retryWait is the longest wait between attempts to reconnect to a server; the first is 0.5 s.

@@ -28,9 +28,10 @@ func (e *driftError) Error() string {
 	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", excerpt.Limit(e.tool, 200), e.fingerprint)
 }
 
-// Fingerprint returns a hash of everything that a model or an approval relies on: the tool's
-// name, title, description, schemas and annotations, and whether models and views may call it.
-// It does not depend on the formatting of the server's JSON.
+// Fingerprint returns the SHA-256 hash, in hexadecimal digits, of everything that a model or an
+// approval relies on: the tool's name, title, description, schemas and annotations, and whether
+// models and views may call it. It does not depend on the formatting of the server's JSON.
+// CHANGELOG.md names a version of this module that computes it differently.
 func Fingerprint(tool *mcp.Tool) string {
 	h := sha256.New()
 	for _, part := range [][]byte{

@@ -13,8 +13,8 @@ import (
 )
 
 // Policy specifies how a server and calls of its tools are treated. [Options.Policy] applies to all
-// servers of a toolset. A field of [Server.Policy] that is not zero overrides it, so CheckOutputs and
-// Pin cannot be switched off for one server. A negative number means no limit.
+// servers of a toolset. A field of [Server.Policy] that is not zero overrides it, so CheckOutputs
+// and Pin cannot be switched off for one server. A negative number means no limit.
 type Policy struct {
 	// Start says when to connect to a server, and what happens if that fails. Default:
 	// [StartRequired].
@@ -42,11 +42,13 @@ type Policy struct {
 	// nothing; it is logged when the tool is listed. Default: results are not checked.
 	CheckOutputs bool
 
-	// Trust says how far a server's hints are believed in approvals. Default: [TrustNone].
+	// Trust says how far a server's hints are believed, in approvals and by [Tool.Repeatable].
+	// Default: [TrustNone].
 	Trust Trust
 
-	// Repeat reports whether a call may be sent again when its outcome is unknown. It overrides the
-	// tool's hints, see [Tool.Repeatable]. If it panics, the tool is left out. Default: none may.
+	// Repeat reports whether calls of a tool may be sent again when their outcome is unknown, even
+	// if its hints do not say so; see [Tool.Repeatable]. If it panics, the tool is left out.
+	// Default: only the hints count.
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is

@@ -23,13 +23,13 @@ type Prepared struct {
 	key       string // the idempotency key, "" for none
 }
 
-// Prepare finds the tool of a call and turns what the model wrote into the arguments to send.
-// The error is an [ErrUnknownTool], [ErrArguments] or [ErrStale].
+// Prepare finds the tool of a call and turns what the model wrote into the arguments to send. The
+// error matches [ErrUnknownTool], [ErrArguments] or [ErrStale].
 //
-// It accepts a JSON object, also inside a string or a code fence, in the __arg1 parameter of
-// langchaingo's agents, in the one property that the catalog's profile asks for, or followed by
-// the lines that ReAct models continue with. A tool with a single parameter, or a single
-// required one, accepts its bare value. Empty input means no arguments.
+// It accepts a JSON object, even if it is inside a string or a code fence, is the value of the
+// parameter __arg1 of langchaingo's agents or of the one property that the catalog's profile asks
+// for, or is followed by the lines that ReAct models continue with. A tool with a single parameter,
+// or a single required one, accepts its bare value. Empty input means no arguments.
 //
 // Arguments that do not fit the schema are repaired where it leaves only one meaning: "3"
 // becomes 3 and 3 becomes "3", JSON in a string is decoded, a value is wrapped in the list that
@@ -44,8 +44,8 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 }
 
 // Prepare is [Catalog.Prepare] for a call that is known to mean this tool, for example one of
-// another process, see [Catalog.LookupStored]. wrapped is [Tool.Wrapped] of the tool that the model was
-// offered. The name in the call is ignored.
+// another process, see [Catalog.LookupStored]. wrapped is [Tool.Wrapped] of the tool that the model
+// was offered. The name in the call is ignored.
 func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
 	t = t.shownAs(wrapped)
 	arguments, err := t.calls.read(t, call)
@@ -55,9 +55,9 @@ func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
 	return newPrepared(call, Prepared{tool: t, arguments: arguments}), nil
 }
 
-// Restore returns a call with arguments that were approved here or in another process; edited
-// says whether the approver had changed them. They are checked and sent as they are, without
-// another approval. The error is an [ErrArguments] or [ErrStale].
+// Restore returns a call with arguments that were approved here or in another process; edited says
+// whether the approver had changed them. They are checked and sent as they are, without another
+// approval. The error matches [ErrArguments] or [ErrStale].
 func (t *Tool) Restore(call llms.ToolCall, arguments json.RawMessage, edited bool) (*Prepared, error) {
 	if _, err := t.calls.current(t); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (p *Prepared) Tool() *Tool { return p.tool }
 // Arguments returns a copy of the arguments to send.
 func (p *Prepared) Arguments() json.RawMessage { return append(json.RawMessage(nil), p.arguments...) }
 
-// WithArguments returns the call with the host's arguments, a JSON object that fits the tool's
-// schema and is sent as it is. The call needs another approval. The error is an [ErrArguments].
+// WithArguments returns the call with the program's arguments, a JSON object that fits the tool's
+// schema and is sent as it is. The call needs another approval. The error matches [ErrArguments].
 func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	checked, err := p.tool.check(arguments)
 	if err != nil {
@@ -96,8 +96,8 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	return &Prepared{call: p.call, tool: p.tool, arguments: checked, key: p.key}, nil
 }
 
-// WithIdempotencyKey returns the call with a key that is unique to it and the same each time it is made.
-// The server gets it, see [Server.KeyInMeta]; models and approvers do not see it. The
+// WithIdempotencyKey returns the call with a key that is unique to it and the same each time it is
+// made. The server gets it, see [Server.KeyInMeta]; models and approvers do not see it. The
 // continuation of a round gets a key derived from it.
 func (p *Prepared) WithIdempotencyKey(key string) *Prepared {
 	keyed := *p
@@ -110,10 +110,11 @@ func (p *Prepared) NeedsApproval(ctx context.Context) bool {
 	return !p.approved && p.tool.approver(ctx) != nil
 }
 
-// Approve asks for approval of the call, if necessary, and returns it with the arguments of the
-// decision. Run then asks only if an interceptor changes them. Without Approve, Run asks.
+// Approve asks for a decision about the call, if one is needed, and returns the call with the
+// arguments of the decision. Run then asks only if an interceptor changes them. Without Approve,
+// Run asks.
 //
-// The error is an [ErrDenied], [ErrUndecided] or [ErrStale], or says that the server cannot be
+// The error matches [ErrDenied], [ErrUndecided] or [ErrStale], or says that the server cannot be
 // reached. [Catalog.ErrorResult] turns it into the answer for the model.
 func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if p.approved {
@@ -138,8 +139,8 @@ func (p *Prepared) withDecision(arguments json.RawMessage, edited bool) *Prepare
 	}
 }
 
-// Decide is Approve with a decision that was made elsewhere, possibly later and in another
-// process. It is remembered if it says so.
+// Decide is Approve with a decision that was made elsewhere, possibly later and in another process.
+// It is stored as its Remember says.
 func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, error) {
 	arguments, edited, err := p.tool.apply(d, p.arguments)
 	approvals := p.tool.calls.approvals
@@ -154,9 +155,9 @@ func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, 
 // [mcpclient.WithIdleTimeout] and [mcpclient.WithTimeout] override the toolset's limits. The
 // call fails with [ErrStale] if the tool has changed since the catalog was made.
 //
-// With [mcpclient.WithTask] the call may become a task, at modern servers with tasks and for
-// tools that require it. With [mcpclient.WithManualInput] a call that needs input ends with
-// [Result.InputRequired], and [Prepared.Continue] continues it.
+// With [mcpclient.WithTask] the call may become a task, at servers of revision 2026-07-28 or later
+// with tasks, and for tools that require it. With [mcpclient.WithManualInput] a call that needs
+// input ends with [Result.InputRequired], and [Prepared.Continue] continues it.
 //
 // Run returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {

@@ -36,8 +36,8 @@ const (
 	ServerReturned EventKind = "server returned"
 )
 
-// Event is a change of a toolset. Tools have the names of their server. Tools that are not for
-// models are not listed.
+// Event is a change of a toolset. Tools are given by the names that their server uses. Tools that
+// are not for models are omitted.
 type Event struct {
 	Server  string
 	Kind    EventKind
@@ -72,9 +72,9 @@ func toolNames(tools []*Tool) []string {
 	return names
 }
 
-// Refresh lists the tools of the named servers again, or of all that are connected. It immediately
-// reconnects servers that could not be reached, whose connection has ended, or that required a
-// sign-in. A server that fails keeps its tools; the error joins all failures.
+// Refresh lists the tools of the named servers again, or of all that are not idle if no name is
+// given. It first reconnects those that could not be reached, whose connection has ended, or that
+// required a sign-in. A server that fails keeps its tools; the error joins all failures.
 //
 // Servers that announce changes are listed automatically, at most once every
 // [Options.RefreshInterval]. For other servers call Refresh.
@@ -89,8 +89,8 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// refresh lists the tools of one server again, or reconnects it. A server that has stopped to announce
-// changes is asked again to do so.
+// refresh lists the tools of one server again, or reconnects it. A server that has stopped to
+// announce changes is asked again to do so.
 func (c *connector) refresh(ctx context.Context, s *server) error {
 	if s.watch.ended.Load() && !c.mustReplace(s) {
 		s.watch.awaitSubscription(ctx)
@@ -141,8 +141,8 @@ func (c *connector) mustReplace(s *server) bool {
 	return failed || s.needsReconnect()
 }
 
-// relistTools lists the tools of a server and replaces the earlier list. The event is nil if nothing
-// changed. After an error the earlier list stays.
+// relistTools lists the tools of a server and replaces the earlier list. The event is nil if
+// nothing changed. After an error the earlier list stays.
 func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) {
 	ctx, cancel := s.state.policy.connectContext(ctx)
 	defer cancel()

@@ -43,7 +43,7 @@ type Result struct {
 	// value, and the error is not fatal.
 	InputRequired *mcp.InputRequired
 
-	// IsError reports whether the model is told of a failure.
+	// IsError reports whether Text tells the model of a failure.
 	IsError bool
 
 	// Err says why Raw is nil, or what is wrong with it. It matches [ErrUnknownTool],
@@ -66,8 +66,9 @@ func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 func (r *Result) Interrupted() bool { return r.Err != nil && r.inDoubt }
 
 // Fatal returns Err if the model cannot do better by trying again: the connection is lost, the
-// server cannot be reached, or the context has ended. It returns nil for unknown and stale tools,
-// invalid arguments, denials, timeouts of single calls, and errors that the server returned.
+// server cannot be reached or requires a sign-in, no decision was made ([ErrUndecided]), or the
+// context has ended. It returns nil for unknown and stale tools, invalid arguments, denials,
+// timeouts of single calls, and errors of an [Interceptor] or from the server.
 func (r *Result) Fatal() error {
 	if r.fatal {
 		return r.Err

@@ -15,11 +15,12 @@ import (
 // groupsKey is the entry of _meta with a tool's groups.
 const groupsKey = "io.modelcontextprotocol/groups"
 
-// Search returns at most limit tools that match a query, the best first. It searches names, titles,
-// descriptions, parameters, servers and groups. It also matches related words ("photo" finds
-// "image"), Chinese words for English ones and the reverse, and words with one mistyped letter. It
-// uses the first 64 words of a query and 400 of a tool. Tools that match equally keep the order of
-// the catalog. A function is also found by what it serves. The first call builds an index.
+// Search returns at most limit tools that match a query, the best first, and none if limit is not
+// positive. It searches names, titles, descriptions, parameters, servers and groups. It also finds
+// tools by related words ("photo" finds "image"), by Chinese words for English ones and the
+// reverse, and by words with one mistyped letter. It uses the first 64 words of a query and 400 of
+// a tool. Tools that match equally keep the order of the catalog. A function is also found by its
+// [FuncOptions].Topics. The first call builds an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
 		docs := newDocs(c.tools)
@@ -60,8 +61,8 @@ func newServings(all map[string]string) *servings {
 	return s
 }
 
-// SearchTopics yields at most limit names and purposes from [FuncOptions.Topics] that match a query,
-// the best first.
+// SearchTopics yields at most limit names and purposes from [FuncOptions.Topics] that match a
+// query, the best first.
 func (t *Tool) SearchTopics(query string, limit int) iter.Seq2[string, string] {
 	return func(yield func(name, about string) bool) {
 		if t.serves == nil {

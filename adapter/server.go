@@ -21,8 +21,8 @@ type Server struct {
 	// Transport reaches the server.
 	Transport mcpclient.Transport
 
-	// Client is an existing connection to use instead of Transport. The toolset does not close
-	// it, and [OriginFrom] does not work in its handlers.
+	// Client is an existing connection to use instead of Transport. The toolset does not close it,
+	// and [OriginFrom] works in its handlers only if its options come from [WithOrigin].
 	Client *mcpclient.Client
 
 	// ClientOptions configure the connection. Default: [Options.ClientOptions].
@@ -36,11 +36,11 @@ type Server struct {
 	// send requests, which 2026-07-28 does not allow.
 	Revision string
 
-	// PerUser gives each user ([Options.User]) a connection of their own, and bounds the number
-	// of connections. Use it for servers that keep state per connection, and for stdio servers
-	// up to revision 2025-11-25, which do not say to which call a question belongs: calls of
-	// different conversations of a user then run one after the other, and a conversation gets
-	// another connection while a question is open.
+	// PerUser, if positive, gives each user ([Options.User]) a connection of their own; it is the
+	// largest number of such connections. Use it for servers that keep state per connection, and
+	// for stdio servers up to revision 2025-11-25, which do not say to which call a question
+	// belongs: calls of different conversations of a user then run one after the other, and a
+	// conversation gets another connection while a question is open.
 	//
 	// If all connections are in use, a call waits, and [Caller] is told. A connection is closed
 	// after 10 minutes without calls, or earlier if another user needs it. One more connection
@@ -51,8 +51,8 @@ type Server struct {
 	// character. Without Allow all tools are allowed. Deny takes precedence.
 	Allow, Deny []string
 
-	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify
-	// the tool. A tool for which it panics is left out, see [ServerStatus.Skipped]. Default: all are
+	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify the
+	// tool. A tool for which it panics is left out, see [ServerStatus.Skipped]. Default: all are
 	// offered. [DeclaresReadOnly] is a filter.
 	Filter func(*mcp.Tool) bool
 
@@ -65,10 +65,10 @@ type Server struct {
 	Rename func(*mcp.Tool) string
 
 	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
-	// ([Prepared.WithIdempotencyKey]), and where it expects the key: in this entry of _meta, such as
-	// [IdempotencyKeyMeta], or in this argument of its tools, which is hidden from models. A tool without
-	// the argument takes no key. Each call then has a key. Default: the server recognizes no
-	// keys; the key of a call is sent in [IdempotencyKeyMeta].
+	// ([Prepared.WithIdempotencyKey]), and where it expects the key: in this entry of _meta, such
+	// as [IdempotencyKeyMeta], or in this argument of its tools, which is hidden from models. A
+	// tool without the argument takes no key. Each call then has a key. Default: the server
+	// recognizes no keys; the key of a call is sent in [IdempotencyKeyMeta].
 	KeyInMeta, KeyInArgument string
 
 	// Pins are the fingerprints that the server's tools must have, by the server's names, as

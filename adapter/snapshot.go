@@ -31,7 +31,7 @@ func newSnapshot(o *Options, servers []*serverState, all, hidden []*Tool) *snaps
 	return s
 }
 
-// find returns the version of a tool in this snapshot. The error is an [ErrStale].
+// find returns the version of a tool in this snapshot. The error matches [ErrStale].
 func (s *snapshot) find(t *Tool) (*Tool, error) {
 	now, ok := s.current[t.id()]
 	gone := ok && t.views.ForModel && !now.views.ForModel // models may no longer call it

@@ -17,8 +17,8 @@ type RequestOrigin struct {
 	Call   llms.ToolCall // the model's call, zero if unknown
 }
 
-// OriginFrom returns the source of the request that a handler answers. It works in the handlers
-// of [Options.ClientOptions] and [Server.ClientOptions], with the context that they get.
+// OriginFrom returns the origin of the request that a handler answers. It works in the handlers of
+// [Options.ClientOptions] and [Server.ClientOptions], with the context that they get.
 //
 // The server is always known. The tool and the call are unknown if the request may belong to
 // one of several current calls that differ in them, on a connection that does not say to which
@@ -74,10 +74,10 @@ func withRequestSource(ctx context.Context, server string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, source)
 }
 
-// WithOrigin returns options for a connection to a server. Their handlers can use [OriginFrom], and
-// pass requests to the [Caller] of the tool call. Servers may elicit during calls that have a
-// caller, even without an Elicitation handler. A toolset uses WithOrigin for its own connections;
-// use it for a [Server.Client], with the Name of the [Server].
+// WithOrigin returns a copy of opts for a connection that you open yourself and pass as
+// Server.Client. In its handlers [OriginFrom] works, and requests go to the [Caller] of the tool
+// call. Servers may elicit during calls that have a caller, even without an Elicitation handler. A
+// toolset uses WithOrigin for its own connections. server is the Name of the [Server].
 func WithOrigin(opts *mcpclient.Options, server string) *mcpclient.Options {
 	return withQuestions(opts, server, func(context.Context) func(error) { return func(error) {} })
 }
@@ -128,6 +128,6 @@ func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult
 	return nil, ErrUserNotAsked
 }
 
-// ErrUserNotAsked is sent to a server whose question nobody was asked, instead of an answer in the name
-// of a person.
+// ErrUserNotAsked is what a server gets if its question could not be put to a person. No answer is
+// made up.
 var ErrUserNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}

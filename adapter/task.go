@@ -27,7 +27,8 @@ func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	return len(def.Execution) > 0 && json.Unmarshal(def.Execution, &execution) == nil && execution.TaskSupport == "required"
 }
 
-// IsTask reports whether calls of the tool become tasks.
+// IsTask reports whether the tool must be called as a task, as its definition says (revision
+// 2025-11-25).
 func (t *Tool) IsTask() bool { return t.task }
 
 // ask calls the tool at the server.

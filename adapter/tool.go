@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tool is a server's tool as the model sees it.
+// Tool is a tool as a model sees it: one of a server, or of this program.
 type Tool struct {
 	server  *serverState
 	client  *mcpclient.Client // nil for the toolset's own tools
@@ -47,8 +47,8 @@ type Tool struct {
 	local func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
 }
 
-// newTool returns a tool for a definition. client is nil for a tool of this program. The error says why
-// the input schema cannot be used.
+// newTool returns a tool for a definition. client is nil for a tool of this program. The error says
+// why the input schema cannot be used.
 func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
 	if name := state.keyInArgument; name != "" {
@@ -85,8 +85,8 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 	return tool, tool.prepareChecks(shown)
 }
 
-// prepareChecks prepares the checks that the options of the client and toolset ask for. shown is the
-// input schema as models see it.
+// prepareChecks prepares the checks that the options of the client and toolset ask for. shown is
+// the input schema as models see it.
 func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	if t.client == nil {
 		return nil

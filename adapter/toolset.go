@@ -77,8 +77,8 @@ type ServerStatus struct {
 	AppTools []*Tool
 
 	// Ended says why the connection ended, nil if it has not. It is nil over HTTP, which has no
-	// lasting connection, and while a connection is being restarted: [mcpclient.Client.Ping]
-	// asks the server.
+	// lasting connection, and while a connection is being restarted. To find out, call
+	// [mcpclient.Client.Ping].
 	Ended error
 }
 

@@ -20,9 +20,9 @@ import (
 // views, and its resources. uri is the URI of the view, for [approval.Request.View]. The result
 // remains valid while the toolset is open, and works for a server that is added later.
 //
-// Calls pass interceptors, approval and the server's limits as a model's calls do. Their errors
-// are those of [Result.Err], and match what a view may learn ([apps.ErrDenied],
-// [apps.ErrInvalid]). A call of a tool that is not for views is [ErrUnknownTool].
+// Calls pass interceptors, approval and the server's limits as a model's calls do. Their errors are
+// those of [Result.Err], and match what a view may learn ([apps.ErrDenied], [apps.ErrInvalid]). The
+// error of a call of a tool that is not for views matches [ErrUnknownTool].
 //
 // A read needs the consent of [Options.ApproveRead], and a URI of at most 2 KiB.
 func (t *Toolset) ViewAccess(server, uri string) host.Server {
@@ -43,9 +43,8 @@ type viewKey struct{}
 // not made by the view.
 type nextView string
 
-// WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see
-// [ViewFrom]. Calls that such a call makes are not on behalf of the view. Calls of a
-// [Toolset.ViewAccess] have its view without it.
+// WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see [ViewFrom].
+// Calls that a tool makes in turn are not. [Toolset.ViewAccess] sets the view itself.
 //
 // A run does not store the view: pass it to agent.Agent.ResumeEvents again, and in
 // RecoverOptions.Context to agent.Recover.
@@ -59,10 +58,10 @@ func currentView(ctx context.Context) string {
 	return string(next)
 }
 
-// ViewTools returns the tools of all servers for views. An agent with this source makes the
-// calls of views as runs, which can wait for a person and survive the process. Each process
-// that drives such a run has to set the view, see [WithView]. Use [Catalog.LookupStored] with the
-// view's own server only. All profiles are as [profile.Plain].
+// ViewTools returns the tools of all servers for views. An agent with this source makes the calls
+// of views as runs, which can wait for a person and survive the process. Each process that drives
+// such a run has to set the view, see [WithView]. Use [Catalog.LookupStored] with the view's own
+// server only. For every profile its catalogs have the schemas of [profile.Plain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 
 type viewSource struct{ toolset *Toolset }

@@ -18,9 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Files is a [Store] that keeps each decision in a file of its own, all in one directory. Any number
-// of toolsets and processes may share it. Remember refuses a new decision if the directory has
-// 10,000, and a key that is not valid UTF-8.
+// Files is a [Store] that keeps each decision in a file of its own, all in one directory. Any
+// number of toolsets and processes may share it. Remember refuses a new decision if the directory
+// has 10,000, and a key that is not valid UTF-8.
 //
 // Whoever can write to the directory can allow calls. So Files creates the directory (mode 0700)
 // and the files (mode 0600) for their owner only. It refuses symbolic links and, on Unix,
@@ -72,7 +72,7 @@ func annotate(operation string, err *error) {
 }
 
 // Recall implements [Store].
-func (s *Files) Recall(_ context.Context, key Key) (_ Decision, found bool, err error) {
+func (s *Files) Recall(ctx context.Context, key Key) (d Decision, found bool, err error) {
 	defer annotate("recall a decision", &err)
 	path, err := s.path(key)
 	if err != nil {
@@ -104,7 +104,7 @@ func readDecision(path string) (f decisionFile, err error) {
 }
 
 // Remember implements [Store].
-func (s *Files) Remember(_ context.Context, key Key, d Decision) (err error) {
+func (s *Files) Remember(ctx context.Context, key Key, d Decision) (err error) {
 	defer annotate("remember a decision", &err)
 	path, err := s.path(key)
 	if err != nil {
@@ -174,13 +174,12 @@ type StoredDecision struct {
 
 // List returns the stored decisions, the oldest first. It leaves out files that decide nothing:
 // malformed ones, and those that belong to another name.
-func (s *Files) List(context.Context) (_ []StoredDecision, err error) {
+func (s *Files) List(ctx context.Context) (all []StoredDecision, err error) {
 	defer annotate("list decisions", &err)
 	paths, err := s.paths()
 	if err != nil {
 		return nil, err
 	}
-	var all []StoredDecision
 	for _, path := range paths {
 		d, err := s.stored(path)
 		if isGone(err) {
@@ -219,7 +218,7 @@ func isGone(err error) bool {
 }
 
 // Drop forgets one decision, if it is stored.
-func (s *Files) Drop(_ context.Context, key Key) (err error) {
+func (s *Files) Drop(ctx context.Context, key Key) (err error) {
 	defer annotate("drop a decision", &err)
 	path, err := s.path(key)
 	if err != nil {
@@ -231,7 +230,8 @@ func (s *Files) Drop(_ context.Context, key Key) (err error) {
 	return ignoreMissing(private.Remove(path))
 }
 
-// ignoreMissing returns nil for the error of a file that does not exist, and other errors as they are.
+// ignoreMissing returns nil for the error of a file that does not exist, and other errors as they
+// are.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -239,10 +239,10 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// Forget implements [Store]. It also removes files that decide nothing. A file that cannot be read
-// for another reason stays unless the decisions of all users and servers are forgotten, and is
-// part of the error.
-func (s *Files) Forget(_ context.Context, user, server string) (err error) {
+// Forget implements [Store]. It also removes files that decide nothing. If a file cannot be read
+// for another reason, Forget keeps it and reports it in the error, unless it forgets the decisions
+// of all users and servers.
+func (s *Files) Forget(ctx context.Context, user, server string) (err error) {
 	defer annotate("forget decisions", &err)
 	paths, err := s.paths()
 	if err != nil {

@@ -23,9 +23,9 @@ type Request struct {
 	// Definition is the tool as its server describes it. Annotations are claims of the server.
 	Definition *mcp.Tool
 
-	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them. If
-	// an agent inserts a stored result into a call, they have a reference to it instead, with its
-	// size, kind, shape and digest.
+	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them.
+	// Where an agent inserts a stored result, they have a description of it (size, kind, shape and
+	// digest) in place of the value.
 	Arguments json.RawMessage
 }
 
@@ -39,9 +39,9 @@ type Decision struct {
 	Arguments json.RawMessage
 
 	// Remember makes the decision hold for later calls of the same user (User of adapter.Options).
-	// It ends with adapter.Toolset.Forget, or if the label of the server gets another command line
-	// or URL. Except for ScopeServer, it also ends if the tool's definition changes. A decision
-	// with Arguments is not remembered.
+	// The decision ends with adapter.Toolset.Forget, or when the server with that label gets
+	// another command line or URL. Except for ScopeServer, it also ends when the tool's definition
+	// changes. A decision with Arguments, or with ScopeCall, is not remembered.
 	Remember Scope
 }
 
@@ -55,7 +55,7 @@ const (
 	ScopeServer                 // calls of all tools of the server, including later ones
 )
 
-// String describes the scope for a person.
+// String describes the scope for a person, such as "same tool".
 func (s Scope) String() string {
 	if s < ScopeCall || s > ScopeServer {
 		return fmt.Sprintf("Scope(%d)", int(s))
@@ -70,8 +70,9 @@ func Allow() Decision { return Decision{Allow: true} }
 // Deny returns the decision not to run a call. The model reads the reason and continues.
 func Deny(reason string) Decision { return Decision{Reason: reason} }
 
-// Func decides on a call before it is sent. Toolsets ask each user about one call at a time (User
-// of adapter.Options), and only about calls without a remembered decision that Trust of
-// adapter.Policy does not allow. After an error the call is not sent: its result is the fatal
-// adapter.ErrUndecided, and a run of package agent ends.
+// Func decides on a call before it is sent. A toolset asks about one call of a user (User of
+// adapter.Options) at a time, and about calls of different users concurrently. It asks only about
+// calls that neither a remembered decision nor Trust of adapter.Policy settles. After an error the
+// call is not sent: the error of its result is fatal and matches adapter.ErrUndecided, and a run of
+// package agent ends.
 type Func func(context.Context, *Request) (Decision, error)

@@ -18,9 +18,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Documents returns one document for each part of a resource. Metadata "source" and "uri" are the
-// URI of the part, and "mime_type" is its type if that is known. A binary part whose type is text
-// becomes text. Other binary parts have no content; metadata "data" has their bytes.
+// Documents returns one document for each part of a resource. Metadata "source", the key of
+// langchaingo's loaders, and "uri" are the URI of the part, and "mime_type" is its type if that is
+// known. A binary part with a MIME type of text becomes text. Other binary parts have no content;
+// their bytes are in metadata "data".
 func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {
@@ -56,7 +57,8 @@ func isText(mimeType string) bool {
 }
 
 // Loader loads resources of one server as documents. It implements documentloaders.Loader of
-// langchaingo. It loads at most 1,000 documents with 64 MiB in all; more is an error.
+// langchaingo. Load fails if there are more than 1,000 documents or 64 MiB. Its methods may be
+// called concurrently.
 type Loader struct {
 	Client *mcpclient.Client
 
@@ -122,7 +124,7 @@ func (l *Loader) uris(ctx context.Context) ([]string, error) {
 }
 
 // LoadAndSplit loads the resources and splits their text. Each piece has the metadata of its
-// document. Documents without text are left out.
+// document. Documents without text are omitted.
 func (l *Loader) LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error) {
 	all, err := l.Load(ctx)
 	if err != nil {

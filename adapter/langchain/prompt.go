@@ -19,7 +19,7 @@ import (
 // Prompt returns a prompt of a server as a template of langchaingo. It also implements
 // MessageFormatter and Formatter of package prompts. Each use asks the server for the messages, for
 // at most 30 s, because the methods have no context. The messages have no media; [PromptMessages]
-// returns images and sounds as well.
+// returns images and audio as well. The template may be used concurrently.
 func Prompt(client *mcpclient.Client, prompt *mcp.Prompt) prompts.FormatPrompter {
 	return &template{client, prompt}
 }
@@ -39,7 +39,8 @@ var (
 const formatTimeout = 30 * time.Second
 
 // PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent
-// as JSON. Values without an argument of the prompt are ignored.
+// as JSON. Values that the prompt has no argument for are ignored; a required argument without a
+// value is an error.
 func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any) ([]llms.MessageContent, error) {
 	args, err := promptArguments(prompt, values)
 	if err != nil {

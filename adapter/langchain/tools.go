@@ -26,8 +26,8 @@ import (
 // name and the description, so the description says what the input must look like.
 //
 // A call parses its input as [adapter.Catalog.Prepare] does, and returns the text for the model. A
-// failed tool and invalid arguments are text, too. An error means that continuing makes no sense,
-// see [adapter.Result.Fatal].
+// failed tool and invalid arguments are text, too. An error is that of [adapter.Result.Fatal]:
+// continuing makes no sense.
 func Tools(source adapter.Source) []tools.Tool {
 	catalog := source.Catalog(profile.Plain)
 	var out []tools.Tool
@@ -49,8 +49,8 @@ func (t *tool) Name() string { return t.definition.Name }
 // maxDescription is the longest description of a function that OpenAI accepts, in bytes.
 const maxDescription = 1024
 
-// Description implements [tools.Tool]. It returns the purpose of the tool and the JSON Schema of its
-// input or, if that is too long, a list of the parameters.
+// Description implements [tools.Tool]. It returns the purpose of the tool and the JSON Schema of
+// its input or, if that is too long, a list of the parameters.
 func (t *tool) Description() string {
 	parameters, _ := t.definition.Parameters.(json.RawMessage)
 	var compact bytes.Buffer
@@ -80,8 +80,8 @@ func (t *tool) Call(ctx context.Context, input string) (string, error) {
 // textSchema is the input schema of langchaingo's tools, which accept one text.
 const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
-// Source returns a source of langchaingo's tools. Each is a function, see [adapter.Func], with one
-// parameter, the text "input". Approvals name the server "langchain". Source panics if a tool is
+// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.FuncTool]) with
+// one string parameter, "input". Approvals name the server "langchain". Source panics if a tool is
 // nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))
