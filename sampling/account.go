@@ -35,8 +35,8 @@ func newAccount(owner string, b Budget, window time.Duration) *account {
 }
 
 // openAccount returns the account of a key. If there is none with a charge within the window, it is
-// the fresh one, and other accounts without such a charge are deleted: there are never more accounts
-// than requests within the window.
+// the fresh one, and other accounts without such a charge are deleted: there are never more
+// accounts than requests within the window.
 func openAccount[K comparable](all map[K]*account, key K, now time.Time, window time.Duration, fresh *account) *account {
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
@@ -64,7 +64,8 @@ func (a *account) expire(now time.Time) {
 	}
 }
 
-// check returns an error if the budget does not allow a charge. The charge may be in the account already.
+// check returns an error if the budget does not allow a charge. The charge may be in the account
+// already.
 func (a *account) check(now time.Time, next *charge) error {
 	a.expire(now)
 	need, currency := next.reserved.tokens(), next.reserved.Cost.Currency

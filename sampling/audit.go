@@ -32,11 +32,12 @@ const (
 	byMemory   = "memory" // an earlier decision of the reviewer
 )
 
-// Record describes one finished request, for [Options.Audit]. Its JSON has more members than the
-// fields, such as the model, the decisions, the cost and the times; docs/sampling.md lists them. It
-// contains only hashes and counts of the request and the reply, so it may be logged.
+// Record describes one request that has ended or waits for a person, for [Options.Audit]. Its JSON
+// has more members than the fields, such as the model, the decisions, the cost and the times;
+// docs/sampling.md lists them. It contains only hashes and counts of the request and the reply, so
+// it may be logged.
 type Record struct {
-	Server string // the host's name for it
+	Server string // the program's name for it
 
 	// Outcome is "answered", "refused" by a limit, the policy or the reviewer, "invalid" by the
 	// protocol, "failed" by the model, "cancelled" by the caller, or "waiting" for a person who
@@ -55,7 +56,7 @@ func (r *Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.all) }
 type record struct {
 	Time time.Time `json:"time"` // arrival of the request
 
-	Server   string `json:"server,omitempty"`   // the host's name for it
+	Server   string `json:"server,omitempty"`   // the program's name for it
 	SelfName string `json:"selfName,omitempty"` // the server's name for itself
 	Revision string `json:"revision,omitempty"` // revision of the protocol
 	ID       string `json:"id,omitempty"`       // id of the request, in the legacy era
@@ -74,7 +75,7 @@ type record struct {
 
 	Model          string `json:"model,omitempty"`      // model that was asked
 	Reason         string `json:"reason,omitempty"`     // reason for the choice; quotes a hint of the server
-	AnsweredBy     string `json:"answeredBy,omitempty"` // the host's name for the model
+	AnsweredBy     string `json:"answeredBy,omitempty"` // the provider's name for the model
 	IncludeContext string `json:"includeContext,omitempty"`
 	StopReason     string `json:"stopReason,omitempty"`
 	Completions    int    `json:"completions,omitempty"`
@@ -82,7 +83,7 @@ type record struct {
 	InputTokens  int64      `json:"inputTokens"`
 	OutputTokens int64      `json:"outputTokens"`
 	Cost         cost.Money `json:"cost,omitzero"`       // cost by Options.Prices
-	Estimated    bool       `json:"estimated,omitempty"` // the host did not count all of it
+	Estimated    bool       `json:"estimated,omitempty"` // the provider did not count all of it
 
 	Waiting   time.Duration `json:"waiting"`   // time in the queue
 	Reviewing time.Duration `json:"reviewing"` // time of the reviewer

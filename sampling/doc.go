@@ -1,5 +1,5 @@
-// Package sampling answers the sampling/createMessage requests of MCP servers by
-// models of OpenAI, or of a host that imitates its API.
+// Package sampling answers the sampling/createMessage requests of MCP servers with models of
+// OpenAI, or of any provider with a compatible API.
 //
 //	cfg := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
 //	sampler, err := sampling.New(cfg, "gpt-5-mini", &sampling.Options{Review: askMe})
@@ -9,9 +9,9 @@
 // A request passes these steps; the first objection ends it:
 //
 //	check      the rules of the specification; a reviewer sees only valid requests
-//	policy     whether the host allows requests of this server at all
+//	policy     whether the program allows requests of this server at all
 //	choice     a model that can answer the request, by the server's preferences
-//	governor   the limits, with or without a reviewer; the cost is reserved
+//	limits     the limits, with or without a reviewer; the cost is reserved
 //	review     a person or a program may edit or refuse the request
 //	model      the completion
 //	review     a person or a program may edit or refuse the reply
@@ -19,11 +19,10 @@
 //
 // Without options there is one model, no reviewer, and the limits of the zero [Limits].
 //
-// A server's request is an untrusted prompt at the host's expense. The host adds
-// nothing to it except [Options.System]: no history, no tools, no other instructions.
-// Its includeContext is ignored.
+// A server's request is an untrusted prompt at your expense. The sampler adds nothing to it except
+// [Options.System]: no history, no tools, no other instructions. Its includeContext is ignored.
 //
 // Revision 2026-07-28 of the protocol deprecates sampling, but servers still use it.
 //
-// The guide is docs/sampling.md of the repository; examples/sampling is a whole program.
+// The guide is docs/sampling.md of the repository; examples/sampling is a complete program.
 package sampling

@@ -48,8 +48,8 @@ func (u usage) charge(model string) cost.Charge {
 	}
 }
 
-// blockSize is the assumed size of an empty message, block or hint, so that many of them count, too.
-// Tools have names, and stop sequences a bound of their own.
+// blockSize is the assumed size of an empty message, block or hint, so that many of them count,
+// too. Tools have names, and stop sequences a bound of their own.
 const blockSize = 16
 
 // inputSize returns the bytes of a request that count towards [Limits.InputBytes].

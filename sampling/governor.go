@@ -17,34 +17,35 @@ import (
 //
 // Before the reviewer or the model is asked, an upper bound of the cost is reserved: one token for
 // each byte of the request's text, and its maxTokens. Afterwards the real cost replaces the
-// reservation: the host's count, or an estimate if the count is missing or cannot be true. The
+// reservation: the provider's count, or an estimate if the count is missing or cannot be true. The
 // reply of an attempt that failed midway counts as maxTokens, because its cost is unknown.
 type Limits struct {
 	// MaxTokens bounds one reply; a request for more is lowered to it. Default 4,096.
 	MaxTokens int
 
 	// InputBytes bounds one request in bytes: its text, its media, its tools and their results, and
-	// 16 bytes for each message and each block. It also bounds the request with the schemas of its
-	// tools rewritten for the model. Larger requests are refused. Default 4 MiB.
+	// 16 bytes for each message and each block. The schemas of its tools count as they are
+	// rewritten for the model, if that is more. Larger requests are refused. Default 4 MiB.
 	InputBytes int
 
-	// Total bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window,
-	// 4 requests at the same time, and no limit of cost.
+	// Total bounds all servers together. Default: 50 requests and 1,000,000 tokens within any
+	// Window, 4 requests at the same time, and no limit of cost.
 	Total Budget
 
-	// Window is the period of the limits. Default 1 h.
+	// Window is the length of the sliding period of the limits. Default 1 h.
 	Window time.Duration
 
-	// PerServer bounds each server, in addition to All. Default for each field: Share
-	// times the field of All.
+	// PerServer bounds each server, in addition to Total. Default for each field: Share times the
+	// field of Total.
 	PerServer Budget
 
-	// Share is the part of All that one server may use, above 0 and up to 1. Default 0.5.
+	// Share is the part of Total that one server may use, above 0 and up to 1. Default 0.5.
 	Share float64
 
-	// PerCall bounds the requests in each call, requests in nested calls included. A call that makes none
-	// within a Window begins again with the whole budget. The connection identifies the call. On a legacy connection with several calls under
-	// way, [Options.Origin] does, if it names the call. Default: 20 requests.
+	// PerCall bounds the requests in each call, requests in nested calls included. A call that
+	// makes none within a Window begins again with the whole budget. The connection identifies the
+	// call. On a connection of revision 2025-11-25 or earlier with several calls under way,
+	// [Options.Origin] identifies it, if it can. Default: 20 requests.
 	PerCall Budget
 }
 

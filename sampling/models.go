@@ -14,13 +14,13 @@ import (
 // Model describes a model of [Options.Models]. It gets only requests with contents
 // that it accepts. Its JSON may be part of a configuration file.
 type Model struct {
-	ID        string   `json:"id"`                  // the host's name for it
+	ID        string   `json:"id"`                  // the provider's name for it
 	Aliases   []string `json:"aliases,omitempty"`   // its other names, and names of its family
 	StandsFor []string `json:"standsFor,omitempty"` // parts of other makers' names that it can replace, such as "haiku"
 
 	Tools  bool `json:"tools,omitempty"`  // it accepts tools
 	Images bool `json:"images,omitempty"` // it accepts images
-	Audio  bool `json:"audio,omitempty"`  // it accepts sounds
+	Audio  bool `json:"audio,omitempty"`  // it accepts audio
 
 	Context   int `json:"context,omitempty"`   // tokens of a request and its reply together; 0 for unknown
 	MaxTokens int `json:"maxTokens,omitempty"` // tokens of a reply; 0 for unknown
@@ -31,7 +31,7 @@ type Model struct {
 	price *price.Price // price in Options.Prices, nil for unknown
 }
 
-// checkModels returns an error for an invalid catalogue.
+// checkModels returns an error for invalid Options.Models.
 func checkModels(models []Model, initial string) error {
 	seen := map[string]bool{}
 	for _, m := range models {

@@ -37,17 +37,17 @@ type Options struct {
 	// the server's preferences. Default: the model of New, for all contents.
 	Models []Model
 
-	// Policy applies to servers that Servers does not name. Servers has policies by the
-	// host's names for servers: see [Sampler.ForServer] and Source. If Servers is set, a server
-	// without a name is refused.
+	// Policy applies to servers that Servers does not name. Servers has policies by the program's
+	// names for servers: see [Sampler.ForServer] and Origin. If Servers is set, a server without a
+	// name is refused.
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Origin returns the host's names for the server and the tool call of a request, by the
-	// handler's context; "" if it does not know one. The audit has the name of the call. It also
-	// identifies the call for Limits.PerCall if the connection does not; the connection is preferred,
-	// because models repeat the ids of calls in other conversations. Default: no server, and the
-	// call of [mcp.OriginFrom]. With package adapter:
+	// Origin returns the program's names for the server and the tool call of a request, from the
+	// handler's context; "" if it does not know one. It may be called concurrently. The audit has
+	// the name of the call. It also identifies the call for Limits.PerCall if the connection does
+	// not; the connection is preferred, because models repeat the ids of calls in other
+	// conversations. Default: no server, and the call of [mcp.OriginFrom]. With package adapter:
 	//
 	//	func(ctx context.Context) (server, call string) {
 	//		s, _ := adapter.OriginFrom(ctx)
@@ -55,18 +55,19 @@ type Options struct {
 	//	}
 	Origin func(ctx context.Context) (server, call string)
 
-	// Audit gets a record of every finished request. It is called concurrently. A record has only
-	// hashes of the request and the reply; Review sees the contents.
+	// Audit gets a record of every request that has ended or waits for a person. It may be called
+	// concurrently. A record has only hashes of the request and the reply; Review sees the
+	// contents.
 	Audit func(ctx context.Context, r *Record)
 
-	// Metadata lists the keys of a request's metadata that are sent to the host: at most 16 keys,
-	// with text of up to 512 bytes each. New fails for hosts that refuse metadata. OpenAI and Azure
-	// accept it only for stored completions: set "store": true in Extra. Default: none.
+	// Metadata lists the keys of a request's metadata that are sent to the provider: at most 16
+	// keys, with text of up to 512 bytes each. New fails for providers that refuse metadata. OpenAI
+	// and Azure accept it only for stored completions: set "store": true in Extra. Default: none.
 	Metadata []string
 
-	// Effort is how hard a reasoning model thinks: "none", "minimal", "low", …. Reasoning
-	// counts as output, so a server's small maxTokens may leave nothing for the text
-	// of the reply. Default: the model's own.
+	// Effort is how hard a reasoning model thinks, such as "none", "minimal", "low", "medium" or
+	// "high". Reasoning counts as output, so a server's small maxTokens may leave nothing for the
+	// text of the reply. Default: the model's own.
 	Effort string
 
 	// OnText gets the pieces of a completion's text as they arrive, to show progress; the server
@@ -80,16 +81,18 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the
-	// host and the model; OpenAI's models since gpt-5.4 use Responses, where they reason with
-	// tools.
+	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by
+	// the provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason
+	// with tools.
 	API string
 
-	// Extra are fields to add to every request to the host. They replace fields of this package. New
-	// refuses the fields of the conversation, its tools and the bound of the reply. Default: none.
+	// Extra are fields to add to every request to the provider. They replace fields of this
+	// package. New refuses the fields of the conversation, its tools and the bound of the reply.
+	// Default: none.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the retries after temporary failures of the host. Default 2; negative: none.
+	// Retries bounds the retries after temporary failures of the provider. Default 2; negative:
+	// none.
 	Retries int
 
 	// Timeout bounds one attempt. Default 10 min.
@@ -98,7 +101,7 @@ type Options struct {
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
 
-	// Logger logs failures of the host at Warn; servers do not see them. Default: discarded.
+	// Logger logs failures of the provider at Warn; servers do not see them. Default: discarded.
 	Logger *slog.Logger
 }
 

@@ -24,23 +24,24 @@ const (
 
 // Policy holds a server's permissions. The zero value leaves every decision to the reviewer.
 type Policy struct {
-	// DuringCalls applies to requests during a call of the host, OutsideCalls to requests at other
-	// times. A legacy connection with several calls under way does not say to which
-	// call a request belongs; then OutsideCalls applies.
+	// DuringCalls applies to requests during a call of a tool, a prompt or a resource, OutsideCalls
+	// to other requests. A connection of revision 2025-11-25 or earlier with several calls under
+	// way does not say to which call a request belongs; then OutsideCalls applies, unless
+	// [Options.Origin] names the call.
 	DuringCalls, OutsideCalls Mode
 
-	// Budget replaces [Limits.PerServer] for this server; [New] refuses a negative one. Default nil:
-	// [Limits.PerServer].
+	// Budget replaces [Limits.PerServer] for this server; its zero fields mean no limit, and [New]
+	// refuses negative ones. Default nil: [Limits.PerServer].
 	Budget *Budget
 }
 
-// ForServer returns a handler for the requests of one server. server is the host's own name
-// for it: [Options.Servers], budgets, remembered decisions and the audit use that name.
-// The handler shares everything else with the sampler.
+// ForServer returns a handler for the requests of one server. server is the program's name for it:
+// [Options.Servers], budgets, remembered decisions and the audit use that name. The handler shares
+// everything else with the sampler.
 //
-//	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
+//	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.ForServer("github")})
 //
-// A host that connects with package adapter sets [Options.Origin] instead.
+// A program that connects with package adapter sets [Options.Origin] instead.
 func (s *Sampler) ForServer(server string) mcp.SamplingHandler { return &labelledHandler{s, server} }
 
 type labelledHandler struct {
@@ -219,7 +220,7 @@ func (m *decisionMemory) forget(keys ...string) {
 }
 
 // Forget drops the remembered decisions about a server, so that the reviewer is asked again. server
-// is the host's name for it, or the server's own name if the host has none.
+// is the program's name for it, or the server's own name if the program has none.
 func (s *Sampler) Forget(server string) {
 	s.decisions.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// hostMemories keeps a memory for each server, with the data that the model's host wants back with tool
-// calls. So no server can get data of another server's requests.
+// hostMemories keeps a memory for each server, with the data that the model's host wants back with
+// tool calls. So no server can get data of another server's requests.
 type hostMemories struct {
 	mu       sync.Mutex
 	memories map[memoryKey]*chat.Memory

@@ -17,22 +17,22 @@ import (
 // Its texts are untrusted. Show them as plain text with escaped control characters
 // and without active links, and show the server's name.
 type Request struct {
-	// Server is the host's own name for the server; empty if it has none.
+	// Server is the program's name for the server; empty if it has none.
 	Server string
 
-	// Model is the model to ask. The reviewer may choose another model, from the
-	// catalogue if there is one.
+	// Model is the model to ask. The reviewer may choose another model, from [Options.Models] if
+	// that is set.
 	Model string
 
-	// Params is a copy, within the limits. The reviewer may change it; it is
-	// checked again, also by the limits.
+	// Params is a copy, within the limits. The reviewer may change it; it is checked again and
+	// counted against the limits again.
 	Params *mcp.CreateMessageParams
 
-	// The reviewer sets Remember to apply its decision to later requests, or
-	// replies, of the same server and kind: during calls, or outside them. The
-	// reviewer is not asked again until [Sampler.Forget]. A remembered refusal
-	// also overrules concurrent approvals. If the host has no name for the server,
-	// only refusals are remembered, because another server could use the same name.
+	// The reviewer sets Remember to apply its decision to later requests of the server, or in
+	// Review.Reply to later replies for it. A decision during a call holds during calls, another
+	// one outside calls. The reviewer is not asked again until [Sampler.Forget]. A remembered
+	// refusal also overrules concurrent approvals. If the program has no name for the server, only
+	// refusals are remembered, because another server could use the same name.
 	Remember bool
 
 	reason string // why the model was chosen
@@ -42,12 +42,12 @@ type Request struct {
 // Review allows, edits or refuses requests and replies. Its functions are called concurrently, each
 // with the context of the server's request. A nil function allows everything.
 //
-// An edited request is checked again, also by the limits. An edited reply must keep
-// to the protocol: the role is assistant, the content is text, images, sounds and
-// uses of the request's tools.
+// An edited request is checked again and counted against the limits again. An edited reply must
+// keep to the protocol: the role is assistant, the content is text, images, audio, and calls of the
+// request's tools.
 //
-// An error refuses. The server sees that it was refused, but never the error. For the
-// host, the error of the request matches it and [mcp.ErrRejected].
+// An error refuses the request or the reply. The server learns only that it was refused. The error
+// that [Sampler.CreateMessage] returns matches both the reviewer's error and [mcp.ErrRejected].
 //
 // Request may return [mcp.ErrAnswerLater], possibly wrapped: then a person decides
 // later, see [AskLater]. From Reply, that error refuses, because a reply cannot wait.
@@ -56,10 +56,10 @@ type Review struct {
 	Reply   func(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
 }
 
-// AskLater returns a [Review] that leaves each request to a person and allows all replies. In
-// a run of package agent, the call of the tool opens a question; the person may edit the
-// request, and may answer later and in another process. Otherwise the call of a modern server
-// ends with an [mcp.InputRequired], and the request of a legacy server is refused.
+// AskLater returns a [Review] that leaves each request to a person and allows all replies. In a run
+// of package agent, the call of the tool opens a question; the person may edit the request, and may
+// answer later and in another process. Otherwise the call of a server of revision 2026-07-28 or
+// later ends with an [mcp.InputRequired], and the request of an older server is refused.
 func AskLater() *Review {
 	return &Review{Request: func(context.Context, *Request) error { return mcp.ErrAnswerLater }}
 }

@@ -34,7 +34,7 @@ type Sampler struct {
 }
 
 // New returns a sampler for a model, which must be in Options.Models if that is set. It does no
-// I/O. The error names the invalid option.
+// I/O. It returns an error for a model without a name or an invalid option.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error) {
 	var o Options
 	if opts != nil {
@@ -84,14 +84,15 @@ func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// CreateMessage implements [mcp.SamplingHandler]. Its error is [mcp.ErrRejected] if a limit, the
-// policy or the reviewer objects. Other errors are an [*mcp.RPCError]: code -32602 for an invalid
-// request, -32603 for a failure of the model.
+// CreateMessage implements [mcp.SamplingHandler]. Its error matches [mcp.ErrRejected] if a limit,
+// the policy or the reviewer objects, and [mcp.ErrAnswerLater] if a person decides later. Other
+// errors are an [*mcp.RPCError]: code -32602 for an invalid request, -32603 for a failure of the
+// model.
 func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return s.handle(ctx, params, "")
 }
 
-// handle answers a request. server is the host's name for the server, "" if For was not used.
+// handle answers a request. server is the host's name for the server, "" if ForServer was not used.
 func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
 	w, unknown := s.identify(ctx, server)
 	r := newRun(w, params)
@@ -224,7 +225,7 @@ func (s *Sampler) applyEdits(r *run) error {
 		case i >= 0:
 			r.model = s.models[i]
 		case len(s.options.Models) > 0:
-			return s.noModelError(fmt.Errorf("reviewer chose %q, which is not in the catalogue", id))
+			return s.noModelError(fmt.Errorf("reviewer chose %q, which is not in Options.Models", id))
 		default:
 			r.model = Model{ID: id, price: s.options.price(id)}
 		}

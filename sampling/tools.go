@@ -61,8 +61,9 @@ func (o offer) tools(tools []*mcp.Tool) []chat.Tool {
 	return out
 }
 
-// restoreArguments returns the model's arguments in the form that the server's schema describes. Arguments that already
-// have that form, or cannot be restored, stay unchanged; the server reports mistakes.
+// restoreArguments returns the model's arguments in the form that the server's schema describes.
+// Arguments that already have that form, or cannot be restored, stay unchanged; the server reports
+// mistakes.
 func (o offer) restoreArguments(tool, arguments string) json.RawMessage {
 	written := json.RawMessage(arguments)
 	t, ok := o[tool]
@@ -83,7 +84,8 @@ func sameValue(a, b []byte) bool {
 	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
 }
 
-// replayArguments returns the arguments of an earlier call in the wrapper that the model was asked to use.
+// replayArguments returns the arguments of an earlier call in the wrapper that the model was asked
+// to use.
 func (o offer) replayArguments(tool string, arguments json.RawMessage) string {
 	t, ok := o[tool]
 	if !ok || !t.written.Wrapped {
