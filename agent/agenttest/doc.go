@@ -1,6 +1,6 @@
-// Package agenttest tests agents without a language model or a server program: a [Model]
-// plays a script and remembers its prompts, and a [Server] is an MCP server of Go functions in the
-// same process.
+// Package agenttest tests agents without a language model or a server program: a [Model] plays a
+// script and remembers its turns, and a [Server] is an MCP server of Go functions in the same
+// process.
 //
 //	model := agenttest.Play(
 //		agenttest.CallTools(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),

@@ -37,8 +37,8 @@ type Turn struct {
 	show func(model.Delta) error // nil in Turns
 }
 
-// Play returns a model that takes one step per call, and does not stream. A call after the last
-// step fails.
+// Play returns a model that takes one step per call. A call after the last step fails. Its Info
+// says that it does not stream, so agents do not ask for a stream; see [Model.WithInfo].
 func Play(steps ...Step) *Model { return &Model{steps: steps, info: model.Info{NoStreaming: true}} }
 
 // PlayRepeating is like [Play], but repeats the last step.
@@ -49,7 +49,7 @@ func PlayRepeating(steps ...Step) *Model {
 }
 
 // WithInfo returns a model with the same script and other properties, at its first step. It streams
-// unless info.Whole is set.
+// unless info.NoStreaming is set.
 func (m *Model) WithInfo(info model.Info) *Model {
 	return &Model{steps: m.steps, repeat: m.repeat, info: info}
 }
@@ -104,8 +104,9 @@ func (m *Model) Turns() []Turn {
 	return slices.Clone(m.turns)
 }
 
-// Stream sends a piece of the reply if the caller wants a stream. If it returns an error the caller has
-// stopped reading: the step should return that error. Turns of [Model.Turns] send nothing.
+// Stream sends a piece of the reply if the caller wants a stream. If it returns an error the caller
+// has stopped reading: the step should return that error. On a Turn from [Model.Turns], Stream does
+// nothing.
 func (t *Turn) Stream(d model.Delta) error {
 	if !t.Request.Stream || t.show == nil {
 		return nil
@@ -113,9 +114,9 @@ func (t *Turn) Stream(d model.Delta) error {
 	return t.show(d)
 }
 
-// Results returns the texts of the tool results at the end of the messages, the oldest first, or nil
-// if the person has spoken since. It ignores reminders of the agent, which ask for an answer at a
-// limit or in another form, and the replies to which they belong.
+// Results returns the texts of the tool results at the end of the messages, the oldest first, or
+// nil if a message of the user follows them. It skips the agent's reminders (to answer at a limit,
+// or in another form) and the replies that caused them.
 func (t *Turn) Results() []string {
 	var results []string
 	reminded := false
@@ -197,7 +198,7 @@ func (s Step) WithUsage(input, output int) Step {
 // happens to invalid arguments.
 type ToolCall struct{ Tool, Arguments string }
 
-// Fail fails the model call.
+// Fail fails the model call with err, which must not be nil.
 func Fail(err error) Step {
 	return func(context.Context, Turn) (*model.Response, error) { return nil, err }
 }

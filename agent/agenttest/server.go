@@ -50,8 +50,8 @@ func (c *Call) Decode(into any) error {
 	return nil
 }
 
-// Elicit asks the person to fill in a form. schema is the JSON Schema of its fields. That the person
-// declines or cancels is not an error: it is the action of the result.
+// Elicit asks the person to fill in a form. schema is the JSON Schema of its fields. If the person
+// declines or cancels, the error is nil and the Action of the result says so.
 func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitResult, error) {
 	var result mcp.ElicitResult
 	params := map[string]any{"mode": "form", "message": message, "requestedSchema": json.RawMessage(schema)}
@@ -59,8 +59,9 @@ func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitR
 	return &result, err
 }
 
-// Sample asks the model that the host lends, and returns the text of its answer, "" for an answer
-// without text. It is an error if the client of the server has no [mcpclient.Options.Sampling].
+// Sample asks the model that the program lends, and returns the text of its answer, "" for an
+// answer without text. It is an error if the client of the server has no
+// [mcpclient.Options.Sampling].
 func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (string, error) {
 	content := map[string]any{"type": "text", "text": question}
 	params := map[string]any{"maxTokens": maxTokens, "messages": []any{map[string]any{"role": "user", "content": content}}}
@@ -240,8 +241,8 @@ func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "isError": err != nil}, nil
 }
 
-// ask sends a request to the client and decodes its answer. The error is the client's, or the cause of
-// the context if that ends first.
+// ask sends a request to the client and decodes its answer. The error is the client's, or the cause
+// of the context if that ends first.
 func (v *serving) ask(ctx context.Context, method string, params, into any) error {
 	encoded, err := json.Marshal(params)
 	if err != nil {

@@ -43,8 +43,8 @@ type replyBlock struct {
 	raw       json.RawMessage // the block as it began, if this package does not know its type
 }
 
-// event has the members of all kinds of events that matter here. Those of another JSON kind than the API defines are
-// taken as absent.
+// event has the members of all kinds of events that matter here. Those of another JSON kind than
+// the API defines are taken as absent.
 type event struct {
 	Type    string          `json:"type"`
 	Index   int             `json:"index"`
@@ -109,7 +109,7 @@ func decode(data []byte, into any) error {
 	return err
 }
 
-// short returns a copy of a string of the host, cut to maxName.
+// short returns a copy of a string of the provider, cut to maxName.
 func short(s string) string { return strings.Clone(excerpt.CutAt(s, maxName)) }
 
 // Event implements [chat.Answer].
@@ -170,8 +170,8 @@ func (a *answer) start(m *message) error {
 	return d.Err()
 }
 
-// spent returns the counts as a run has them, for a request and a reply of so many bytes of text. The API counts cached
-// tokens apart from the input.
+// spent returns the counts as a run has them, for a request and a reply of so many bytes of text.
+// The API counts cached tokens apart from the input.
 func (u *usage) spent(sent, received int) (s run.Usage) {
 	if input := u.Input + u.Cached + u.Written; !chat.TooFew(int(input), sent) {
 		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.Cached), int64(u.Written)
@@ -183,7 +183,8 @@ func (u *usage) spent(sent, received int) (s run.Usage) {
 	return s
 }
 
-// textSize returns the bytes of texts and calls in parts, without thoughts, as the host drops earlier ones.
+// textSize returns the bytes of texts and calls in parts, without thoughts, as the provider drops
+// earlier ones.
 func textSize(parts []run.Part) (size int) {
 	for i := range parts {
 		if parts[i].Type != run.PartReasoning {

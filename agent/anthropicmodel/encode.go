@@ -12,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// encode translates a request. The warning says what was left out because the model does not accept it.
+// encode translates a request. The warning says what was left out because the model does not accept
+// it.
 func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err error) {
 	rule := findRule(m.name)
 	effort := cmp.Or(r.Effort, m.options.Effort)
@@ -69,8 +70,8 @@ func (w *wireRequest) output() *wireOutput {
 	return w.Output
 }
 
-// setThinking sets how much the model thinks, and its effort if it has that. A model that is forced to call a
-// tool cannot think before; if it always thinks, it is not forced.
+// setThinking sets how much the model thinks, and its effort if it has that. A model that is forced
+// to call a tool cannot think before; if it always thinks, it is not forced.
 func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort string) error {
 	isAsked := effort != "" && effort != "none"
 	if isAsked {
@@ -102,8 +103,8 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 	return nil
 }
 
-// setBudget limits the tokens of thoughts, which must be below the bound of the reply. mayRaise means
-// that the caller set no bound, so it may be raised.
+// setBudget limits the tokens of thoughts, which must be below the bound of the reply. mayRaise
+// means that the caller set no bound, so it may be raised.
 func (w *wireRequest) setBudget(rule *rule, mayRaise bool, budget int) error {
 	if mayRaise {
 		w.MaxTokens = min(max(w.MaxTokens, budget+defaultReply/2), rule.reply)
@@ -119,8 +120,9 @@ func (w *wireRequest) setBudget(rule *rule, mayRaise bool, budget int) error {
 	return nil
 }
 
-// startsWithThought reports whether the last message of the model begins with a thought. The API requires it for models
-// with a budget if the message has calls; without calls startsWithThought returns true.
+// startsWithThought reports whether the last message of the model begins with a thought. The API
+// requires it for models with a budget if the message has calls; without calls startsWithThought
+// returns true.
 func startsWithThought(messages []run.Message) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if parts := messages[i].Parts; messages[i].Role == run.RoleAssistant {
@@ -141,8 +143,8 @@ func nonBlank(stops []string) (out []string) {
 	return out
 }
 
-// tools translates the definitions of tools. Those in found are deferred. It is an error if a schema is
-// not a JSON object; without one any object is accepted.
+// tools translates the definitions of tools. Those in found are deferred. It is an error if a
+// schema is not a JSON object; without one any object is accepted.
 func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 	var out []wireTool
 	for _, t := range all {
@@ -183,8 +185,8 @@ func deferredTools(r *model.Request) map[string]bool {
 	return found
 }
 
-// calledTools returns the tools that the history has calls of: the API requires their definitions even if no tool is
-// offered.
+// calledTools returns the tools that the history has calls of: the API requires their definitions
+// even if no tool is offered.
 func calledTools(history []run.Message) (out []model.Tool) {
 	seen := map[string]bool{}
 	for i := range history {
@@ -199,8 +201,8 @@ func calledTools(history []run.Message) (out []model.Tool) {
 	return out
 }
 
-// choice returns which tools the model may call or must call, nil for the API's default: as it likes.
-// tools reports whether any are defined.
+// choice returns which tools the model may call or must call, nil for the API's default: as it
+// likes. tools reports whether any are defined.
 func choice(r *model.Request, tools bool) json.RawMessage {
 	switch {
 	case !tools:
@@ -223,7 +225,7 @@ func choice(r *model.Request, tools bool) json.RawMessage {
 // maxMarks is the number of cache marks that the API accepts in a request.
 const maxMarks = 4
 
-// markForCache marks for the host's cache the tools, the instructions, and the ends of the last
+// markForCache marks for the provider's cache the tools, the instructions, and the ends of the last
 // messages of the user: the previous request has written the cache up to the last but one.
 func (m *Model) markForCache(w *wireRequest) {
 	if m.options.Cache == "none" {

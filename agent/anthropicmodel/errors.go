@@ -15,8 +15,8 @@ type invalidError struct{ error }
 
 func (e *invalidError) Unwrap() error { return e.error }
 
-// failure converts a failure of the host to a [*model.Error]. It returns other errors unchanged,
-// such as a context's.
+// failure converts a failure of the provider to a [*model.Error]. It returns other errors
+// unchanged, such as a context's.
 func failure(err error) error {
 	if invalid, ok := errors.AsType[*invalidError](err); ok {
 		return &model.Error{Kind: model.ErrorInvalid, Err: invalid.error}

@@ -16,8 +16,8 @@ var _ llms.Model = (*Model)(nil)
 
 // GenerateContent implements [llms.Model]. langchaingo's types have no field for thoughts, so
 // thoughts of earlier replies are not sent back. The response has one choice. Options without a
-// counterpart in the API are ignored; more than one candidate is an error. A failure of the host
-// matches [*model.Error] and [*llms.Error] by errors.As.
+// counterpart in the API are ignored; more than one candidate is an error. A failure of the
+// provider matches [*model.Error] and [*llms.Error] by errors.As.
 func (m *Model) GenerateContent(
 	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
 ) (*llms.ContentResponse, error) {

@@ -45,8 +45,8 @@ func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string
 	return nil
 }
 
-// append adds blocks to the last message if it has the role, else as a new message. The first message
-// is always of the user.
+// append adds blocks to the last message if it has the role, else as a new message. The first
+// message is always of the user.
 func (w *wireRequest) append(role string, blocks []block) {
 	n := len(w.Messages)
 	switch {
@@ -69,8 +69,8 @@ func roleOf(r run.Role) string {
 	return "user"
 }
 
-// blocksOf translates the parts of a message. It leaves out blank texts, thoughts of other hosts, and
-// parts of unknown types.
+// blocksOf translates the parts of a message. It leaves out blank texts, thoughts of other
+// providers, and parts of unknown types.
 func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -111,7 +111,8 @@ const (
 // hasThought reports whether a part is a thought that came from this API.
 func hasThought(p *run.Part) bool { return p.Type == run.PartReasoning && thought(p) != nil }
 
-// thought returns the block of a thought as it came from the API, nil for a thought of another host.
+// thought returns the block of a thought as it came from the API, nil for a thought of another
+// provider.
 func thought(p *run.Part) *block {
 	if raw := p.Provider[blockKey]; jsonrpc.IsObject(raw) {
 		return &block{raw: raw}
@@ -125,7 +126,8 @@ func thought(p *run.Part) *block {
 	return nil
 }
 
-// arguments returns the input of a call. The API requires an object, so other text becomes its member "input".
+// arguments returns the input of a call. The API requires an object, so other text becomes its
+// member "input".
 func arguments(text string) json.RawMessage {
 	raw := json.RawMessage(strings.TrimSpace(text))
 	switch {
@@ -147,7 +149,8 @@ const (
 // oddCharacter matches the characters that an id or a name of a call must not have.
 var oddCharacter = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// callID returns the id of a call in characters that the API accepts. Ids of other hosts may have other characters.
+// callID returns the id of a call in characters that the API accepts. Ids of other providers may
+// have other characters.
 func callID(id string) string {
 	if id != "" && len(id) <= maxCallID && !oddCharacter.MatchString(id) {
 		return id
@@ -156,15 +159,16 @@ func callID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// callName returns the name of a call in characters that the API accepts. The models of other hosts may have called tools
-// that do not exist.
+// callName returns the name of a call in characters that the API accepts. The models of other
+// providers may have called tools that do not exist.
 func callName(name string) string {
 	name = oddCharacter.ReplaceAllLiteralString(name, "_")
 	return cmp.Or(name[:min(len(name), maxCallName)], "unknown")
 }
 
-// result translates the result of a call with its media, without those that the API does not accept.
-// The result of a tool search refers to the found tools instead: the API shows their definitions there.
+// result translates the result of a call with its media, without those that the API does not
+// accept. The result of a tool search refers to the found tools instead: the API shows their
+// definitions there.
 func result(p *run.Part, found map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID)}
 	for _, name := range p.Tools {
@@ -201,8 +205,8 @@ func isAccepted(mimeType string) bool {
 	return isImage || chat.BareType(mimeType) == pdf
 }
 
-// media translates an image or a document. It is an error if the API does not accept its type, or does
-// not fetch it from its URL.
+// media translates an image or a document. It is an error if the API does not accept its type, or
+// does not fetch it from its URL.
 func media(p *run.Part) (*block, error) {
 	mimeType, image := chat.ImageType(p.MIMEType)
 	if !image {

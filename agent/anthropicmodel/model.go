@@ -1,12 +1,12 @@
-// Package anthropicmodel asks Claude models by Anthropic's Messages API.
+// Package anthropicmodel asks Claude models through Anthropic's Messages API.
 //
 //	claude, err := anthropicmodel.New(os.Getenv("ANTHROPIC_API_KEY"), "claude-opus-4-8", nil)
 //	…
 //	a, err := agent.New(claude, nil)
 //
-// Thoughts, shown or not, are stored with a run and sent back unchanged. The tools, the instructions and the
-// history are marked for the host's cache. Only fields that the model accepts are sent: current models refuse
-// a temperature and a token budget for thoughts.
+// Thoughts, shown or not, are stored with a run and sent back unchanged. The tools, the
+// instructions and the history are marked for the provider's cache. Only fields that the model
+// accepts are sent: current models refuse a temperature and a token budget for thoughts.
 //
 // The guide is docs/agent.md of the repository.
 package anthropicmodel
@@ -43,35 +43,35 @@ const (
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". A URL that ends with
-	// "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access token. A query is sent
-	// with each request.
-	// Default: https://api.anthropic.com.
+	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". A URL that ends
+	// with "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access
+	// token. Its query, if any, is sent with each request. Default: https://api.anthropic.com.
 	BaseURL string
 
-	// Header is added to each request, such as "Anthropic-Beta", or "Authorization" instead of the key.
-	// Default: none.
+	// Header is added to each request, such as "Anthropic-Beta", or "Authorization" instead of the
+	// key. Default: none.
 	Header http.Header
 
-	// Effort specifies how much the model thinks if a request sets no effort: "none", "minimal", "low",
-	// "medium", "high", "xhigh" or "max". A model that does not have it gets the nearest one. Default:
-	// the model's own.
+	// Effort specifies how much the model thinks if a request sets no effort: "none", "minimal",
+	// "low", "medium", "high", "xhigh" or "max". A model that does not have it gets the nearest
+	// one. Default: the model's own.
 	Effort string
 
-	// MaxTokens bounds a reply, thoughts included, if a request sets no bound. Default: 32,000, or 64,000 with
-	// the efforts xhigh and max, but never more than the model allows.
+	// MaxTokens bounds a reply, thoughts included, if a request sets no bound. Default: 32,000, or
+	// 64,000 with the efforts xhigh and max, but never more than the model allows.
 	MaxTokens int
 
-	// Temperature is used for requests without one. It is not sent to models since Claude Opus 4.7, nor to
-	// models while they think. Default nil: the model's own.
+	// Temperature is used for requests without one. It is not sent to Claude Opus 4.7 and later
+	// models, nor to a model that thinks. Default nil: the model's own.
 	Temperature *float64
 
-	// Cache specifies how long the host caches prompts: "5m", "1h", which costs more to write, or "none".
-	// Default "5m".
+	// Cache specifies how long the provider caches prompts: "5m", "1h", which costs more to write,
+	// or "none". Default "5m".
 	Cache string
 
-	// Retries bounds the retries after temporary failures: an unreachable host, 408, 429, 529 and other
-	// statuses of 500 and more. A reply that has begun is not repeated. Default 2; negative: none.
+	// Retries bounds the retries after temporary failures: an unreachable provider, the statuses
+	// 408 and 429, and all statuses from 500. A reply that has begun is not repeated. Default 2;
+	// negative: none.
 	Retries int
 
 	// Retrying is called before the wait for another attempt, with the failure. It may be called
@@ -81,15 +81,16 @@ type Options struct {
 	// Timeout bounds one attempt, its whole reply included. Default 10 min.
 	Timeout time.Duration
 
-	// IdleTimeout bounds the silence within a reply. Default 2 min.
+	// IdleTimeout bounds the silence within a reply; the API's pings end a silence. Default 2 min.
 	IdleTimeout time.Duration
 
-	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a CheckRedirect
-	// function. Default: [http.DefaultClient].
+	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a
+	// CheckRedirect function. Default: [http.DefaultClient].
 	HTTPClient *http.Client
 }
 
-// Model is a [model.Model], and an [llms.Model] of langchaingo. It may be used concurrently, and serve many users.
+// Model is a [model.Model], and an [llms.Model] of langchaingo. It may be used concurrently, and
+// serve many users.
 type Model struct {
 	name    string
 	options Options
@@ -101,7 +102,8 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns a model. It does no I/O. It returns an error if the name or the key is empty, or an option is invalid.
+// New returns a model. It does no I/O. It returns an error if the name or the key is empty, or an
+// option is invalid.
 func New(key, name string, opts *Options) (*Model, error) {
 	m := &Model{name: name, header: http.Header{"Anthropic-Version": {version}}}
 	if opts != nil {
@@ -192,10 +194,11 @@ func (m *Model) Info() model.Info {
 	}
 }
 
-// maxParts bounds the requests for one reply, which the host may pause.
+// maxParts bounds the requests for one reply, which the provider may pause.
 const maxParts = 5
 
-// Generate implements [model.Model]. Requests to the host are always streamed, also without [model.Request.Stream].
+// Generate implements [model.Model]. Requests to the provider are always streamed, even without
+// [model.Request.Stream].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return hostfail.Replies(func(show func(model.Delta) error) (*model.Response, error) {
 		if !r.Stream {
@@ -205,7 +208,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	}, failure)
 }
 
-// generate asks until the reply is complete: the host may pause it.
+// generate asks until the reply is complete: the provider may pause it.
 func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	var reply *model.Response
 	asked := *r
@@ -248,7 +251,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 		return nil, &invalidError{err}
 	}
 	if n := len(r.Messages); n > 0 && len(w.Messages) > 1 && isPaused(&r.Messages[n-1]) {
-		w.Messages = w.Messages[:len(w.Messages)-1] // the host continues its own message
+		w.Messages = w.Messages[:len(w.Messages)-1] // the provider continues its own message
 	}
 	if m.vertex {
 		w.Version = vertexVersion
@@ -280,7 +283,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	}, nil
 }
 
-// isPaused reports whether a message of the model ends with a tool of the host.
+// isPaused reports whether a message of the model ends with a tool of the provider.
 func isPaused(message *run.Message) bool {
 	n := len(message.Parts)
 	return message.Role == run.RoleAssistant && n > 0 && message.Parts[n-1].Provider[blockKey] != nil

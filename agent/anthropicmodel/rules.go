@@ -35,8 +35,8 @@ const (
 	allEfforts   = fourEfforts + "xhigh "
 )
 
-// rules has the rule of each family; the first matching prefix counts. An unknown model is assumed to be newer than all
-// others.
+// rules has the rule of each family; the first matching prefix counts. An unknown model is assumed
+// to be newer than all others.
 var rules = []rule{
 	{prefix: "claude-fable", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
 	{prefix: "claude-mythos", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
@@ -58,8 +58,8 @@ var rules = []rule{
 	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true},
 }
 
-// findRule finds the rule for a model. The name may have the prefix of a gateway or a region, and a dot
-// in the version, as in anthropic/claude-opus-4.8 or eu.anthropic.claude-opus-4-8.
+// findRule finds the rule for a model. The name may have the prefix of a gateway or a region, and a
+// dot in the version, as in anthropic/claude-opus-4.8 or eu.anthropic.claude-opus-4-8.
 func findRule(name string) rule {
 	name = strings.ToLower(name)
 	if i := strings.Index(name, "claude-"); i > 0 {
@@ -80,8 +80,8 @@ const (
 	leastBudget  = 1_024  // fewest tokens of thoughts that the API accepts
 )
 
-// maxTokens returns the bound of a reply in tokens: the request's, or else the options', or else the
-// default for the effort.
+// maxTokens returns the bound of a reply in tokens: the request's, or else the options', or else
+// the default for the effort.
 func (r *rule) maxTokens(asked, option int, effort string) int {
 	switch {
 	case asked > 0:

@@ -2,14 +2,15 @@ package model
 
 import "time"
 
-// Error is a failure of a model's host. Its text contains no credentials, and at most 1 KiB of the host's text.
+// Error is a failure of a model's provider. Its text contains no credentials, and at most 1 KiB of
+// the provider's text.
 type Error struct {
 	Kind       ErrorKind
-	RetryAfter time.Duration // wait that the host asked for; 0: none
+	RetryAfter time.Duration // wait that the provider asked for; 0: none
 	Retried    bool          // the model has already repeated the request as often as its options allow
 
-	// Window is the model's context window and Prompt the length of the request, both in tokens, as the host
-	// reported them with [ErrorTooLong]; 0: unknown.
+	// Window is the model's context window and Prompt the length of the request, both in tokens, as
+	// the provider reported them with [ErrorTooLong]; 0: unknown.
 	Window, Prompt int64
 
 	Err error // the failure itself; never nil
@@ -27,11 +28,11 @@ type ErrorKind int
 // The kinds of failures.
 const (
 	_                ErrorKind = iota
-	ErrorRateLimit             // too many requests, or the host is overloaded
-	ErrorUnavailable           // no connection, or a failure of the host
-	ErrorTimeout               // no answer in time; the host may have worked, and charge for it
+	ErrorRateLimit             // too many requests, or the provider is overloaded
+	ErrorUnavailable           // no connection, or a failure of the provider
+	ErrorTimeout               // no answer in time; the provider may have worked, and charge for it
 	ErrorAuth                  // the key is refused, or has no quota
-	ErrorNotFound              // the host has no such model or endpoint
+	ErrorNotFound              // the provider has no such model or endpoint
 	ErrorTooLong               // the request does not fit the window
 	ErrorRefused               // the content is refused
 	ErrorInvalid               // the request is wrong, and would fail again

@@ -4,8 +4,8 @@
 // parts are added to the run unchanged. So data that a provider wants back, such as reasoning with
 // its signature, is stored with the run and reaches the provider again, in any process.
 //
-// Packages openaimodel and anthropicmodel implement models; lc.Model adapts any model of langchaingo. The guide is
-// docs/agent.md of the repository.
+// Packages openaimodel and anthropicmodel implement models; lc.Model adapts any model of
+// langchaingo. The guide is docs/agent.md of the repository.
 package model
 
 import (
@@ -22,11 +22,12 @@ type Model interface {
 	// Info describes the model. It does no I/O, and always returns the same description.
 	Info() Info
 
-	// Generate asks the model once. It yields deltas as the host sends them; only the last one has the
-	// Response. An error is the last pair, with an empty Delta: an [*Error] for a failure of the host,
-	// or the error of ctx. If the caller stops the iteration, the request is cancelled. A Delta is valid
-	// until the next one; the Response belongs to the caller. Generate may repeat a request that failed
-	// before its first delta. It does not change the request, and does not keep it.
+	// Generate asks the model once. It yields deltas as the provider sends them; only the last one
+	// has the Response. An error is the last pair, with an empty Delta: an [*Error] for a failure
+	// of the provider, or the error of ctx. If the caller stops the iteration, the request is
+	// cancelled. A Delta is valid until the next one; the Response belongs to the caller. Generate
+	// may repeat a request that failed before its first delta. It does not change the request, and
+	// does not keep it.
 	Generate(ctx context.Context, r *Request) iter.Seq2[Delta, error]
 }
 
@@ -39,19 +40,19 @@ type Info struct {
 	Profile    profile.Profile // for the schemas of tools; empty: [profile.OpenAI]
 	Window     int64           // tokens of request and reply; 0: unknown
 
-	// MaxTokens bounds a reply if the request sets no bound. 0: the host's own.
+	// MaxTokens bounds a reply if the request sets no bound. 0: the provider's own.
 	MaxTokens int
 
-	// Formats reports whether the host enforces a schema for the reply, see [Request.Format], in a
-	// request with tools or without. Nil: never.
+	// Formats reports whether the provider enforces a schema for the reply, see [Request.Format],
+	// in a request with tools or without. Nil: never.
 	Formats func(tools bool) bool
 
 	// Media reports whether the model accepts media of a MIME type, in messages of the user and in
 	// results. Nil: PNG, JPEG, GIF and WebP images.
 	Media func(mimeType string) bool
 
-	// ToolsFirst says that the host reads the tools before all messages and caches common beginnings: adding a tool
-	// makes it read the whole conversation again.
+	// ToolsFirst says that the provider reads the tools before all messages and caches common
+	// beginnings: adding a tool makes it read the whole conversation again.
 	ToolsFirst bool
 
 	NoStreaming bool  // Generate never yields a delta before the response
@@ -73,13 +74,15 @@ func (i *Info) Accepts(mimeType string) bool {
 	return false
 }
 
-// Request is a conversation, and the settings for its next message. Zero fields are the model's defaults.
+// Request is a conversation, and the settings for its next message. Zero fields are the model's
+// defaults.
 type Request struct {
 	System   string        // instructions; they come before all messages
 	Messages []run.Message // the history as it was recorded; later requests only append to it
 
-	// Tools are the functions that the model may call; later requests of a run only append to them. If the host accepts
-	// definitions within a conversation, it gets the tools that a result names (run.Part.Tools) there.
+	// Tools are the functions that the model may call; later requests of a run only append to them.
+	// If the provider accepts definitions within a conversation, it gets the tools that a result
+	// names (run.Part.Tools) there.
 	Tools      []Tool
 	ToolChoice Choice
 	ToolName   string          // with ChoiceTool, the name of the tool to call
@@ -93,17 +96,18 @@ type Request struct {
 	// Stream asks for deltas as they arrive. Otherwise the only delta is the last one.
 	Stream bool
 
-	// Endpoint is the API at which the conversation began, by [Response.Endpoint]. A model with several
-	// APIs continues at this one, because data that the host wants back has its form. Other models
-	// leave out what they do not understand. Empty: the conversation begins.
+	// Endpoint is the API at which the conversation began, by [Response.Endpoint]. A model with
+	// several APIs continues at this one, because data that the provider wants back has its form.
+	// Other models leave out what they do not understand. Empty: the conversation begins.
 	Endpoint string
 
-	// CacheKey is the same for all requests of a conversation. Hosts that route by it have more cache hits.
-	// Default: none.
+	// CacheKey is the same for all requests of a conversation. Providers that route by it have more
+	// cache hits. Default: none.
 	CacheKey string
 
-	// Scratch points to memory of the model for this conversation. The caller passes the same pointer with each request
-	// of the conversation, one at a time, and does not use the value. Nil: the model remembers nothing.
+	// Scratch points to memory of the model for this conversation. The caller passes the same
+	// pointer with each request of the conversation, one at a time, and does not use the value.
+	// Nil: the model remembers nothing.
 	Scratch *any
 }
 
@@ -112,7 +116,7 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of the arguments, an object
-	Strict      bool            // the host should enforce the schema, if it can
+	Strict      bool            // the provider should enforce the schema, if it can
 }
 
 // Choice specifies whether the model must call tools.
@@ -134,15 +138,15 @@ type Delta struct {
 
 // Response is the message of the model.
 type Response struct {
-	// Message has the parts in the order of the provider: reasoning, text, calls. Part.Provider has the
-	// data that the provider wants back. The ids of calls are unique in the conversation. Message.Model
-	// is the host's name for the model.
+	// Message has the parts in the order of the provider: reasoning, text, calls. Part.Provider has
+	// the data that the provider wants back. The ids of calls are unique in the conversation.
+	// Message.Model is the provider's name for the model.
 	Message run.Message
 
-	ID       string    // the host's id, for logs
+	ID       string    // the provider's id, for logs
 	Endpoint string    // the API that was asked; empty: the one of [Info]
-	Finish   string    // why the reply ended: [FinishStop], …, or the host's own reason
-	Usage    run.Usage // tokens; all 0: the host does not count, or its counts cannot be true
+	Finish   string    // why the reply ended: [FinishStop], …, or the provider's own reason
+	Usage    run.Usage // tokens; all 0: the provider does not count, or its counts cannot be true
 	Warning  string    // what a person should know about the request, such as an option that was left out; usually empty
 }
 
@@ -151,5 +155,5 @@ const (
 	FinishStop    = "stop"           // the reply is complete
 	FinishCalls   = "tool_calls"     // the model waits for results
 	FinishLength  = "length"         // [Request.MaxTokens], or the model's own bound, was reached
-	FinishRefusal = "content_filter" // the host or the model refused
+	FinishRefusal = "content_filter" // the provider or the model refused
 )

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// shape is the part of a schema that hosts of OpenAI's API show to a model: they write it as a type with descriptions.
+// shape is the part of a schema that providers of OpenAI's API show to a model: they write it as a
+// type with descriptions.
 type shape struct {
 	Description string
 	Type        json.RawMessage

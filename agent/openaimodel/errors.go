@@ -10,18 +10,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// Error is a failure of the host. Its text contains no credentials and no query of a URL.
+// Error is a failure of the provider. Its text contains no credentials and no query of a URL. The
+// error of [Model.Generate] is a [*model.Error] that wraps it.
 type Error struct {
 	Status int    // HTTP status, or the status in the body; 0 for no answer
-	Code   string // the host's code, or one of this module; may be empty
+	Code   string // the provider's code, or one of this module; may be empty
 
 	cause *chat.Error
 }
 
-// Error returns the host, the failure and, in common cases, advice.
+// Error returns the provider, the failure and, in common cases, advice.
 func (e *Error) Error() string { return e.cause.Error() }
 
-// Unwrap returns the cause, if any, and the same failure as langchaingo's error.
+// Unwrap returns the failure as an [*llms.Error], and the cause, if any.
 func (e *Error) Unwrap() []error {
 	out := []error{llms.NewError(e.code(), "openai", e.cause.Error())}
 	if inner := e.cause.Unwrap(); inner != nil {
@@ -38,7 +39,7 @@ func (e *Error) code() llms.ErrorCode {
 	return hostfail.Code(e.kind())
 }
 
-// noQuota is the host's code if the user's credit is used up.
+// noQuota is the provider's code if the user's credit is used up.
 const noQuota = "insufficient_quota"
 
 // kindsByCode are the kinds of failures by the codes of OpenAI and of package chat.
@@ -51,8 +52,8 @@ var kindsByCode = map[string]model.ErrorKind{
 // kind returns the kind of the failure.
 func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kindsByCode) }
 
-// modelError converts a failure of the host to a [*model.Error] that wraps an [*Error]. It returns
-// other errors unchanged.
+// modelError converts a failure of the provider to a [*model.Error] that wraps an [*Error]. It
+// returns other errors unchanged.
 func modelError(err error) error {
 	e, ok := errors.AsType[*Error](failure(err))
 	if !ok {
@@ -61,8 +62,8 @@ func modelError(err error) error {
 	return hostfail.Error(e.kind(), e.cause, e)
 }
 
-// failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as
-// errors of a context or of a streaming function.
+// failure converts a failure of the provider to an [*Error]. It returns other errors unchanged,
+// such as errors of a context or of a streaming function.
 func failure(err error) error {
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok {

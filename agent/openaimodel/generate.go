@@ -23,15 +23,15 @@ func (m *Model) Info() model.Info {
 	}
 }
 
-// isAccepted reports whether the host accepts media of a MIME type in a message of the user.
+// isAccepted reports whether the provider accepts media of a MIME type in a message of the user.
 func (m *Model) isAccepted(mimeType string) bool {
 	_, isImage := chat.ImageType(mimeType)
 	_, isAudio := chat.AudioFormat(mimeType)
 	return isImage && m.chat.TakesImages() || isAudio && m.chat.TakesAudio()
 }
 
-// providerName returns the host's name by OpenTelemetry's conventions for generative AI, or the host's own name if they
-// have none. An unknown host is "openai", whose API it imitates.
+// providerName returns the provider's name by OpenTelemetry's conventions for generative AI, or the
+// provider's own name if they have none. An unknown provider is "openai", whose API it imitates.
 func (m *Model) providerName() string {
 	switch host := m.chat.Host(); host {
 	case "azure":
@@ -49,14 +49,14 @@ func (m *Model) providerName() string {
 	}
 }
 
-// enforcesFormat reports whether the host makes a reply match a schema, see [Options.Format].
+// enforcesFormat reports whether the provider makes a reply match a schema, see [Options.Format].
 func (m *Model) enforcesFormat(tools bool) bool {
 	return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
 }
 
-// Generate implements [model.Model]. Data that a host wants back with a message is in the parts of
-// the response, under "host" in [run.Part.Provider]. It is sent only to the same kind of host
-// ([Options.Host]), at any URL: the endpoint may move, or be behind a proxy.
+// Generate implements [model.Model]. Data that a provider wants back with a message is in the parts
+// of the response, under "host" in [run.Part.Provider]. It is sent only to the same kind of
+// provider ([Options.Host]), at any URL: the endpoint may move, or be behind a proxy.
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return m.replies(ctx, r, nil)
 }
@@ -67,7 +67,7 @@ func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptio
 	return hostfail.Replies(generate, modelError)
 }
 
-// generate asks for a reply, again without thoughts that the host refuses.
+// generate asks for a reply, again without thoughts that the provider refuses.
 func (m *Model) generate(
 	ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error,
 ) (*model.Response, error) {
@@ -109,7 +109,7 @@ func (m *Model) send(
 // formatName is the name of the response format, which the API requires.
 const formatName = "final_answer"
 
-// chatRequest translates a request for the host.
+// chatRequest translates a request for the provider.
 func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Request, error) {
 	q := &chat.Request{
 		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: cmp.Or(r.Temperature, m.options.Temperature),
@@ -145,7 +145,8 @@ func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Reques
 	return q, nil
 }
 
-// groupLen returns how many of the first messages belong together: the results of a turn, or one message.
+// groupLen returns how many of the first messages belong together: the results of a turn, or one
+// message.
 func groupLen(messages []run.Message) int {
 	n := 0
 	for n < len(messages) && messages[n].Role == run.RoleTool {

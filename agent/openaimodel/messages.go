@@ -10,7 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// appendMessages adds one message, or the results of a turn. responses says that the request is for the Responses API.
+// appendMessages adds one message, or the results of a turn. responses says that the request is for
+// the Responses API.
 func (m *Model) appendMessages(out []chat.Message, group []run.Message, responses bool) ([]chat.Message, error) {
 	switch first := &group[0]; first.Role {
 	case run.RoleSystem, run.RoleUser:
@@ -29,7 +30,8 @@ func (m *Model) appendMessages(out []chat.Message, group []run.Message, response
 	}
 }
 
-// contentOf translates the parts of a message of the user or the program. files says that the API accepts documents.
+// contentOf translates the parts of a message of the user or the program. files says that the API
+// accepts documents.
 func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
 	out := make([]chat.Part, 0, len(parts))
 	for i := range parts {
@@ -66,8 +68,8 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 	return chat.Part{Image: image}, nil
 }
 
-// appendAssistant adds a message of the model, with the data that this host wants back. It omits a
-// message without text, calls and media.
+// appendAssistant adds a message of the model, with the data that this provider wants back. It
+// omits a message without text, calls and media.
 func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
 	calls := make([]chat.ToolCall, 0, countCalls(in.Parts)) // allocated once: items point into it
 	msg := chat.Message{Role: chat.Assistant, ToolCalls: calls}
@@ -121,8 +123,9 @@ func countCalls(parts []run.Part) (n int) {
 	return n
 }
 
-// appendResults adds the results of a turn with the media that the host accepts. Chat Completions
-// accepts media only from the user, so there they follow the results in a message of the user.
+// appendResults adds the results of a turn with the media that the provider accepts. Chat
+// Completions accepts media only from the user, so there they follow the results in a message of
+// the user.
 func (m *Model) appendResults(out []chat.Message, group []run.Message, responses bool) []chat.Message {
 	var media []chat.Part
 	for i := range group {

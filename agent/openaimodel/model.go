@@ -1,13 +1,13 @@
-// Package openaimodel asks models by the Responses and Chat Completions APIs of OpenAI, or of a host that imitates
-// them. Its [Model] works with agents and with langchaingo.
+// Package openaimodel asks models through the Responses and Chat Completions APIs, of OpenAI or of
+// a compatible provider. Its [Model] works with agents and with langchaingo.
 //
-//	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
-//	host.BaseURL = "http://localhost:11434/v1"                // another host than OpenAI
-//	model, err := openaimodel.New(host, "qwen3", nil)
+//	cfg := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
+//	cfg.BaseURL = "http://localhost:11434/v1"                // another provider than OpenAI
+//	model, err := openaimodel.New(cfg, "qwen3", nil)
 //
 // Unlike langchaingo's own OpenAI provider, it keeps parallel tool calls when streaming, passes
 // only text to the streaming function, reports an interrupted stream as an error, sends a
-// temperature only if it is set, keeps the host's model name, token counts and failures, and
+// temperature only if it is set, keeps the provider's model name, token counts and failures, and
 // retries after temporary failures.
 //
 // The guide is docs/agent.md of the repository.
@@ -34,14 +34,14 @@ import (
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
 	// Temperature is used for requests that set none. langchaingo cannot tell a temperature of 0
-	// from an unset one, so it is used there, too. Default nil: the host's own.
+	// from an unset one, so it is used there, too. Default nil: the provider's own.
 	Temperature *float64
 
-	// MaxTokens bounds a reply if the request sets no bound. Default 0: the host's own limit.
+	// MaxTokens bounds a reply if the request sets no bound. Default 0: the provider's own limit.
 	MaxTokens int
 
-	// Effort is how hard a reasoning model thinks: "none", "minimal", "low", …. Default: the
-	// model's own.
+	// Effort is how hard a reasoning model thinks, such as "none", "minimal", "low", "medium" or
+	// "high". Default: the model's own.
 	Effort string
 
 	// Host names the kind of API behind the base URL: openai, azure, ollama,
@@ -49,31 +49,34 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Window is the context window in tokens, the reply included; agents keep their histories within it. Default 0:
-	// unknown until the host refuses a request that is too long. See [Probe].
+	// Window is the context window in tokens, the reply included; agents keep their histories
+	// within it. Default 0: unknown until the provider refuses a request that is too long. See
+	// [Probe].
 	Window int64
 
-	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the host and
-	// the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
+	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by
+	// the provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason
+	// with tools.
 	API string
 
-	// Format specifies when a structured answer is text for which the host enforces a schema (response_format):
-	// "auto", "always" or "never". Otherwise the model answers by calling a tool. Default "auto": for gpt-4o
-	// and later models at OpenAI and Azure, and for agents without tools at Ollama, vLLM, llama.cpp,
-	// LM Studio, OpenRouter, Groq, Together, Gemini and Mistral.
+	// Format specifies when a structured answer is text for which the provider enforces a schema
+	// (response_format): "auto", "always" or "never". Otherwise the model answers by calling a
+	// tool. Default "auto": for gpt-4o and later models at OpenAI and Azure, and for agents without
+	// tools at Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq, Together, Gemini and Mistral.
 	Format string
 
-	// Extra are fields to add to every request, for features of a single host. They replace fields of this package.
-	// New refuses the fields of the conversation, its tools and the bound of the reply. Default: none.
+	// Extra are fields to add to every request, for features of a single provider. They replace
+	// fields of this package. New refuses the fields of the conversation, its tools and the bound
+	// of the reply. Default: none.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the retries after temporary failures: an unreachable host and the statuses
-	// 408, 429 and 5xx. A stream is never retried after it has begun. While a host says that it is
-	// loading the model, it is asked again for up to 2 minutes. Default 2; negative: none.
+	// Retries bounds the retries after temporary failures: an unreachable provider and the statuses
+	// 408, 429 and 5xx. A stream is never retried after it has begun. While a provider says that it
+	// is loading the model, it is asked again for up to 2 minutes. Default 2; negative: none.
 	Retries int
 
-	// Retrying is called before the wait for another attempt, with the failure as an [*Error]. It may be
-	// called concurrently, and must return soon. Default nil.
+	// Retrying is called before the wait for another attempt, with the failure as an [*Error]. It
+	// may be called concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
@@ -83,10 +86,10 @@ type Options struct {
 	IdleTimeout time.Duration
 }
 
-// Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used concurrently, and serve
-// many users.
+// Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used
+// concurrently, and serve many users.
 //
-// Some hosts send data with a message and want it back: Gemini the thought signature of a call;
+// Some providers send data with a message and want it back: Gemini the thought signature of a call;
 // DeepSeek, OpenRouter and local servers the model's thoughts. Agents store it with the run.
 // langchaingo has no field for it, so [Model.GenerateContent] remembers the data of the latest 512
 // calls and texts, up to 4 MiB, by the conversation before them. If a caller cuts or rewrites
@@ -143,9 +146,9 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 // RepetitionPenalty, and Metadata. More than one candidate is an error. A streaming function gets
 // only the text, as it arrives; its error ends the call and is returned.
 //
-// A failure of the host is an [*Error]. It wraps an [*llms.Error], so that
-// functions like [llms.IsRateLimitError] work. If the host is known to refuse
-// media of the request, the request is not sent, and the error is an [*Error], too.
+// A failure of the provider is an [*Error]. It wraps an [*llms.Error], so that functions like
+// [llms.IsRateLimitError] work. If the provider is known to refuse media of the request, the
+// request is not sent, and the error is an [*Error], too.
 func (m *Model) GenerateContent(
 	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
 ) (*llms.ContentResponse, error) {
@@ -164,7 +167,7 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 }
 
 // setOptions sets the options of a request for which [model.Request] has no fields. Messages of
-// langchaingo have none for what the host wants back, so the client remembers it.
+// langchaingo have none for what the provider wants back, so the client remembers it.
 func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.Recorded = false
 	q.TopP = unlessZero(o.TopP)
@@ -174,7 +177,8 @@ func setOptions(q *chat.Request, o *llms.CallOptions) {
 	q.JSON = o.JSONMode || o.ResponseMIMEType == "application/json"
 }
 
-// unlessZero returns a pointer to v, nil for zero, which langchaingo uses for an option that is not set.
+// unlessZero returns a pointer to v, nil for zero, which langchaingo uses for an option that is not
+// set.
 func unlessZero[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// modelResponse translates the host's reply, with the data that the host wants back.
+// modelResponse translates the provider's reply, with the data that the provider wants back.
 func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
 	echo := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
@@ -58,8 +58,8 @@ func endpointOf(r *chat.Reply) string {
 	return chat.Chat
 }
 
-// itemParts translates the items of a reply in the order of the host. If no item has text, text is added: it may be a
-// refusal.
+// itemParts translates the items of a reply in the order of the provider. If no item has text, text
+// is added: it may be a refusal.
 func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 	hasText := false
 	for _, item := range items {
@@ -88,9 +88,9 @@ func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 // hostKey is the key of hostData in [run.Part.Provider].
 const hostKey = "host"
 
-// hostData is data that a host wants back with a part of a message.
+// hostData is data that a provider wants back with a part of a message.
 type hostData struct {
-	Host    string          `json:"host"`              // kind of host, see [Options.Host]; no other kind gets the data
+	Host    string          `json:"host"`              // kind of provider, see [Options.Host]; no other kind gets the data
 	Extra   json.RawMessage `json:"extra,omitempty"`   // with a call, such as Gemini's thought signature
 	Details json.RawMessage `json:"details,omitempty"` // with reasoning in Chat Completions
 	Item    json.RawMessage `json:"item,omitempty"`    // with reasoning in the Responses API
@@ -105,7 +105,8 @@ func (m *Model) setHostData(p *run.Part, d hostData) {
 	}
 }
 
-// hostDataOf returns the data of a part, and false if it has none or another kind of host sent it.
+// hostDataOf returns the data of a part, and false if it has none or another kind of provider sent
+// it.
 func (m *Model) hostDataOf(p *run.Part) (hostData, bool) {
 	if len(p.Provider[hostKey]) == 0 {
 		return hostData{}, false

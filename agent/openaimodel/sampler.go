@@ -6,9 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Sampler returns a sampler that answers the sampling requests of MCP servers by this model at the
-// same host. These options of the model apply where opts leave them zero: API, Host, Effort, Extra,
-// Retries, Timeout and IdleTimeout. opts may be nil.
+// Sampler returns a sampler that answers the sampling requests of MCP servers with this model at
+// the same provider. These options of the model apply where opts leave them zero: API, Host,
+// Effort, Extra, Retries, Timeout and IdleTimeout. opts may be nil.
 func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	var o sampling.Options
 	if opts != nil {
