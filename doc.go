@@ -5,10 +5,11 @@
 //	a, err := host.Agent(model, &agent.Options{System: "Be brief."})
 //	result, err := a.Run(ctx, agent.Text("Book a table for 4"))
 //
-// [Ask] is a whole program in one call: it asks the model a question and the person at the terminal
-// for decisions. [ModelFromEnv] returns the model that the environment names. [Host.Ask] uses it without
-// an agent of your own, [Host.Model] makes it a model for langchaingo's chains, and [NewSampler] lends
-// it to servers. The packages below can be used without this one:
+// [Ask] is a complete program in one call: it puts a question to the model, and asks the person at
+// the terminal for decisions. [ModelFromEnv] returns the model that the environment names.
+// [Host.Ask] asks that model without an agent of your own, [Host.Model] returns it for
+// langchaingo's chains, and [NewSampler] lends it to servers. The packages below can be used
+// without this one:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, and all requests that a
@@ -16,7 +17,7 @@
 //   - [github.com/mcpchain/mcpchain/adapter], the tools of many servers as tools of
 //     langchaingo, with schemas for each provider
 //   - [github.com/mcpchain/mcpchain/sampling], which answers the sampling requests of
-//     servers by any OpenAI-compatible model, within a budget
+//     servers with any OpenAI-compatible model, within a budget
 //   - [github.com/mcpchain/mcpchain/agent], a model that uses tools until it has an answer;
 //     its runs wait for people and survive their process
 //

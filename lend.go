@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// lender answers the sampling requests of servers by the model of the first agent. Connections are
-// made before that agent.
+// lender answers the sampling requests of servers with the first model that can be lent.
+// Connections are made before there is one.
 type lender struct {
 	mu      sync.Mutex // guards the field below
 	sampler *sampling.Sampler

@@ -11,9 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Ask asks the model of the environment one question, by an agent with default options
-// ([Host.Agent]). opts configure the run. For other options, such as a system prompt or a store,
-// make an agent.
+// Ask asks the model of the environment one question, with an agent as Agent(nil, nil) makes it.
+// opts configure the run. For other options, such as a system prompt or a store, make an agent.
 func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption) (*agent.Result, error) {
 	a, err := h.Agent(nil, nil)
 	if err != nil {
@@ -22,9 +21,10 @@ func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption
 	return a.Run(ctx, agent.Text(question), opts...)
 }
 
-// Model returns the model of the environment ([ModelFromEnv]) for chains and agents of langchaingo. Its
-// first call reads the environment, lends the model to the servers, and returns an error if the
-// environment names no model.
+// Model returns the model of the environment ([ModelFromEnv]) for chains and agents of langchaingo.
+// The environment is read at the first call of a method of the returned model, which returns an
+// error if no model is named. From then on servers may borrow the model, as Sampling of [Options]
+// says.
 func (h *Host) Model() llms.Model {
 	return &envModel{sync.OnceValues(func() (llms.Model, error) {
 		own, err := ModelFromEnv()
@@ -34,7 +34,7 @@ func (h *Host) Model() llms.Model {
 		if err := h.lender.lend(own, h.options.Sampling); err != nil {
 			return nil, err
 		}
-		return own.(llms.Model), nil // both results of FromEnv implement it
+		return own.(llms.Model), nil // both results of ModelFromEnv implement it
 	})}
 }
 
@@ -53,9 +53,10 @@ func (m *envModel) Call(ctx context.Context, prompt string, options ...llms.Call
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// NewSampler returns a sampler that lends the model of the environment ([ModelFromEnv]) to servers. Set its
-// [sampling.Sampler.ForServer] as Sampling of [mcpclient.Options]. The servers of a [Host] do not need
-// it: see Sampling of [Options].
+// NewSampler returns a sampler that lends the model of the environment ([ModelFromEnv]) to servers.
+// Set its [sampling.Sampler.ForServer] as Sampling of [mcpclient.Options]. The servers of a [Host]
+// do not need it: see Sampling of [Options]. It returns an error for a model of Anthropic, which
+// cannot be lent.
 func NewSampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	m, err := ModelFromEnv()
 	if err != nil {

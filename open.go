@@ -20,23 +20,24 @@ import (
 // Options configure a [Host]. Nil and the zero value are valid.
 type Options struct {
 	// Terminal asks a person for the inputs of the file, for sign-ins, and for decisions in runs of
-	// [Host.Agent]. It also shows which servers are left out. Default nil: nobody is asked, and
-	// agents without an Approve function may make every call.
+	// [Host.Agent]. It also shows which servers cannot be used. Default nil: nobody is asked.
 	Terminal *Terminal
 
 	// Toolset configures the connections and the tools. Its Policy.Start is ignored: it is always
-	// [adapter.StartAvailable], so one server that cannot be reached does not stop the others.
-	// Default: as [adapter.Options], but Lists is the folder mcpchain/tools of the user's
-	// configuration.
+	// [adapter.StartAvailable], so a server that cannot be reached does not prevent the use of the
+	// others. A server of the file may be lazy; ListDir is then by default the directory
+	// mcpchain/tools under [os.UserConfigDir]. Default: the zero [adapter.Options].
 	Toolset *adapter.Options
 
-	// Sampling says how servers may borrow the model of [Host.Agent]. Default: a person is asked
-	// about each request ([sampling.AskLater]), within the default limits. It has no effect if
-	// Toolset.Client.Sampling is set.
+	// Sampling says how servers may borrow a model: that of the first call of [Host.Agent] or
+	// [Host.Ask], or of a method of [Host.Model], whose model is an [*openaimodel.Model]. Until
+	// then their requests are refused. Default: a person is asked about each request
+	// ([sampling.AskLater]), within the default limits. It has no effect if
+	// Toolset.ClientOptions.Sampling is set.
 	Sampling *sampling.Options
 
-	// Tokens stores the tokens of sign-ins. Default: files in the folder mcpchain/tokens of the
-	// user's configuration.
+	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under
+	// [os.UserConfigDir].
 	Tokens oauth.Store
 
 	// Name is the name of this program for authorization servers. Default "mcpchain".
@@ -54,13 +55,14 @@ type Host struct {
 }
 
 // Open reads an mcp.json (docs/mcp-json.md) and connects to its servers. A server that cannot be
-// used does not stop the others, see [Host.Problems]; one that could not be reached is tried again
-// while the host is open. Open returns an error if the file cannot be read or the options are
-// invalid.
+// used does not prevent the use of the others; [Host.Problems] lists it. While the host is open, a
+// server that could not be reached is tried again, after 0.5 s and then after longer waits of up to
+// 1 min. Open returns an error if the file cannot be read or the options are invalid.
 //
 // A remote server without an Authorization header may require a sign-in. Open uses a stored token,
-// or asks the person at the terminal to sign in. The caller closes the host.
-func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) {
+// or asks the person at the terminal to sign in. The caller closes the host, after which its tools
+// and agents cannot call servers.
+func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 	h := &Host{lender: new(lender)}
 	if opts != nil {
 		h.options = *opts
@@ -73,17 +75,8 @@ func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			h.closeSignIns()
-		}
-	}()
-	if err := h.authorize(cfg); err != nil {
-		return nil, fmt.Errorf("open %s: %w", file, err)
-	}
-	servers, left := adapter.FromConfig(cfg)
-	h.left = left
-	if h.tools, err = adapter.Open(ctx, servers, h.toolsetOptions()); err != nil {
+	if err := h.connect(ctx, cfg); err != nil {
+		h.closeSignIns()
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	if t := h.options.Terminal; t != nil {
@@ -91,6 +84,18 @@ func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) 
 		t.showProblems(h.Problems())
 	}
 	return h, nil
+}
+
+// connect opens the servers of a file.
+func (h *Host) connect(ctx context.Context, cfg *config.Config) error {
+	if err := h.authorize(cfg); err != nil {
+		return err
+	}
+	servers, left := adapter.FromConfig(cfg)
+	h.left = left
+	var err error
+	h.tools, err = adapter.Open(ctx, servers, h.toolsetOptions())
+	return err
 }
 
 // toolsetOptions completes Options.Toolset.
@@ -117,9 +122,9 @@ func (h *Host) toolsetOptions() *adapter.Options {
 // without a model. Do not close it: [Host.Close] does.
 func (h *Host) Tools() *adapter.Toolset { return h.tools }
 
-// Problems lists the servers of the file with a problem. Err says why a server cannot be used at the
-// moment. A server without Err can be used; its Unmatched names the tools that the file allows or
-// leaves out and that the server does not have.
+// Problems lists the servers of the file with a problem. Err says why a server cannot be used at
+// the moment. A server without Err can be used; its Unmatched names the tools that the file allows
+// or excludes and that the server does not have.
 func (h *Host) Problems() []adapter.ServerStatus {
 	left := h.left[:len(h.left):len(h.left)]
 	for _, s := range h.tools.Servers() {
@@ -130,14 +135,14 @@ func (h *Host) Problems() []adapter.ServerStatus {
 	return left
 }
 
-// Agent returns an agent with the tools of the servers and of the options. If m is nil, it
-// uses the model of the environment ([ModelFromEnv]).
+// Agent returns an agent with the tools of the servers and of the options. If m is nil, it uses the
+// model of the environment ([ModelFromEnv]). Without a terminal, and without Person.Approve in the
+// options, the agent may make every call.
 //
 // If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the
 // person at the terminal answers the questions of runs, and decides on each call
 // ([agent.AskPerson]) unless Person.Approve is set. Otherwise [agent.Options] decides: without
-// Person.Approve every call is allowed. Servers may borrow the model of the first agent if it is an
-// [openaimodel.Model], as Sampling of [Options] says.
+// Person.Approve every call is allowed. Sampling of [Options] says which model servers may borrow.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
 		var err error
@@ -166,16 +171,17 @@ func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	return a, nil
 }
 
-// Close disconnects from the servers and cancels sign-ins that are under way.
+// Close disconnects from the servers and cancels sign-ins that are under way. It returns the errors
+// of closing the connections.
 func (h *Host) Close() error {
 	err := h.tools.Close()
 	h.closeSignIns()
 	return err
 }
 
-// ModelFromEnv returns the model that the environment names: if OPENAI_MODEL is set, the model of
-// [openaimodel.FromEnv], else if ANTHROPIC_MODEL is set, the model of [anthropicmodel.FromEnv].
-// Otherwise it returns an error.
+// ModelFromEnv returns the model that the environment names: the model of [openaimodel.FromEnv] if
+// OPENAI_MODEL is set, otherwise that of [anthropicmodel.FromEnv] if ANTHROPIC_MODEL is set. It
+// does no I/O. It returns an error if neither is set, or the variables are incomplete.
 func ModelFromEnv() (agent.Model, error) {
 	switch {
 	case os.Getenv("OPENAI_MODEL") != "":

@@ -23,13 +23,15 @@ import (
 var ErrInputEnded = errors.New("nobody could be asked: the input has ended")
 
 // Terminal asks a person questions, one at a time, and reads one line for each. The zero value
-// reads standard input and writes to standard error. Texts of servers and models are shown by
-// [hosttext]: they cannot control the terminal, and cannot be mistaken for the program's own
+// reads standard input and writes to standard error. Texts of servers and models are escaped
+// ([hosttext]): they cannot control the terminal, and cannot be mistaken for the program's own
 // output.
 //
 // After the end of the input everything is refused: no call is allowed, no form filled in. If the
-// context of a question ends before a line is read, the next question gets the next line. Methods
-// may be called concurrently.
+// context of a question ends before a line is read, the next question gets the next line. A
+// terminal reads ahead of the line, so the program must not read In itself, and must not copy the
+// value. What is typed for a secret input of the file is not shown. Methods may be called
+// concurrently.
 type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error
@@ -82,8 +84,8 @@ func (t *Terminal) foundNobody() bool {
 	return t.nobody
 }
 
-// ReadLine asks the person for a line, such as the next question for the model. It returns [ErrInputEnded]
-// at the end of the input, and the cause of ctx if it ends first.
+// ReadLine asks the person for a line, such as the next question for the model. It returns
+// [ErrInputEnded] at the end of the input, and the cause of ctx if it ends first.
 func (t *Terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,8 +122,8 @@ func (t *Terminal) readLocked(ctx context.Context, question string, secret bool)
 	}
 }
 
-// lineReader returns a function that reads one line, however long, with its line break. A secret comes
-// from the terminal itself, if the input is one.
+// lineReader returns a function that reads one line, however long, with its line break. A secret
+// comes from the terminal itself, if the input is one.
 func (t *Terminal) lineReader(secret bool) func() input {
 	in := t.In
 	if in == nil {

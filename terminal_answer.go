@@ -11,11 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. It asks again
-// for an answer that is not offered, and for a value that does not fit its field of a form; an empty
-// line declines a form if the field is required and has no default. At the end of the input, Reply
-// cancels a form, a page and a sign-in, denies a call and a sampling request with that reason, and
-// leaves the question whether a call ran open.
+// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. It asks
+// again if the answer is not one of those offered, or a value does not fit its field of a form; an
+// empty line declines a form if the field is required and has no default. At the end of the input,
+// Reply cancels forms, pages that a server wants visited, and sign-ins; it denies calls and
+// sampling requests, with the end of the input as the reason, and leaves it undecided whether a
+// call ran.
 func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,8 +180,8 @@ func label(f *forms.Field) string {
 	return text
 }
 
-// openLocked asks the person to visit a page of a server. It never opens the page itself, and declines
-// one whose address no browser would open.
+// openLocked asks the person to visit a page of a server. It never opens the page itself, and
+// declines one whose address no browser would open.
 func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	address, reason := q.URL, "wants you to sign in"
 	if q.Kind == run.QuestionURL {

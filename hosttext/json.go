@@ -8,7 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// JSONLine writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not JSON.
+// JSONLine writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not
+// JSON.
 func JSONLine(text string) string {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {

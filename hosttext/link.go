@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
-// Link is a web address from a peer, for a person to open.
+// Link is a web address from a server or a model, for a person to open.
 type Link struct {
 	URL  string // the whole address, by [Escape], with spaces encoded
 	Host string // the host of the page, with the port
@@ -30,9 +30,9 @@ const (
 	maxHost = 1000
 )
 
-// ParseLink checks a web address. Show its warnings: the person decides. It returns an
-// error if no browser would open the address as a web page, or if it is longer than 8 KiB. The error
-// does not contain the address.
+// ParseLink checks a web address. Show its Warnings to the person, who decides. It returns an error
+// if no browser would open the address as a web page, or if it is longer than 8 KiB. The error does
+// not contain the address.
 func ParseLink(raw string) (*Link, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -143,6 +143,6 @@ func inParentheses(names []string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// isAddress reports whether browsers read the host as an IP address: one of version 6 has a colon, and
-// a host with a number at its end is one of version 4, in any notation.
+// isAddress reports whether browsers read the host as an IP address: one of version 6 has a colon,
+// and a host with a number at its end is one of version 4, in any notation.
 func isAddress(host string) bool { return strings.Contains(host, ":") || reach.EndsInNumber(host) }

@@ -16,11 +16,10 @@ const (
 	maxParts = 100
 )
 
-// SamplingRequest returns the parts of a server's request that the model gets, as text: instructions,
-// messages, tools, tool choice, temperature and stop sequences. Each part has a heading of this
-// package, with the server's text indented below it. At most 10,000 characters of 100 parts are
-// shown, 2,000 of a part. The bound of the reply, the preferences for models and the context that
-// the server would like are left to the host.
+// SamplingRequest returns the parts of a server's request that the model gets, as text:
+// instructions, messages, tools, tool choice, temperature and stop sequences. Each part has a
+// heading of this package, with the server's text indented below it. At most 10,000 characters of
+// 100 parts are shown, 2,000 of a part. It omits maxTokens, modelPreferences and includeContext.
 func SamplingRequest(params *mcp.CreateMessageParams) string {
 	p := &page{left: maxWhole}
 	if params.SystemPrompt != "" {
@@ -66,8 +65,8 @@ func (p *page) String() string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// text adds a part, cut to the room that is left. A peer's text in the heading must be on one line: see
-// [Line]. Beyond maxParts it only counts the part.
+// text adds a part, cut to the room that is left. A peer's text in the heading must be on one line:
+// see [Line]. Beyond maxParts it only counts the part.
 func (p *page) text(heading, text string) {
 	if p.parts++; p.parts > maxParts {
 		p.omitted++

@@ -1,11 +1,12 @@
 // Package hosttext makes the texts of servers and models safe to show to a person at a terminal:
 // names, questions, results, links. The texts can neither control the terminal nor hide a part of
 // themselves. An invisible character, such as a control character, a direction mark or a zero-width
-// joiner, becomes its Go escape, such as \u200b.
+// joiner, becomes its Go escape, such as \u200b, except within an emoji and in [Prose].
 //
 // Use [Escape], [Line], [Quote] or [Block] for texts on which a person decides, and for names;
 // [Prose] for texts that a person only reads; [JSONLine] and [EscapeJSON] for JSON; [ParseLink] for
-// links. docs/sampling.md and SECURITY.md of the repository say where a host needs them.
+// links. docs/sampling.md and SECURITY.md of the repository say where a program needs them. A
+// character is a rune; bytes that are not UTF-8 become U+FFFD.
 package hosttext
 
 import (
@@ -52,8 +53,8 @@ func Prose(s string) string {
 	return b.String()
 }
 
-// Line is like [Escape], on one line of at most n characters. White space in a row
-// becomes one space, and "…" stands for the omitted rest.
+// Line is like [Escape], on one line of at most n characters. A run of white space becomes one
+// space, and "…", which counts as one of them, replaces what is omitted.
 func Line(s string, n int) string {
 	var b strings.Builder
 	length, fits := 0, 0 // fits is the part of b that leaves room for "…"

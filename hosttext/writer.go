@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// NewWriter returns a writer that writes [Prose] to w, for the output of an untrusted
-// program on the terminal. It is for one goroutine at a time.
+// NewWriter returns a writer that writes [Prose] to w, for the output of an untrusted program on
+// the terminal. It keeps an incomplete character until the next Write. It is for one goroutine at a
+// time.
 func NewWriter(w io.Writer) io.Writer { return &writer{w: w} }
 
 type writer struct {
@@ -14,7 +15,8 @@ type writer struct {
 	rest []byte // the first bytes of an incomplete character
 }
 
-// Write writes the complete characters, and keeps the beginning of an incomplete one for the next call.
+// Write writes the complete characters, and keeps the beginning of an incomplete one for the next
+// call.
 func (w *writer) Write(p []byte) (int, error) {
 	text := append(w.rest, p...)
 	end := len(text)
