@@ -160,14 +160,22 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 
 // Open ends the connection if it begins no session.
 func TestOpenRefuses(t *testing.T) {
-	transport, conn := mcpclient.Pipe()
-	end, err := transport.Dial(t.Context())
-	check.Must(t, err)
 	bad := &host.Options{Context: host.HostContext{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
-	check.Fails(t, check.Err(host.Open(t.Context(), conn, &scripted{}, bad)), "a context that is no JSON")
-	check.Fails(t, check.Err(end.Recv()), "the connection is open")
+	for name, open := range map[string]func(conn mcpclient.Conn) (*host.Session, error){
+		"a context that is no JSON": func(conn mcpclient.Conn) (*host.Session, error) {
+			return host.Open(t.Context(), conn, &scripted{}, bad)
+		},
+		"no server": func(conn mcpclient.Conn) (*host.Session, error) { return host.Open(t.Context(), conn, nil, nil) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport, conn := mcpclient.Pipe()
+			end, err := transport.Dial(t.Context())
+			check.Must(t, err)
+			check.Fails(t, check.Err(open(conn)), name)
+			check.Fails(t, check.Err(end.Recv()), "the connection is open")
+		})
+	}
 	check.Fails(t, check.Err(host.Open(t.Context(), nil, &scripted{}, nil)), "no connection")
-	check.Fails(t, check.Err(host.Open(t.Context(), conn, nil, nil)), "no server")
 }
 
 // A context with a theme alone leaves the mode, and the modes, as they are.

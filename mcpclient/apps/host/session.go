@@ -34,20 +34,27 @@ type Session struct {
 // ErrClosed is the error of a session that was closed.
 var ErrClosed = errors.New("host: the session with the view is closed")
 
-// Open begins a session over a connection to a view. The session closes the connection, even if
-// Open fails. Open returns immediately; [Session.Ready] reports when the view is ready.
+// Open begins a session over a connection to a view. It takes conn over, and closes it if it fails.
+// It returns immediately; [Session.Ready] reports when the view is ready.
 //
 // Functions of the host and calls of the view get the values of ctx, for example the user,
 // their approvals and the trace. The session outlives ctx.
-func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (_ *Session, err error) {
-	if conn == nil || server == nil {
-		return nil, errors.New("host: Open needs a connection and a server")
+func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (*Session, error) {
+	if conn == nil {
+		return nil, errors.New("host: Open needs a connection")
 	}
-	defer func() {
-		if err != nil {
-			_ = conn.Close()
-		}
-	}()
+	s, err := open(ctx, conn, server, opts)
+	if err != nil {
+		_ = conn.Close()
+	}
+	return s, err
+}
+
+// open is [Open], and leaves the connection open if it fails.
+func open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (*Session, error) {
+	if server == nil {
+		return nil, errors.New("host: Open needs a server")
+	}
 	o := opts.withDefaults()
 	if err := o.Limits.check(); err != nil {
 		return nil, err
@@ -166,11 +173,11 @@ func (s *Session) ServerToolsChanged() { s.view.listChanged(&s.out.tools) }
 // ServerResourcesChanged tells the view that its server's resources have changed.
 func (s *Session) ServerResourcesChanged() { s.view.listChanged(&s.out.resources) }
 
-// Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at
-// most Limits.Teardown or until ctx ends; then its requests and the connection are ended. Close
-// does not wait for functions of the host, see [Session.Done]. It may be called more than once:
-// each call waits for the answer, or for its own ctx. The error means that the view did not
-// answer; the session has ended all the same.
+// Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most
+// Limits.Teardown or until ctx ends; then its requests and the connection are ended. Close does not
+// wait for functions of the host; [Session.Done] does. It may be called more than once: each call
+// waits for the answer, or for its own ctx. The error means that the view did not answer; the
+// session has ended in any case.
 //
 // Earlier messages to the view precede the request to end; later ones are dropped.
 func (s *Session) Close(ctx context.Context, reason string) error {
