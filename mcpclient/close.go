@@ -68,8 +68,8 @@ func (c *connector) goodbye() {
 	c.endSession(within - time.Since(start))
 }
 
-// flushTimeout returns how long queued messages may take: d, or at most unreadTime for a pipe, which
-// the server may no longer read.
+// flushTimeout returns how long queued messages may take: d, or at most unreadTime for a pipe,
+// which the server may no longer read.
 func (l *link) flushTimeout(d time.Duration) time.Duration {
 	if conn, ok := wire.As[wire.Acknowledger](l.conn); ok && !conn.Acknowledged() {
 		return min(d, unreadTime)

@@ -57,7 +57,7 @@ func ElicitationDone(ctx context.Context) <-chan struct{} {
 
 type doneKey struct{}
 
-// withDone returns a context for the handler of an elicitation, see [ElicitationDone].
+// withDone returns a context for the handler of an elicitation. See [ElicitationDone].
 func (v *urlElicitations) withDone(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, doneKey{}, v.expect(id))
 }

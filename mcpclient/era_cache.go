@@ -48,7 +48,8 @@ func (e knownEra) holds(now time.Time) bool {
 	return age >= 0 && age < eraLife
 }
 
-// find returns the revision of a server, "" if it is unknown or its entry has expired. c may be nil.
+// find returns the revision of a server, "" if it is unknown or its entry has expired. c may be
+// nil.
 func (c *EraCache) find(t Transport) string {
 	if c == nil {
 		return ""

@@ -37,8 +37,8 @@ func ExampleClient_AddToolDefinitions() {
 	// tool "report": mcp: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has ["string","null"]
 }
 
-// A RoundTripper logs each message over HTTP with its method, status and size, in either era.
-func ExampleHTTP_roundTripper() {
+// A wrapped transport logs each message over HTTP with its method, status and size, in either era.
+func ExampleHTTP_wrapTransport() {
 	for _, revision := range []string{mcp.Revision20260728, mcp.Revision20251125} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var m struct{ ID json.RawMessage }

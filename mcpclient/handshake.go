@@ -23,8 +23,8 @@ func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) 
 	return n.discover(ctx, e)
 }
 
-// initialize introduces the client to a legacy server and requests a revision. The server may choose
-// another, unless the host has forced one.
+// initialize introduces the client to a legacy server and requests a revision. The server may
+// choose another, unless the host has forced one.
 func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server, error) {
 	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), e.revision...)
 	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)

@@ -33,7 +33,7 @@ func tool(name, schema string) *mcp.Tool {
 }
 
 // AddToolDefinitions reports invalid tools and registers the others.
-func TestRegisterTools(t *testing.T) {
+func TestAddToolDefinitions(t *testing.T) {
 	overModernHTTP(t, nil, func(t *testing.T, c *mcpclient.Client) {
 		for name, test := range map[string]struct{ schema, want string }{
 			"no JSON":        {`{"properties"`, "not valid JSON"},

@@ -196,8 +196,8 @@ func closedError(err error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, err)
 }
 
-// loseSession marks the session over HTTP as ended, and cancels the handlers for it. restore revives
-// it, unless there is another by then.
+// loseSession marks the session over HTTP as ended, and cancels the handlers for it. restore
+// revives it, unless there is another by then.
 func (l *link) loseSession() (restore func()) {
 	lost := l.exchange.Session()
 	if lost != nil {
@@ -256,8 +256,8 @@ func (l *link) isBusy() bool {
 	return l.dispatcher.isBusy()
 }
 
-// failCalls fails the calls that wait on the connection, and every later one, and cancels the handling
-// of the server's requests.
+// failCalls fails the calls that wait on the connection, and every later one, and cancels the
+// handling of the server's requests.
 func (l *link) failCalls(err error) {
 	l.calls.Close(err)
 	l.dispatcher.abandon(nil)

@@ -27,8 +27,9 @@ func (l *logLevels) setLevel(ctx context.Context, by sender, level mcp.LogLevel)
 	return nil
 }
 
-// trySet records the level, and tells it to a legacy server. "" asks for no messages: a legacy server,
-// which cannot be told to be silent, is then told the highest level if it was told one before.
+// trySet records the level, and tells it to a legacy server. "" asks for no messages: a legacy
+// server, which cannot be told to be silent, is then told the highest level if it was told one
+// before.
 func (l *logLevels) trySet(ctx context.Context, by sender, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {

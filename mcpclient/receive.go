@@ -44,9 +44,9 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 // errEcho is the error of a handshake whose request came back.
 var errEcho = errors.New("request came back unchanged: the program echoes its input and is not an MCP server (ssh -t allocates a terminal: drop -t)")
 
-// echoedRequest reports whether a request is identical to the request of a handshake that awaits its
-// answer. Other requests of a server with the same id are its own. The handshake's request is only
-// encoded for comparison if it cannot be longer than the message.
+// echoedRequest reports whether a request is identical to the request of a handshake that awaits
+// its answer. Other requests of a server with the same id are its own. The handshake's request is
+// only encoded for comparison if it cannot be longer than the message.
 func (l *link) echoedRequest(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false

@@ -97,7 +97,8 @@ func (d *dispatcher) register(r *serverRequest) bool {
 	return true
 }
 
-// answer runs the handler and sends its result, unless the server wants none or the client is closed.
+// answer runs the handler and sends its result, unless the server wants none or the client is
+// closed.
 func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
 	defer d.slots.Release()
 	result, err := d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})

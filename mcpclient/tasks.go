@@ -197,7 +197,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 }
 
 // recordState records an answer about the task. asked is the number of answers before its request:
-// an answer that may be older than the end of the task is dropped. The id is a secret, also in
+// an answer that may be older than the end of the task is dropped. The id is a secret, even in
 // logs.
 func (t *Task) recordState(state mcp.TaskState, asked int) {
 	t.mu.Lock()

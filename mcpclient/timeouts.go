@@ -128,8 +128,8 @@ func (o *callOptions) limitsOrDefault() bound.Limits {
 	return l
 }
 
-// within bounds ctx by the limits. bounds is nil if there are none; its Stop must be called, also on
-// nil.
+// within bounds ctx by the limits. bounds is nil if there are none; its Stop must be called, also
+// on nil.
 func within(ctx context.Context, l bound.Limits) (_ context.Context, bounds *bound.Context) {
 	if l.None() {
 		return ctx, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxKnownTools bounds the remembered tools, and maxKnownSchemas the bytes of their output
-// schemas. If the server refuses a call because headers were forgotten, the client lists the tools
-// again, see [toolRegistry.relearn]. A result whose schema was forgotten is not checked.
+// maxKnownTools bounds the remembered tools, and maxKnownSchemas the bytes of their output schemas.
+// If the server refuses a call because headers were forgotten, the client lists the tools again by
+// [toolRegistry.relearn]. A result whose schema was forgotten is not checked.
 const (
 	maxKnownTools   = 1024
 	maxKnownSchemas = 32 << 20

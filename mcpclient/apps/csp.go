@@ -17,8 +17,8 @@ const (
 	maxSource  = 256 // bytes
 )
 
-// CSP lists the origins that a view may access, as sources of a Content Security Policy. The
-// zero value allows none. The sources in a result of [Load] are normalized, see [CheckSource].
+// CSP lists the origins that a view may access, as sources of a Content Security Policy. The zero
+// value allows none. The sources in a result of [Load] are normalized by [CheckSource].
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitempty"`  // requests and web sockets
 	ResourceDomains []string `json:"resourceDomains,omitempty"` // images, scripts, styles, fonts, media
@@ -68,10 +68,11 @@ func readSources(raw []byte, kind sourceKind) (valid, refused []string) {
 
 // CheckSource normalizes a source for a policy. It accepts an origin with an optional path. The
 // scheme is https (the default) or wss; http and ws are accepted for the person's own machine only.
-// The first label of the host may be *, if at least two others follow. For anything else ok is false.
+// The first label of the host may be *, if at least two others follow. For anything else ok is
+// false.
 //
-// No keyword of a policy ('unsafe-eval'), no scheme alone (data:), no character that ends a
-// source or a directive, and no wildcard for all hosts passes.
+// It rejects keywords of a policy ('unsafe-eval'), bare schemes (data:), characters that end a
+// source or a directive, and a wildcard for all hosts.
 func CheckSource(source string) (normalized string, ok bool) {
 	return normalizeSource(source, connectSource)
 }
@@ -178,10 +179,10 @@ func isHost(host string) bool {
 	return len(host) <= 253 && !reach.EndsInNumber(rest)
 }
 
-// IsPrivate reports whether a source, as returned by [CheckSource], may be in the person's network:
-// addresses that are not on the public internet, names without a dot, and names below .local,
-// .internal and home.arpa. Hosts should warn, because a server there may trust everyone who can
-// reach it.
+// IsPrivate reports whether a source, as returned by [CheckSource], may lead into the person's
+// network. That is so for addresses that are not on the public internet, names without a dot, and
+// names below .local, .internal and home.arpa. Hosts should warn, because a server there may trust
+// everyone who can reach it.
 func IsPrivate(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {

@@ -19,6 +19,6 @@
 //
 //	document of a view        16 MiB
 //	URI of a view             2 KiB
-//	sources in a list         64, of 256 bytes each
+//	sources in a list         64, of 256 bytes each; others are refused
 //	resources listed to find the description of a view  1,000
 package apps

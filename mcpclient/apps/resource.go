@@ -33,8 +33,8 @@ type View struct {
 	Meta ResourceMeta
 }
 
-// Fingerprint returns a hash of the document and its metadata, by which a host recognizes a
-// view that it has reviewed.
+// Fingerprint returns the SHA-256 of the document and its metadata in hexadecimal, by which a host
+// recognizes a view that it has reviewed. Another version of this module may return another one.
 func (v *View) Fingerprint() string {
 	about, err := jsonrpc.Marshal(v.Meta)
 	if err != nil {
@@ -55,7 +55,7 @@ type ResourceMeta struct {
 	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
 
 	// Refused describes the declared sources that no policy may have, which are left out of CSP.
-	// Each is a text for people with the list and the source, at most 1 KiB of it from the server.
+	// Each text names the list, and quotes at most 1 KiB of the source.
 	Refused []string `json:"-"`
 }
 
@@ -115,10 +115,11 @@ func ofResource(meta json.RawMessage) (about ResourceMeta, said bool) {
 	return about, true
 }
 
-// Load reads a view of a server by its URI. The metadata in the contents takes precedence over
-// that in the list of resources, which is requested only if the contents have none. The error
-// matches [mcp.ErrInvalidResult] if the contents are not a view: of type [MIMEType], in UTF-8,
-// not empty, and at most 16 MiB.
+// Load reads a view of a server by its URI, or takes it from the cache of the client
+// ([mcpclient.WithoutCache]). The metadata in the contents takes precedence over that in the list
+// of resources, which is requested only if the contents have none. The error matches
+// [mcp.ErrInvalidResult] if the contents are not a view: of type [MIMEType], in UTF-8, not empty,
+// and at most 16 MiB.
 func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*View, error) {
 	if err := checkURI(uri); err != nil {
 		return nil, fmt.Errorf("load view: %w", err)
@@ -163,8 +164,8 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	return &View{URI: r.URI, HTML: html}, nil
 }
 
-// resourceInList returns the metadata in the server's list of resources, the zero value if the view is not
-// among the first maxListed, or the list fails. A server need not list a view.
+// resourceInList returns the metadata in the server's list of resources, the zero value if the view
+// is not among the first maxListed, or the list fails. A server need not list a view.
 func resourceInList(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) ResourceMeta {
 	left := maxListed
 	for r, err := range c.Resources(ctx, opts...) {

@@ -20,8 +20,8 @@ type ToolMeta struct {
 // maxURI bounds the URI of a view, in bytes.
 const maxURI = 2 << 10
 
-// ReadToolMeta decodes a tool's metadata about views. The deprecated member ui/resourceUri counts if
-// there is no other. A tool without metadata is for models and views.
+// ReadToolMeta decodes a tool's metadata about views. The deprecated member ui/resourceUri counts
+// if there is no other. A tool without metadata is for models and views.
 //
 // It is an error if the visibility or the URI is invalid. A tool with an invalid visibility is
 // for neither; with an invalid URI it has no view.

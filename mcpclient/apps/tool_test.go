@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func TestOfTool(t *testing.T) {
+func TestReadToolMeta(t *testing.T) {
 	long := "ui://" + strings.Repeat("x", 3000)
 	for _, tt := range []struct {
 		meta string

@@ -41,23 +41,24 @@
 // without its settings. Errors never show values, as they may be secrets.
 //
 // A mistake in one server is in the Err of that [Server], and the others can be used. Load and
-// Parse fail if the list of servers is unknown: the file cannot be read, is not JSON, or has
-// neither key. A host that wants all servers or none checks [Config.Err].
+// Parse fail if the list of servers is unknown: the file cannot be read, is not JSON, or has none
+// of these keys. A host that wants all servers or none checks [Config.Err].
 //
 // # Variables
 //
 // Every string of a server may name environment variables: ${VAR}, VS Code's ${env:VAR}, and
 // ${VAR:-text} for a text to use when the variable is unset or empty. An unset variable without
-// such a text is an error. $${ stands for a literal ${. In a header an empty variable is an error,
-// too; ${VAR:-} permits it. ${input:ID} is asked for by [Loader.Input]. VS Code's and Cursor's
-// ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome} and ${pathSeparator} work too; the
-// workspace is the directory of the file, or its parent if the file is in .vscode or .cursor.
+// such a text is an error. $${ stands for a literal ${, and any other $ for itself. In a header an
+// empty variable is an error, too; ${VAR:-} permits it. ${input:ID} is asked for by [Loader.Input].
+// VS Code's and Cursor's ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome} and
+// ${pathSeparator} work too; the workspace is the directory of the file, or its parent if the file
+// is in .vscode or .cursor.
 //
 // # Revision
 //
-// "revision" in a server is the protocol revision to speak with it, one of
-// [mcpclient.Revisions]. The tools of some servers send requests, and revision
-// 2026-07-28 has none from servers; with an earlier revision they work:
+// "revision" in a server is the protocol revision to speak with it, one of [mcpclient.Revisions].
+// Revision 2026-07-28 has no requests of servers. Servers whose tools send requests work with an
+// earlier revision:
 //
 //	"older": {"command": "old-server", "revision": "2025-11-25"}
 //
@@ -68,8 +69,8 @@
 //	command       the program to start, or a list of the program and its arguments
 //	args          its arguments
 //	env           its variables (environment)
-//	envFile       a file of variables
-//	cwd           its working directory
+//	envFile       a file of variables; a relative path starts in the directory of this process
+//	cwd           its working directory; default: that of this process
 //	url           the URL of a server to call (serverUrl, httpUrl)
 //	headers       headers of every request (http_headers)
 //	oauth         clientId, clientSecret, scopes and callbackPort of a sign-in (auth)
@@ -90,7 +91,8 @@
 // # Limits
 //
 // A file has at most 1 MiB and nests at most 64 levels deep; an environment file has at most 1 MiB.
-// Of inputs the first 100 count, each with at most 100 choices. A timeout is at most 24 h.
+// The first 100 inputs are read, each with at most 100 choices; others are ignored. A timeout is at
+// most 24 h.
 package config
 
 import (
@@ -140,7 +142,7 @@ type Server struct {
 	// means the newest that both sides speak.
 	Revision string
 
-	// Start is "lazy" for a server that is connected by its first call, for Start of
+	// Start is "lazy" for a server that is connected at its first call, for Start of
 	// adapter.Server; otherwise "".
 	Start string
 
@@ -164,7 +166,7 @@ type Server struct {
 	// an unsupported feature, such as a prompt for an input. It does not affect other servers.
 	Err error
 
-	place place // where the entry is, see At
+	place place // where the entry is, see Annotate
 }
 
 // fault is a mistake in a file, with its place.
@@ -187,8 +189,8 @@ type Loader struct {
 	// Default: such a server cannot be used.
 	Input func(ctx context.Context, in *Input) (string, error)
 
-	// AllowFilters says that the program uses Allow and Deny of servers, and SignIn that it uses
-	// their OAuth. Default: a server with such settings cannot be used, because it would be
+	// AllowFilters says that the program uses Allow and Deny of servers, and AllowSignIn that it
+	// uses their OAuth. Default: a server with such settings cannot be used, because it would be
 	// used without them.
 	AllowFilters, AllowSignIn bool
 
@@ -199,10 +201,10 @@ type Loader struct {
 	EnvFile func(path string) ([]byte, error)
 }
 
-// Load loads the file at path and its environment files, with the variables of this process. It
-// looks for a program whose name contains spaces, because that may be a command with arguments.
-// If the file was read but is not a list of servers the error has the file and the line; a
-// mistake in one server is in its Err. ctx is for Input.
+// Load loads the file at path and its environment files, with the variables of this process. If the
+// name of a program contains spaces and there is no such program, its server has an Err, because
+// the name is probably a command with arguments. If the file was read but is not a list of servers
+// the error has the file and the line; a mistake in one server is in its Err. ctx is for Input.
 func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -211,8 +213,8 @@ func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	return l.LoadData(ctx, path, data)
 }
 
-// LoadData is Load for a file that the host has read, so that what a person has allowed is what
-// is used.
+// LoadData is Load for a file that the host has read, so that what a person has allowed is what is
+// used. Environment files are read.
 func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Config, error) {
 	d := &decoder{file: path, lookup: os.LookupEnv, readFile: l.EnvFile, missing: isMissing}
 	if d.readFile == nil {
@@ -231,8 +233,8 @@ func (l *Loader) Parse(ctx context.Context, name string, data []byte, lookup fun
 	return l.decode(ctx, &decoder{file: name, lookup: lookup}, data)
 }
 
-// ParsePreview is Parse for a person who decides whether to use a file: variables and inputs stay as
-// they are written, and no other file is read. Its servers must not be used.
+// ParsePreview is Parse for a person who decides whether to use a file: variables and inputs stay
+// as they are written, and no other file is read. Its servers must not be used.
 func ParsePreview(name string, data []byte) (*Config, error) {
 	l := &Loader{AllowFilters: true, AllowSignIn: true}
 	return l.decode(context.Background(), &decoder{file: name, preview: true}, data)

@@ -50,7 +50,7 @@ func (in *Input) value(answer string) (string, error) {
 	return "", errors.New("answer is not one of the choices")
 }
 
-// choice adds a choice. A person is shown its label, also as the default.
+// choice adds a choice. A person is shown its label, even as the default.
 func (in *Input) choice(label, value string) {
 	if value == in.Default && value != "" {
 		in.Default = label

@@ -21,13 +21,13 @@ type serverError struct {
 	err  error
 }
 
-// ErrEntry is matched by errors of [Server.Annotate]: their text begins with the file and the line of the
-// server's entry, or of the mistake in it.
-var ErrEntry = errors.New("an error about a server of a file")
+// ErrEntry is matched by errors of [Server.Annotate]: their text begins with the file and the line
+// of the server's entry, or of the mistake in it.
+var ErrEntry = errors.New("config: error of a server in a file")
 
-// Annotate adds the name and the place of the server to an error about it, for a person who has to change
-// the file: mcp.json:3: server "files": connection closed. A mistake in the entry keeps its own
-// place. The result matches [ErrEntry], and is nil for nil.
+// Annotate adds the name and the place of the server to an error about it, for a person who has to
+// change the file: mcp.json:3: server "files": connection closed. A mistake in the entry keeps its
+// own place. The result matches [ErrEntry], and is nil for nil.
 func (s *Server) Annotate(err error) error {
 	if err == nil {
 		return nil

@@ -244,7 +244,7 @@ func TestOnly(t *testing.T) {
 }
 
 // A preview shows what a file says, and neither a variable nor another file.
-func TestPreview(t *testing.T) {
+func TestParsePreview(t *testing.T) {
 	t.Setenv("KEY", "hunter2")
 	cfg, err := config.ParsePreview("mcp.json", []byte(`{"inputs": [], "mcpServers": {
 		"one": {"command": "${KEY}", "args": ["${input:x}", "$${y}", "${Z:-z}"], "env": {"A": "${KEY}"}, "envFile": "/none", "tools": ["t"]},

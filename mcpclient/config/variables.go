@@ -89,7 +89,7 @@ func (d *decoder) variable(inside string, filled bool) (string, error) {
 	return value, nil
 }
 
-// workspace returns the project folder of the file.
+// workspace returns the project directory of the file.
 func (d *decoder) workspace() string {
 	dir := filepath.Dir(d.file)
 	if abs, err := filepath.Abs(dir); err == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // FieldError is the error of an answer that does not fit a [Field]. It does not contain the answer,
-// because the error may reach the server, which has not been given the answer.
+// because the error may reach the server, which has not received the answer.
 type FieldError struct {
 	Reason string // what the field expects, for a person who sees the field
 	name   string

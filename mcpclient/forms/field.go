@@ -32,7 +32,7 @@ type Field struct {
 
 	Options []Option // for KindChoice and KindChoices
 
-	Format    string // string: "email", "uri", "date", "date-time", or the server's own
+	Format    string // string: "email", "uri", "date", "date-time", or the server's own, which is not checked
 	Pattern   string // string: a regular expression of package regexp; not checked if that takes long
 	MinLength *int   // in characters
 	MaxLength *int
@@ -96,8 +96,8 @@ func (f *Field) Parse(text string) (any, error) {
 	return f.value(values)
 }
 
-// Text returns a value of the field, such as its default, as a person reads and types it: an option by
-// its title, a boolean as yes or no, several choices with commas between them. v has a type that
+// Text returns a value of the field, such as its default, as a person reads and types it: an option
+// by its title, a boolean as yes or no, several choices with commas between them. v has a type that
 // [Field.Parse] returns.
 func (f *Field) Text(v any) string {
 	switch v := v.(type) {
@@ -122,7 +122,8 @@ func (f *Field) Text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// title returns the title of the option with a value, or the value if the title names another option, too.
+// title returns the title of the option with a value, or the value if the title names another
+// option, too.
 func (f *Field) title(value string) string {
 	for _, o := range f.Options {
 		if o.Value != value {
@@ -135,9 +136,9 @@ func (f *Field) title(value string) string {
 	return value
 }
 
-// Check reports why v is not an answer to the field, as a [*FieldError]. A number may be of any numeric
-// type or a [json.Number], choices may be a []any of strings, and a choice is the option's value,
-// not its title. Nil is an answer to a field that is not required or that has a default.
+// Check reports why v is not an answer to the field, as a [*FieldError]. A number may be of any
+// numeric type or a [json.Number], choices may be a []any of strings, and a choice is the option's
+// value, not its title. Nil is an answer to a field that is not required or that has a default.
 func (f *Field) Check(v any) error {
 	_, err := f.answer(v)
 	return err

@@ -24,10 +24,11 @@ const (
 	maxWork         = 1 << 24 // to match texts with patterns, in bytes times instructions: up to a second
 )
 
-// Fields reads the form's fields in the order of the server's schema. A schema that is not flat, or
-// that has a kind of field unknown to the protocol, is an error that names the field. So is one of
-// more than 256 KiB, 200 fields, 1,000 options in a field, 1 KiB of pattern in a field and 8 KiB in
-// all, or patterns that compile to more than 10,000 instructions in a field and 250,000 in all.
+// Fields reads the form's fields in the order of the server's schema. It returns an error that
+// names the field if the schema is not flat, or has a kind of field unknown to the protocol. It
+// also returns an error for more than 256 KiB, 200 fields, 1,000 options in a field, 1 KiB of
+// pattern in a field and 8 KiB in all, or patterns that compile to more than 10,000 instructions in
+// a field and 250,000 in all.
 func Fields(p *mcp.ElicitParams) ([]*Field, error) {
 	fields, err := readForm(p.RequestedSchema)
 	if err != nil {

@@ -193,7 +193,7 @@ func (c *ToolResultContent) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// list returns blocks, which JSON has as a list also if there are none.
+// list returns blocks, which JSON has as a list even if there are none.
 func list(blocks []Content) []Content {
 	if blocks == nil {
 		return []Content{}

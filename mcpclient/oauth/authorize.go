@@ -15,11 +15,11 @@ import (
 // AuthorizationCode lets a person sign in with a browser: the authorization
 // code grant with PKCE (RFC 7636, method S256), for the server as the resource (RFC 8707).
 //
-// The client's identity is the first of these: the entry of Clients for the
-// authorization server; Client; Document, if the server takes such ids; dynamic
-// registration, if the server offers it.
+// The client's identity is the first of these: the entry of Clients for the authorization server;
+// Client; Document, if the server accepts such ids; dynamic registration, if the server offers it.
 type AuthorizationCode struct {
-	// Receiver sends the person to the authorization server and receives the answer. Required.
+	// Receiver sends the person to the authorization server and receives the redirect back.
+	// Required.
 	Receiver Receiver
 
 	// Clients are registered by hand, each with one authorization server. If there
@@ -256,7 +256,7 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	if answer.Get("state") != s.state {
 		return "", untrustedError("the answer of the sign-in has another state than the request, and so belongs to another one")
 	}
-	// RFC 9207: iss is compared byte by byte, also if the metadata does not announce it. It may be
+	// RFC 9207: iss is compared byte by byte, even if the metadata does not announce it. It may be
 	// missing only then.
 	iss := answer.Get("iss")
 	present := answer.Has("iss")

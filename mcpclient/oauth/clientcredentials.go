@@ -12,7 +12,8 @@ import (
 // io.modelcontextprotocol/oauth-client-credentials. The credentials have a
 // secret, or a key for private_key_jwt.
 type ClientCredentials struct {
-	Clients []Credentials // each registered with one authorization server
+	// Clients are registered each with one authorization server. Required.
+	Clients []Credentials
 }
 
 func (g *ClientCredentials) flow() (flow, error) {

@@ -143,7 +143,7 @@ func chooseRegistered(clients []Credentials, issuers []string, current string) (
 		"if the server has moved, register with the new one", safeURLs(issuers), safeURLs(have))
 }
 
-// safeURLs returns a list of URLs for errors, see [safeURL].
+// safeURLs returns a list of URLs for errors, as [safeURL] does.
 func safeURLs(urls []string) string {
 	var safe []string
 	for _, u := range urls {

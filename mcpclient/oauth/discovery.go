@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Discover asks a server for its authorization servers; each is valid. A host shows them
-// before it asks for credentials registered with one of them. Discover uses
-// only the options for requests, so opts and Grant may be nil. The error matches
+// Discover asks a server for its authorization servers; each is valid. A host shows them before it
+// asks for credentials registered with one of them. Discover uses only the options for requests
+// (Transport, AuthTransport, AllowPrivate, Logger), so opts and Grant may be nil. The error matches
 // [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
 func Discover(ctx context.Context, serverURL string, opts *Options) (issuers []string, err error) {
 	t, err := newTransport(serverURL, opts)
@@ -170,8 +170,8 @@ func canonical(server *url.URL) string {
 	return u.String()
 }
 
-// probe sends a request without a token, and returns the server's demand. needed is false unless the
-// server answers 401.
+// probe sends a request without a token, and returns the server's demand. needed is false unless
+// the server answers 401.
 func (t *Transport) probe(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -1,9 +1,9 @@
 // Package oauth signs in to protected MCP servers. It implements the authorization of the
 // Streamable HTTP transport.
 //
-// A [Transport] is an [http.RoundTripper] for one server. It adds the token to
-// every request. If the server answers 401 or 403, it finds the authorization
-// server, gets or renews the token, and repeats the request:
+// A [Transport] is an [http.RoundTripper] for one server. It adds the token to every request. If
+// the server responds with 401 or 403, it finds the authorization server, gets or renews the token,
+// and repeats the request:
 //
 //	auth, err := oauth.New("https://mcp.example.com/mcp", &oauth.Options{
 //		Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: showAndOpen}},
@@ -42,15 +42,15 @@
 // A server that an attacker controls can name any URL as its authorization server. Every such URL
 // must be https, and must not lead to a private, a link-local or a loopback address, not even by a
 // redirect or a change of DNS; only a server on loopback may name other servers there. The issuer
-// of metadata, the resource, the state and the issuer of an answer are compared exactly. A failed
-// check is [ErrUntrusted].
+// of metadata, the resource, the state and the issuer of a redirect are compared exactly. The error
+// of a failed check matches [ErrUntrusted].
 //
 // Secrets do not appear in errors or logs, and [Credentials] are printed without theirs.
 //
 // # Bounds
 //
 //	one request to an authorization server  30 s
-//	answer of an authorization server       256 KiB, after at most 3 redirects
+//	response of an authorization server     256 KiB, after at most 3 redirects
 //	URL that a server names                 8 KiB
 //	wait for a person                       5 min
 //	requests for more scopes per request    3
@@ -59,5 +59,5 @@
 //	scopes                                  64, of 256 bytes each
 //	challenges of a response                16, in 16 KiB
 //	token                                   64 KiB
-//	entry of a FileStore                    1 MiB
+//	entry of a store of NewFileStore        1 MiB
 package oauth

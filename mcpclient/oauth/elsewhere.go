@@ -11,7 +11,7 @@ import (
 // host.
 //
 // On that page the person signs in: it calls SignIn of another Transport with the same Store and
-// Profile. Later requests find the token in the store. If a server demands more scopes, the page
+// Account. Later requests find the token in the store. If a server demands more scopes, the page
 // calls SignOut, and then SignIn of a Transport whose Options.Scopes include them.
 func SignInPage(url string) Receiver { return elsewhere(url) }
 

@@ -11,14 +11,14 @@ import (
 
 // Enterprise lets the company's identity provider vouch for a person after a sign-in there: the
 // extension io.modelcontextprotocol/enterprise-managed-authorization. The provider exchanges the
-// token of that sign-in for an assertion (RFC 8693), and the server's authorization server takes
-// the assertion for a token (RFC 7523). The person does not visit that server.
+// token of that sign-in for an assertion (RFC 8693), and the server's authorization server accepts
+// the assertion in exchange for a token (RFC 7523). The person does not visit that server.
 type Enterprise struct {
 	// TokenEndpoint is the URL of the provider to exchange tokens. It comes from the company's
 	// configuration, and must be https, or http on this machine.
 	TokenEndpoint string
 
-	// Client identifies us at the provider. Its Issuer is the provider's.
+	// Client identifies this program at the provider. Its Issuer is the provider's.
 	Client Credentials
 
 	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange.

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 )
 
-// ErrUntrusted marks a possible attack, or a wrongly configured server: a forbidden URL, metadata
-// of another issuer or resource, an answer with a wrong state or issuer.
+// ErrUntrusted is the error of a possible attack, or of a wrongly configured server: a forbidden
+// URL, metadata of another issuer or resource, a redirect with a wrong state or issuer.
 var ErrUntrusted = errors.New("oauth: untrusted")
 
 // errClosed is the error of requests that need a token after [Transport.Close].
@@ -20,15 +20,15 @@ var errClosed = errors.New("oauth: transport closed")
 // that flight start another one.
 var errSignedOut = errors.New("oauth: signed out")
 
-// ErrNoAuthorization marks a server that demands authorization without naming
-// an authorization server.
+// ErrNoAuthorization is the error of a server that demands authorization without naming an
+// authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
-// ServerError is an error answer of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2).
+// ServerError is an error response of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2).
 // With the code "insufficient_scope" (RFC 6750) it comes from the MCP server, which demands scopes
 // that were requested before: another request cannot help.
 type ServerError struct {
-	Issuer string // the server that answered
+	Issuer string // the server that responded
 	Code   string // such as "invalid_grant"; may be empty
 
 	doing       string   // "refresh the token", "register the client", …
@@ -39,7 +39,7 @@ type ServerError struct {
 
 const codeScope = "insufficient_scope"
 
-// Error returns the operation, the server's answer and, for known codes, advice.
+// Error returns the operation, the server's error and, for known codes, advice.
 func (e *ServerError) Error() string {
 	if e.Code == codeScope {
 		return e.beyond()

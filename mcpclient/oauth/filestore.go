@@ -17,12 +17,12 @@ import (
 // maxEntry bounds one file of a store.
 const maxEntry = 1 << 20
 
-// NewFileStore returns a store in a directory, and creates the directory if it is missing. Each entry
-// is a file for only the owner (mode 0600), replaced as a whole, and locked during an update, so
-// that any number of processes can share the store. The secrets in it are not encrypted.
+// NewFileStore returns a store in a directory, and creates the directory if it is missing. Each
+// entry is a file for only the owner (mode 0600), replaced as a whole, and locked during an update,
+// so that any number of processes can share the store. The secrets in it are not encrypted.
 //
-// NewFileStore refuses symbolic links. On Unix it also refuses a directory or file of another user, a
-// directory that a group or others can write to, and a file that they can read or write. On other
+// NewFileStore refuses symbolic links. On Unix it also refuses a directory or file of another user,
+// a directory that a group or others can write to, and a file that they can read or write. On other
 // systems the permissions of the directory decide.
 func NewFileStore(dir string) (Store, error) {
 	if dir == "" {

@@ -94,7 +94,7 @@ func isConfidential(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && reach.ThisMachine(u.Hostname())
 }
 
-// origin returns the scheme, host and port of a URL in lower case, the port also if it is the
+// origin returns the scheme, host and port of a URL in lower case, the port even if it is the
 // default.
 func origin(u *url.URL) string {
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])

@@ -39,7 +39,7 @@ type Options struct {
 
 	// AuthTransport makes the requests to URLs from servers, and to Enterprise.TokenEndpoint.
 	// Default: transports without a proxy; the one for URLs from servers connects only to public
-	// addresses. Another transport must itself refuse names with private addresses.
+	// addresses. A transport of your own must refuse private addresses itself.
 	AuthTransport http.RoundTripper
 
 	// AllowPrivate lists private networks that such URLs may lead to, for example the company's.
@@ -73,8 +73,9 @@ func (o *Options) withDefaults() *Options {
 }
 
 // Grant is a way to get a token: [AuthorizationCode], [ClientCredentials], [Enterprise] or
-// [Workload]. Several Transports may share one; each calls its functions one at a time, except
-// Loopback.Open and Paste.Ask, which may outlive their sign-in. A panic of one is an error, and logged.
+// [Workload]. Several Transports may share one, and then call its functions concurrently; one
+// Transport calls them one at a time, except Loopback.Open and Paste.Ask, which may outlive their
+// sign-in. A panic of one is an error, and logged.
 type Grant interface {
 	flow() (flow, error)
 }
@@ -98,9 +99,9 @@ type flow interface {
 	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error)
 }
 
-// New returns a transport for the server at serverURL: https, or http on this machine. It
-// makes no request. The error is for another URL, and for options that cannot work, such as
-// a Grant without what it requires.
+// New returns a transport for the server at serverURL: https, or http on this machine. It makes no
+// request. It returns an error for any other URL, for nil opts, and for options that cannot work,
+// such as a Grant without what it requires.
 func New(serverURL string, opts *Options) (*Transport, error) {
 	if opts == nil || opts.Grant == nil {
 		return nil, errors.New("Options.Grant is nil: set how to get a token")

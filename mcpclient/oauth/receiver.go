@@ -17,14 +17,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
-// Receiver brings the answer of a sign-in to this program.
+// Receiver brings the redirect at the end of a sign-in to this program.
 type Receiver interface {
-	// Listen prepares to receive one answer. previous is the redirect URI of the
-	// client's registration, or empty; using it again avoids a new registration.
+	// Listen prepares to receive one redirect. previous is the redirect URI of the client's
+	// registration, or empty; using it again avoids a new registration.
 	Listen(ctx context.Context, previous string) (Listener, error)
 }
 
-// Listener receives one answer.
+// Listener receives one redirect.
 type Listener interface {
 	// RedirectURI is the URI that the authorization server sends the person back to.
 	RedirectURI() string
@@ -46,12 +46,13 @@ const (
 	maxCallback     = 128 << 10        // bytes of its header, in which the answer is
 )
 
-// Loopback receives the answer at a port of this machine: for programs on the same machine as the
-// person's browser. It listens only on 127.0.0.1, only during the sign-in, and takes one answer.
+// Loopback receives the redirect at a port of this machine: for programs on the same machine as the
+// person's browser. It listens only on 127.0.0.1, only during the sign-in, and accepts one
+// redirect.
 type Loopback struct {
-	// Open sends the person to the URL: it shows the whole URL, and opens it in a
-	// browser if the person agrees, for example with [OpenBrowser]. The sign-in
-	// waits for the answer while Open runs and after it has returned. Required.
+	// Open sends the person to the URL: it shows the whole URL, and opens it in a browser if the
+	// person agrees, for example with [OpenBrowser]. The sign-in waits for the redirect while Open
+	// runs and after it has returned. Required.
 	Open func(ctx context.Context, url string) error
 
 	// Port is the port to listen on. Default: a free port, and the same port again
@@ -193,11 +194,12 @@ func (r *loopbackReception) Close() error {
 	return err
 }
 
-// Paste lets the person copy the answer: for devices without a browser. The
-// person signs in on another device. The last redirect leads nowhere there; the
-// person copies its URL from the browser's address bar.
+// Paste lets the person copy the redirect, for devices without a browser. The person signs in on
+// another device. The redirect leads nowhere there; the person copies its URL from the browser's
+// address bar.
 type Paste struct {
-	// Ask shows the whole URL, and returns the URL that the person copied. Required.
+	// Ask shows the whole URL, and returns the URL that the person copied. ctx ends after 5 min.
+	// Required.
 	Ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)
 }
 

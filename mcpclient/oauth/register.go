@@ -38,8 +38,8 @@ type registration struct {
 	RedirectURI string    `json:"redirect_uri"`
 	Expiry      time.Time `json:"expiry,omitzero"`
 
-	// Unanswered says that the last sign-in ended without an answer. Perhaps its page told the person
-	// that the client is unknown.
+	// Unanswered says that the last sign-in ended without an answer. Perhaps its page told the
+	// person that the client is unknown.
 	Unanswered bool `json:"unanswered,omitempty"`
 }
 
@@ -74,8 +74,9 @@ func (r *registration) isUsable() bool {
 	return r.ID != "" && r.checkMethod() == nil && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }
 
-// checkMethod returns an error if the client cannot authenticate itself as registered: a server may choose
-// another method than the requested one (RFC 7591 §3.2.1), and a registered client has no key.
+// checkMethod returns an error if the client cannot authenticate itself as registered: a server may
+// choose another method than the requested one (RFC 7591 §3.2.1), and a registered client has no
+// key.
 func (r *registration) checkMethod() error {
 	if err := r.credentials("").checkMethod(); err != nil {
 		return fmt.Errorf("registration is unusable: %w: register a client by hand and set AuthorizationCode.Clients", err)
@@ -186,8 +187,9 @@ func applicationType(redirectURI string) string {
 	return "web"
 }
 
-// isKnown reports whether an authorization server may still know a client: it makes a token request with a
-// made-up code. A server that knows the client refuses the code. A server that fails may know it.
+// isKnown reports whether an authorization server may still know a client: it makes a token request
+// with a made-up code. A server that knows the client refuses the code. A server that fails may
+// know it.
 func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool {
 	_, err := g.requestToken(ctx, &tokenRequest{
 		doing: "ask for the client", meta: s.meta, client: r.credentials(s.issuer()),
@@ -197,8 +199,9 @@ func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool 
 	return !ok || refused.Code == "invalid_grant" || !isFinal(refused.status)
 }
 
-// removeUnknown removes the registration of a client from the store if err says that the server does not
-// know it any more, so that the next attempt registers again. It returns true if it did so.
+// removeUnknown removes the registration of a client from the store if err says that the server
+// does not know it any more, so that the next attempt registers again. It returns true if it did
+// so.
 func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	if !ok {
@@ -210,7 +213,8 @@ func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err 
 	return g.replace(ctx, client, func(*registration) *registration { return nil })
 }
 
-// markUnanswered marks the registration of a client because a sign-in ended without an answer, for the reason err.
+// markUnanswered marks the registration of a client because a sign-in ended without an answer, for
+// the reason err.
 func (g *registrar) markUnanswered(ctx context.Context, client *Credentials, err error) {
 	if _, ok := errors.AsType[*mcp.SignInError](err); ok {
 		return // no page was shown
@@ -226,8 +230,8 @@ func (g *registrar) markUnanswered(ctx context.Context, client *Credentials, err
 // markTimeout bounds markUnanswered, which is not cancelled with the sign-in.
 const markTimeout = 5 * time.Second
 
-// replace replaces the stored registration of a client by what change returns; nil deletes it. It returns
-// false if there is none, or meanwhile one of another client.
+// replace replaces the stored registration of a client by what change returns; nil deletes it. It
+// returns false if there is none, or meanwhile one of another client.
 func (g *registrar) replace(ctx context.Context, client *Credentials, change func(*registration) *registration) bool {
 	known, err := g.stored(ctx, client.Issuer)
 	if err != nil || known == nil || known.ID != client.ID {

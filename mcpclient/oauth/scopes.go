@@ -29,8 +29,8 @@ func cleanScopes(list []string) []string {
 	return out
 }
 
-// checkScopes returns an error for scopes of the host that cannot be requested. Left out, they would
-// stand for all scopes of the server.
+// checkScopes returns an error for scopes of the host that cannot be requested. Left out, they
+// would stand for all scopes of the server.
 func checkScopes(list []string) error {
 	for _, s := range list {
 		if !isScope(s) {
@@ -95,8 +95,8 @@ func scopesFor(d *demand, s *site, before *token, configured []string) ([]string
 	return slices.Clone(want), nil
 }
 
-// withOffline adds the scope for a refresh token if the server supports it. It does not add it to an
-// empty list, where it would replace the server's default.
+// withOffline adds the scope for a refresh token if the server supports it. It does not add it to
+// an empty list, where it would replace the server's default.
 func withOffline(scopes []string, m *issuerMetadata) []string {
 	if len(scopes) == 0 || !slices.Contains(m.ScopesSupported, offlineAccess) {
 		return scopes

@@ -18,9 +18,9 @@ type Key struct {
 	Issuer   string
 }
 
-// Store keeps tokens and client registrations. Its methods may be called
-// concurrently, and an implementation may be shared by any number of transports
-// and processes. The values are secret JSON.
+// Store keeps tokens and client registrations. Its methods may be called concurrently, and an
+// implementation may be shared by any number of transports and processes. The values are secret
+// JSON. Accept values of up to 1 MiB, as [NewFileStore] does.
 type Store interface {
 	// Load returns the value of a key, or nil if there is none.
 	Load(ctx context.Context, key Key) ([]byte, error)
@@ -32,7 +32,7 @@ type Store interface {
 	Update(ctx context.Context, key Key, change func(ctx context.Context, old []byte) ([]byte, error)) error
 }
 
-// NewMemoryStore returns a store in memory. It ends with the process.
+// NewMemoryStore returns a store in memory. Its contents are lost when the process ends.
 func NewMemoryStore() Store {
 	return &memoryStore{values: map[Key][]byte{}, locks: map[Key]chan struct{}{}}
 }

@@ -36,8 +36,9 @@ type tokenAnswer struct {
 
 const maxToken = 64 << 10 // bytes of a token, a code or an id
 
-// grant makes a request to the token endpoint of a site, and returns the token. scopes are those that
-// the client has asked for, here or in the authorization, or the scopes of the token to refresh.
+// grant makes a request to the token endpoint of a site, and returns the token. scopes are those
+// that the client has asked for, here or in the authorization, or the scopes of the token to
+// refresh.
 func (t *Transport) grant(ctx context.Context, s *site, scopes []string, r *tokenRequest) (*token, error) {
 	r.meta = s.meta
 	r.form.Set("resource", s.resource)

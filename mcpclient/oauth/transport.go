@@ -119,7 +119,7 @@ type attempts struct {
 }
 
 // send makes the request with the token of s, or without one if s is nil or has none. Like
-// RoundTrip it closes the body of the request, also if it fails.
+// RoundTrip it closes the body of the request, even if it fails.
 func (a *attempts) send(s *session) (*http.Response, error) {
 	req := a.req.Clone(a.req.Context())
 	if a.sent > 0 && req.Body != nil && req.Body != http.NoBody {
@@ -240,9 +240,9 @@ func (t *Transport) SignIn(ctx context.Context) error {
 	return err
 }
 
-// SignOut forgets the token and the client's registration. It does not tell the authorization
-// server. A sign-in or renewal that is under way is cancelled; other transports with the same store
-// use their token until they need a new one. After an error it may be called again.
+// SignOut forgets the token and the client's registration. It does not revoke the token at the
+// authorization server. A sign-in or renewal that is under way is cancelled; other transports with
+// the same store use their token until they need a new one. After an error it may be called again.
 func (t *Transport) SignOut(ctx context.Context) error {
 	release, err := t.sessions.clear(ctx)
 	if err != nil {

@@ -3,8 +3,8 @@
 //	t, err := otelmcp.New(nil)
 //	…
 //	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-//		Middleware:       []mcpclient.Middleware{t.Client},
-//		ServerMiddleware: []mcpclient.Middleware{t.Server},
+//		Middleware:       []mcpclient.Middleware{t.ClientMiddleware},
+//		ServerMiddleware: []mcpclient.Middleware{t.ServerMiddleware},
 //	})
 //
 // Spans, metrics and attributes follow OpenTelemetry's semantic conventions for
@@ -12,18 +12,19 @@
 //
 // Each call is a span of kind client, "tools/call sum" for example, that lasts until its result:
 // input rounds, retries and waits for a new session are parts of it. A request of the server is a
-// span of kind server. Trace context and baggage travel in _meta, both ways: the server's spans
-// become children of ours, and ours of the server's.
+// span of kind server. Trace context and baggage travel in _meta, both ways: spans of the server
+// become children of the client's spans, and the reverse.
 //
-// The duration of a session is recorded when its connection ends: wait for
-// [mcpclient.Client.Done] before you shut the provider down.
+// The metrics are the histograms mcp.client.operation.duration, mcp.server.operation.duration and
+// mcp.client.session.duration, in seconds. The duration of a session is recorded when its
+// connection ends: wait for [mcpclient.Client.Done] before you shut the provider down.
 //
 // Arguments, results, messages and error texts are never recorded: the status
 // of a span has no description. error.type is one of:
 //
-//   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code
-//     that package mcpclient does not define is in spans only: metrics have _OTHER
-//     instead, so that a server cannot create any number of series
+//   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code that package
+//     mcpclient does not define is in spans only: metrics have _OTHER instead, so that a server
+//     cannot create an unbounded number of series
 //   - tool_error: the tool ran and failed
 //   - the status of an HTTP response
 //   - canceled, timeout: the context of the call ended

@@ -1,4 +1,4 @@
-// Package schemacheck is a [mcpclient.Validator] with a JSON Schema compiler.
+// Package schemacheck provides a [mcpclient.Validator] with a JSON Schema compiler.
 //
 //	check := new(schemacheck.Validator)
 //	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
@@ -7,7 +7,8 @@
 //
 // It knows the dialects 2020-12 (the default), 2019-09, draft-07, draft-06 and draft-04, and
 // refuses other dialects by name. It follows only references inside the schema and never fetches
-// one: a schema with another reference is refused. Formats are annotations, as 2020-12 demands.
+// one: a schema with another reference is refused. Formats such as "email" are annotations, as
+// 2020-12 demands: they are not checked.
 //
 // Options.Schemas of package mcpclient says what is checked.
 //
@@ -17,8 +18,8 @@
 //	a pattern                   about 10,000 instructions of package regexp
 //	… all patterns of a schema  250,000
 //	an $id                      1 KiB
-//	the check of one value      about 130,000 steps; beyond them it cannot tell
-//	compiled schemas            4,096, 64 MiB together
+//	the check of one value      about 130,000 steps; beyond them it cannot decide
+//	compiled schemas            4,096, 64 MiB together; the least recently used are dropped
 package schemacheck
 
 import (
@@ -34,8 +35,8 @@ import (
 type Validator struct{ compiled schema.Cache }
 
 // Compile reads a schema; the error says why it cannot be used. check may be called concurrently.
-// Its error is a [*mcpclient.SchemaViolation] if the value does not fit, and another one if that
-// cannot be told.
+// Its error is a [*mcpclient.SchemaViolation] if the value does not fit, and another error if that
+// cannot be decided.
 func (v *Validator) Compile(raw json.RawMessage) (check func(value json.RawMessage) error, err error) {
 	s, err := v.compiled.Compile(raw)
 	if err != nil {

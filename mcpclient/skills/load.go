@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills/internal/frontmatter"
 )
 
-// Error is the reason against a skill, or one of its files. For a file, getting
-// the skill again by [Get] may help: the server may have a newer version.
+// Error says why a skill or one of its files cannot be used. For a file, getting the skill again by
+// [Get] may help: the server may have a newer version.
 type Error struct {
 	skill  string // the URI of its SKILL.md
 	File   string // the URI of the file, empty if it is about the entry
@@ -94,8 +94,9 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	return body, nil
 }
 
-// Read reads one file of the skill from its server. If the file is not one of the entry, or if its
-// size or SHA-256 differs from the entry, the error is a [*Error]. It may be called concurrently.
+// ReadFile reads one file of the skill, of at most 16 MiB, from its server. If the file is not one
+// of the entry, or if its size or SHA-256 differs from the entry, the error is a [*Error]. It may
+// be called concurrently.
 func (l *LoadedSkill) ReadFile(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {

@@ -47,8 +47,8 @@ const (
 // Skill is an entry of a server's list of skills: instructions for a model, with their files. It is
 // a claim of the server; [Load] compares the delivered files with it.
 //
-// Neither name nor URI is unique among servers: identify a skill by its URI and the
-// host's own name of its server. No text of a skill, not even allowed-tools, gives a permission.
+// Neither name nor URI is unique among servers: identify a skill by its URI and the host's own name
+// of its server. No text of a skill, not even allowed-tools, grants permission.
 type Skill struct {
 	URI string // where its SKILL.md is
 
@@ -72,8 +72,9 @@ type File struct {
 	Size   *int64 `json:"size"`   // bytes
 }
 
-// Fingerprint identifies the contents of the skill: bind a person's approval to it, to the URI and
-// to the server, and ask again when it changes. It is empty for a dynamic skill.
+// Fingerprint returns the SHA-256 of the list of files in hexadecimal, which identifies the
+// contents of the skill: bind a person's approval to it, to the URI and to the server, and ask
+// again when it changes. It is empty for a dynamic skill.
 func (s *Skill) Fingerprint() string {
 	if s.dynamic {
 		return ""
@@ -129,14 +130,14 @@ func (s *entry) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Check returns the reason against loading the skill: its entry is malformed, names files that
+// Check returns an error if the skill cannot be loaded: its entry is malformed, names files that
 // cannot be verified, has more than 512 files or more than 16 MiB, or is dynamic.
 func (s *Skill) Check() error {
 	if s.problem != nil {
 		return s.problem
 	}
 	u, err := url.Parse(s.URI)
-	dir := "" // the folder of SKILL.md
+	dir := "" // the directory of SKILL.md
 	if err == nil {
 		dir = path.Base(path.Dir(u.Opaque + u.Path)) // skill:name/SKILL.md has only an opaque part
 		if dir == "." || dir == "/" {
@@ -184,7 +185,8 @@ func (s *Skill) checkFiles() error {
 
 // List lists the server's skills, without reading any file. The list may be empty or partial: a
 // skill that is not in it may be found by [Get]. Invalid entries are listed, too; see
-// [Skill.Check]. An error is the last pair: a server without skills answers with one.
+// [Skill.Check]. An error is the last pair; for a server without skills it is a
+// [*mcpclient.CapabilityError].
 func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
 	return func(yield func(*Skill, error) bool) {
 		for e, err := range mcpclient.List[entry](ctx, c, "skills/list", "skills", opts...) {

@@ -27,8 +27,8 @@
 //	Unwritten(number int64) bool
 //
 // Two errors say what happened to a message: a [*MessageError] says that one message of the server
-// could not be received, and a [*BrokenError] that it is unknown whether a request had an effect. An
-// [*HTTPError] is a failure that an HTTP status reports.
+// could not be received, and a [*BrokenError] that it is unknown whether a request had an effect.
+// An [*HTTPError] is a failure that an HTTP status reports.
 //
 // A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets, and a
 // host may implement its own. Package oauth has none: it signs in with an http.Client, for

@@ -22,7 +22,7 @@ const (
 type HostContext struct {
 	ToolInfo              *ToolInfo     `json:"toolInfo,omitempty"`
 	Theme                 string        `json:"theme,omitempty"`       // "light" or "dark"
-	DisplayMode           DisplayMode   `json:"displayMode,omitempty"` // default Inline
+	DisplayMode           DisplayMode   `json:"displayMode,omitempty"` // default DisplayInline
 	AvailableDisplayModes []DisplayMode `json:"availableDisplayModes,omitempty"`
 	ContainerDimensions   *Dimensions   `json:"containerDimensions,omitempty"`
 	Locale                string        `json:"locale,omitempty"`   // BCP 47, as "en-US"
@@ -32,7 +32,7 @@ type HostContext struct {
 
 // ToolInfo is the tool call for which the view is shown.
 type ToolInfo struct {
-	ID   json.RawMessage `json:"id,omitempty"` // the request's ID, a number or string
+	ID   json.RawMessage `json:"id,omitempty"` // of the request tools/call to the server, a number or a string
 	Tool *mcp.Tool       `json:"tool"`
 }
 

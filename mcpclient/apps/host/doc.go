@@ -25,24 +25,24 @@
 //	notification of the view           64 KiB
 //	id and progress token              1 KiB
 //	message to the view                16 MiB   Limits.Outgoing
-//	messages that wait for the view    256, and twice Limits.Outgoing
+//	messages that wait for the view    256, together twice Limits.Outgoing
 //	concurrent requests of the view    16       Limits.Requests
 //	requests of the view in a minute   600      Limits.Rate
 //	notifications in a minute          6,000    ten times Limits.Rate
 //	log lines about breaches, a minute 60
 //	concurrent questions to the person 1 of each kind
-//	wait for ui/notifications/initialized  1 min  Limits.Initialize
+//	wait until the view is ready       1 min    Limits.Initialize
 //	one request of the view            10 min   Limits.RequestTimeout
 //	sending one message                30 s     Limits.Send
 //	wait for the answer to a teardown  5 s      Limits.Teardown
 //	URL to open                        8 KiB
 //	width and height of a view         100,000 pixels
-//	text of an error for the view       64 KiB
+//	text of an error for the view      64 KiB
 //
 // # Concurrency
 //
 // A Session may be used by any number of goroutines. The host's functions for requests run
-// concurrently; functions for notifications and OnModelContext run one at a time, in the order of the
-// messages. A function may call the session, and wait for the view. A slow function delays later
-// ones: only the latest size waits, and at most 256 log messages.
+// concurrently; functions for notifications and OnModelContext run one at a time, in the order of
+// the messages. A function may call the session, and wait for the view. A slow function delays
+// later ones: only the latest size waits, and at most 256 log messages.
 package host

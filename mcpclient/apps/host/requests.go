@@ -58,8 +58,8 @@ func (r *requests) take(m jsonrpc.Message) {
 	}
 }
 
-// start serves a request: immediately, on the goroutine of the host's functions or on one of its own. A
-// request that is not admitted is answered with an error.
+// start serves a request: immediately, on the goroutine of the host's functions or on one of its
+// own. A request that is not admitted is answered with an error.
 func (r *requests) start(m jsonrpc.Message) {
 	params := m.Params
 	if params == nil {

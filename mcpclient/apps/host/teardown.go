@@ -18,8 +18,8 @@ type teardown struct {
 // teardownID is the id of the request.
 const teardownID = 1
 
-// ask asks the view to end, and waits for its answer, which may be an error, until ctx or the life of
-// the session ends. It is called once.
+// ask asks the view to end, and waits for its answer, which may be an error, until ctx or the life
+// of the session ends. It is called once.
 func (t *teardown) ask(ctx, life context.Context, reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {

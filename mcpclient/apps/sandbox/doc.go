@@ -15,21 +15,23 @@
 //
 // # Origins
 //
-// The sandbox needs another origin than the host; [New] refuses the host's. If all views have one
-// origin, browsers give a view none: it reaches no storage, no cookies and no other view.
+// The sandbox needs an origin other than the host's, which [New] refuses. If the origin has no
+// wildcard, each view runs in an opaque origin: it has no storage, no cookies, and no access to
+// other views.
 //
-// If the origin begins with a wildcard ("http://*.localhost:8081"), the views of each [FrameOptions], a
-// user and a server, have an origin of their own, so that they can keep data. View and proxy then
-// share it: a view can script its proxy, and send messages in its name. The policy of the proxy's
-// page and the sandbox of its frame still apply. Pages below one domain can set cookies for each
-// other and for the domain, so use a domain with nothing else on it, preferably one on the public
-// suffix list. New refuses a domain below the host's. Names below localhost share nothing.
+// If the origin begins with a wildcard ("http://*.localhost:8081"), the views of each
+// [FrameOptions], a user and a server, have an origin of their own, so that they can keep data.
+// View and proxy then share it: a view can script its proxy, and send messages in its name. The
+// policy of the proxy's page and the sandbox of its frame still apply. Pages below one domain can
+// set cookies for each other and for the domain, so use a domain with nothing else on it,
+// preferably one on the public suffix list. New refuses a domain below the host's. Names below
+// localhost share nothing.
 //
 // A source that a server declares is left out if it is an origin of the host or of the sandbox, or
 // if it is private (see [apps.IsPrivate]) and Options.AllowPrivate is false.
 //
 // # Bounds
 //
-//	message of a view or to it  20 Mi characters of JSON; the proxy drops larger ones
+//	message of a view or to it  20 × 2^20 UTF-16 units of JSON; the proxy drops larger ones
 //	URL of a frame              16 KiB
 package sandbox

@@ -26,9 +26,9 @@ func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
 	return csp, refused
 }
 
-// isOwn reports whether a source has an origin of the host or the sandbox, or is another port
-// of the host, which gets the host's cookies. On the person's own machine other ports are other
-// programs, see Options.AllowPrivate.
+// isOwn reports whether a source has an origin of the host or the sandbox, or is another port of
+// the host, which gets the host's cookies. On the person's own machine other ports are other
+// programs. See Options.AllowPrivate.
 func (s *Sandbox) isOwn(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {
@@ -56,7 +56,7 @@ func covers(a, b string) bool {
 	return a == b || under(a, b) || under(b, a)
 }
 
-// portOf returns the port of a source, also if it is the scheme's.
+// portOf returns the port of a source, even if it is the scheme's.
 func portOf(u *url.URL) string {
 	switch {
 	case u.Port() != "":

@@ -30,20 +30,20 @@ type Options struct {
 	// elsewhere they need a domain of their own, see "Origins" in the package documentation.
 	Origin string
 
-	// HostOrigins are the origins of the host's page. Only they may frame a view and talk to
-	// it, each the views made for it.
+	// HostOrigins are the origins of the host's page. Only they may frame views and talk to them,
+	// each only those made for it (FrameOptions.Host).
 	HostOrigins []string
 
-	// AllowPrivate lets views access loopback and private addresses that their servers declare, for a
-	// server on the person's own machine. The host's own origins stay out of reach.
+	// AllowPrivate lets views access loopback and private addresses that their servers declare, for
+	// a server on the person's own machine. The host's own origins stay out of reach.
 	AllowPrivate bool
 
 	// Permissions are the most that views may get. Default: none.
 	Permissions apps.Permissions
 
-	// Key, 32 random bytes, at least 16, signs the URLs of frames, so that they stay valid in
-	// another process and after a restart. The labels in place of a star also depend on it: with
-	// another key views do not find their stored data. Default: a random key.
+	// Key signs the URLs of frames, so that they stay valid in another process and after a restart.
+	// It has at least 16 random bytes; use 32. The labels in place of a star also depend on it:
+	// with another key views do not find their stored data. Default: a random key.
 	Key []byte
 }
 
@@ -62,20 +62,20 @@ type Sandbox struct {
 const minKey = 16
 
 // New returns a sandbox. The error names the invalid option.
-func New(o *Options) (*Sandbox, error) {
-	if o == nil {
-		o = new(Options)
+func New(opts *Options) (*Sandbox, error) {
+	if opts == nil {
+		opts = new(Options)
 	}
-	scheme, host, err := origin(o.Origin)
+	scheme, host, err := origin(opts.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)
 	}
 	s := &Sandbox{
 		scheme:      scheme,
 		host:        host,
-		local:       o.AllowPrivate,
-		permissions: o.Permissions,
-		key:         bytes.Clone(o.Key),
+		local:       opts.AllowPrivate,
+		permissions: opts.Permissions,
+		key:         bytes.Clone(opts.Key),
 	}
 	if below, own := strings.CutPrefix(host, "*."); own {
 		s.below = below
@@ -83,7 +83,7 @@ func New(o *Options) (*Sandbox, error) {
 	if isAddress(s.below) {
 		return nil, errors.New("sandbox: Options.Origin: an address has no names below it")
 	}
-	for _, raw := range o.HostOrigins {
+	for _, raw := range opts.HostOrigins {
 		ancestor, err := checkAncestor(raw, host)
 		if err != nil {
 			return nil, err
@@ -206,8 +206,9 @@ type pageSettings struct {
 // maxURL bounds the URL of a frame, in bytes.
 const maxURL = 16 << 10
 
-// Frame returns the iframe for a view. If so many sources are declared that the URL would
-// exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the host.
+// Frame returns the iframe for a view. Its URL is not a secret, and stays valid while Key and
+// HostOrigins stay the same. If so many sources are declared that the URL would exceed 16 KiB, the
+// view gets none. It is an error if at.Host is not an origin of the host.
 func (s *Sandbox) Frame(about apps.ResourceMeta, at FrameOptions) (Frame, error) {
 	ancestor, err := s.ancestor(at.Host)
 	if err != nil {

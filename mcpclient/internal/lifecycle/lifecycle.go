@@ -290,8 +290,8 @@ func (l *Lifecycle) Wait() error {
 	return l.closeErr
 }
 
-// Sleep waits for d. If ctx ends first it returns the error of [Lifecycle.Ended], if the state stops
-// being open the error of [Lifecycle.Cause]. The time does not count as silence of a call.
+// Sleep waits for d. If ctx ends first it returns the error of [Lifecycle.Ended], if the state
+// stops being open the error of [Lifecycle.Cause]. The time does not count as silence of a call.
 func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return l.Ended(ctx)

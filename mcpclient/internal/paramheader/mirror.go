@@ -52,7 +52,8 @@ func mirror(params []Param, object []byte, depth int, set func(header, value str
 	return errors.Join(err, failed)
 }
 
-// textOf returns the text of an argument. ok is false for null, objects and arrays, which have none.
+// textOf returns the text of an argument. ok is false for null, objects and arrays, which have
+// none.
 func textOf(value []byte) (text string, ok bool, err error) {
 	switch value[0] {
 	case 'n', '{', '[':

@@ -41,8 +41,8 @@ func (g *Group) Within(ctx context.Context) bool { return ctx.Value(renewing{g})
 // UnderWay reports whether there is a renewal.
 func (g *Group) UnderWay() bool { return g.current.Load() != nil }
 
-// Settle waits while there is a renewal, regardless of its outcome. It does not wait for the renewal
-// to which ctx belongs. The error says why ctx has ended.
+// Settle waits while there is a renewal, regardless of its outcome. It does not wait for the
+// renewal to which ctx belongs. The error says why ctx has ended.
 func (g *Group) Settle(ctx context.Context) error {
 	running := g.current.Load()
 	if running == nil || g.Within(ctx) {
@@ -57,8 +57,8 @@ func (g *Group) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Renew waits for the current renewal, or for one that runs begin if that is needed, and returns the
-// outcome: begin's error, the lifecycle's if it is closing, or the error of ctx.
+// Renew waits for the current renewal, or for one that runs begin if that is needed, and returns
+// the outcome: begin's error, the lifecycle's if it is closing, or the error of ctx.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
 	g.mu.Lock()
 	running := g.current.Load()
@@ -83,8 +83,8 @@ func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(contex
 	}
 }
 
-// Start runs begin in the background unless there is a renewal. It returns false if the lifecycle is
-// closed.
+// Start runs begin in the background unless there is a renewal. It returns false if the lifecycle
+// is closed.
 func (g *Group) Start(begin func(context.Context) error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
