@@ -31,7 +31,7 @@ type Request struct {
 	Options []mcpclient.CallOption
 }
 
-// Handler runs a call.
+// Handler runs a call. It returns a result or an error; to return neither is an error, too.
 type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 
 // Interceptor wraps calls. It may change the request and the context, call next zero or more

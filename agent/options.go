@@ -20,14 +20,14 @@ import (
 // default, and a negative value means no limit or none; [New] refuses it where a run needs a
 // limit.
 //
-// A run waits for its callbacks, which must return when their context ends. A panic in one
-// fails the run; in Observe it interrupts the run, and in Compact and Discover.Rank it counts as
-// an error of the function. Callbacks may be called concurrently, because runs share the agent.
+// A run waits for its callbacks, which must return when their context ends. A panic in one fails
+// the run; in Observer it interrupts the run, and in Compact and Discover.Rank it counts as an
+// error of the function. Callbacks may be called concurrently, because runs share the agent.
 type Options struct {
 	// Name is stored with each run. [Recover] finds the agent of a run by it. Default "agent".
 	Name string
 
-	// Version is stored with runs, and passed to Observe. Default: none.
+	// Version is stored with runs, and passed to Observer. Default: none.
 	Version string
 
 	// System is the system prompt. It precedes the messages of every model call and is not part

@@ -32,12 +32,12 @@ const subSchema = `{"type":"object","properties":{` +
 const handoffSchema = `{"type":"object","properties":{` +
 	`"task":{"type":"string","description":"What to do, if the conversation does not say it."}},"additionalProperties":false}`
 
-// NewSubAgent returns an agent as a tool, for Options.Tools of another agent. The model gives it a task
-// and reads its answer; name and description are for the model. The sub-agent's run is part of
-// the run that it works for: it is stored with it, its questions are questions of that run, and
-// its usage counts there. The other agent's Hooks apply, too, and its Approve, Prices and
-// Observe where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used.
-// It is an error if a is nil or name is empty.
+// NewSubAgent returns an agent as a tool, for Options.Tools of another agent. The model gives it a
+// task and reads its answer; name and description are for the model. The sub-agent's run is part of
+// the run that it works for: it is stored with it, its questions are questions of that run, and its
+// usage counts there. The other agent's Hooks apply, too, and its Approve, Prices and Observer
+// where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used. It is an
+// error if a is nil or name is empty.
 func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }

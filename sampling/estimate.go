@@ -115,7 +115,7 @@ func newNeeds(p *mcp.CreateMessageParams) needs {
 	return n
 }
 
-// media counts images and sounds apart from a message's text.
+// media counts images and audio apart from a message's text.
 func (n *needs) media(blocks []mcp.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {

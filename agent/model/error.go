@@ -27,13 +27,12 @@ type ErrorKind int
 
 // The kinds of failures.
 const (
-	_                ErrorKind = iota
-	ErrorRateLimit             // too many requests, or the provider is overloaded
-	ErrorUnavailable           // no connection, or a failure of the provider
-	ErrorTimeout               // no answer in time; the provider may have worked, and charge for it
-	ErrorAuth                  // the key is refused, or has no quota
-	ErrorNotFound              // the provider has no such model or endpoint
-	ErrorTooLong               // the request does not fit the window
-	ErrorRefused               // the content is refused
-	ErrorInvalid               // the request is wrong, and would fail again
+	ErrorRateLimit   ErrorKind = iota + 1 // too many requests, or the provider is overloaded
+	ErrorUnavailable                      // no connection, or a failure of the provider
+	ErrorTimeout                          // no answer in time; the provider may have worked, and charge for it
+	ErrorAuth                             // the key is refused, or has no quota
+	ErrorNotFound                         // the provider has no such model or endpoint
+	ErrorTooLong                          // the request does not fit the window
+	ErrorRefused                          // the content is refused
+	ErrorInvalid                          // the request is wrong, and would fail again
 )

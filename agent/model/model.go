@@ -23,11 +23,11 @@ type Model interface {
 	Info() Info
 
 	// Generate asks the model once. It yields deltas as the provider sends them; only the last one
-	// has the Response. An error is the last pair, with an empty Delta: an [*Error] for a failure
-	// of the provider, or the error of ctx. If the caller stops the iteration, the request is
-	// cancelled. A Delta is valid until the next one; the Response belongs to the caller. Generate
-	// may repeat a request that failed before its first delta. It does not change the request, and
-	// does not keep it.
+	// has the Response. To end without either means that the model gave no reply. An error is the
+	// last pair, with an empty Delta: an [*Error] for a failure of the provider, or the error of
+	// ctx. If the caller stops the iteration, the request is cancelled. A Delta is valid until the
+	// next one; the Response belongs to the caller. Generate may repeat a request that failed
+	// before its first delta. It does not change the request, and does not keep it.
 	Generate(ctx context.Context, r *Request) iter.Seq2[Delta, error]
 }
 
@@ -150,7 +150,7 @@ type Response struct {
 	Warning  string    // what a person should know about the request, such as an option that was left out; usually empty
 }
 
-// Why replies end.
+// The reasons for the end of a reply.
 const (
 	FinishStop    = "stop"           // the reply is complete
 	FinishCalls   = "tool_calls"     // the model waits for results

@@ -2,7 +2,7 @@
 //
 //	t, err := otelagent.New(nil)
 //	…
-//	a, err := agent.New(model, &agent.Options{Observe: t, …})
+//	a, err := agent.New(model, &agent.Options{Observer: t, …})
 //
 // Spans, metrics and attributes follow OpenTelemetry's semantic conventions for generative AI, which
 // are in development: names may change with them. The work of one process on a run is a span
