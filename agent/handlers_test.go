@@ -521,3 +521,46 @@ func TestFirstReplyCounts(t *testing.T) {
 		})
 	}
 }
+
+// lateLoads is a store that another process replies to after each load.
+type lateLoads struct {
+	record.Store
+	reply func(context.Context)
+}
+
+func (s lateLoads) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	s.reply(ctx)
+	return log, err
+}
+
+// A reply that the store accepts when Person.Reply has returned is refused, or counts.
+func TestFirstReplyCountsToTheEnd(t *testing.T) {
+	calls := 0
+	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
+		calls++
+		return "paid", nil
+	}, nil)
+	var denial *run.Reply
+	accepted := false
+	store := lateLoads{record.NewMemory(), nil}
+	inner := store.Store
+	store.reply = func(ctx context.Context) {
+		if denial != nil {
+			accepted = accepted || inner.Reply(ctx, theRun, []run.Reply{*denial}) == nil
+		}
+	}
+	a := newAgent(t, play(uses(toolCall("1", "pay", "{}")), says("done")), &agent.Options{
+		Tools: []adapter.Source{pay}, Durable: agent.Durable{Store: store},
+		Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+			no := q.Deny("too expensive")
+			no.At = time.Now().UTC()
+			denial = &no
+			return q.Allow(), nil
+		}},
+	})
+	_, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
+	if err != nil || (calls > 0) == accepted {
+		t.Errorf("got %v and %d calls, and a denial that was accepted: %v", err, calls, accepted)
+	}
+}

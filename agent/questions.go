@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -93,19 +95,33 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 	if err != nil || reply.Action == "" {
 		return nil, err
 	}
-	if w := o.rec.writer; w.hold != nil {
-		if first := w.storedReply(ctx, q.ID, 0); first != nil {
-			return first, nil
-		}
-	}
 	reply.Question = cmp.Or(reply.Question, q.ID)
 	if reply.At.IsZero() {
 		reply.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
-	if err := run.CheckReply(q, reply, time.Now()); err != nil {
+	err = run.CheckReply(q, reply, time.Now())
+	if first := o.rec.writer.otherReply(ctx, q, reply, err == nil); first != nil {
+		return first, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &reply, nil
+}
+
+// otherReply returns the reply that the store has got to a question before this one, nil if there is none.
+// Then it stores this one if it is valid, so that no other can be the first.
+func (w *writer) otherReply(ctx context.Context, q *run.Question, reply run.Reply, isValid bool) *run.Reply {
+	if w.hold == nil {
+		return nil
+	}
+	if isValid {
+		err := guard("the store", func() error { return w.hold.store.Reply(ctx, w.hold.lease.Key, []run.Reply{reply}) })
+		if !errors.Is(err, record.ErrReplied) {
+			return nil
+		}
+	}
+	return w.storedReply(ctx, q.ID, 0)
 }
 
 // close records the reply to a question of this run or its sub-agents, if it is still open. Otherwise
