@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 		{"null", failing(200, "", `null`), Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"HTML under 200", failing(200, "Content-Type: text/html", page), Error{Code: CodeMalformed, Message: "the answer is not a chat completion: a page of HTML: 502 Bad Gateway"}},
 		{"cut JSON", failing(200, "", `{"choices":[{"mess`), Error{Code: CodeMalformed, Message: `the answer is not a chat completion: {"choices":[{"mess`}},
-		{"empty body", failing(200, "", ""), Error{Code: CodeMalformed, Message: "the answer is not a chat completion:"}},
+		{"empty body", failing(200, "", "\n"), Error{Code: CodeMalformed, Message: "the answer is not a chat completion: it is empty"}},
 		{"call without a name", failing(200, "", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{\"x\":1}"}}]}}]}`),
 			Error{Code: CodeMalformed, Message: "a tool call without a name"}},
 	}

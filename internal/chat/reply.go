@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (x *exchange) readWhole(d *draft, deltas *Deltas, decode func() (*answer, e
 func (x *exchange) malformedError(want string, err error) *Error {
 	reason := err.Error()
 	if !json.Valid(x.body) {
-		reason = plainText(x.header.Get("Content-Type"), x.body)
+		reason = cmp.Or(plainText(x.header.Get("Content-Type"), x.body), "it is empty")
 	}
 	return x.newError(CodeMalformed, "the answer is not a "+want+": "+reason)
 }
