@@ -78,7 +78,7 @@ func (s *Service) count(user string, n int) {
 }
 
 // drive resumes the run as long as there is something to do. Its errors are only logged: windows
-// get the end of a turn from the store.
+// get the end of a turn from the store. A stop is none.
 func (s *Service) drive(t *topic) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
@@ -90,9 +90,10 @@ func (s *Service) drive(t *topic) {
 		t.changed.fire()
 		t.mu.Unlock()
 		err := s.resumeRun(ctx, t)
+		stopped := errors.Is(err, agent.ErrCancelled) || context.Cause(ctx) == errStopped
 		cancel(errEnded)
-		if err != nil && !errors.Is(err, record.ErrHeld) && s.ctx.Err() == nil {
-			s.o.Logger.Debug("a turn has ended without an answer", "conversation", t.key.ID, "error", err)
+		if err != nil && !stopped && !errors.Is(err, record.ErrHeld) && s.ctx.Err() == nil {
+			s.o.Logger.Warn("a turn has failed", "user", t.key.Tenant, "conversation", t.key.ID, "error", err)
 		}
 		if !t.driveAgain() {
 			return
