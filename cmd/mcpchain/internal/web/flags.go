@@ -95,7 +95,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	})
 	c.Group("Views of tools", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
-		flags.StringVar(&o.viewsFrom, "views-origin", "", "public `origin` of the sandbox; default: its address")
+		flags.Func("views-origin", "public `origin` of the sandbox; default: its address, or with -origin no views", o.setViewsOrigin)
 		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views use addresses of this machine and of private networks that their servers declare")
 	})
 	c.StoreFlag(&o.store, "conversations and sessions", cli.StoreFile, "web/web.db")
@@ -125,13 +125,28 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 }
 
 // setOrigin sets the flag -origin.
-func (o *options) setOrigin(text string) error {
+func (o *options) setOrigin(text string) (err error) {
+	o.origin, err = parseOrigin(text)
+	return err
+}
+
+// setViewsOrigin sets the flag -views-origin.
+func (o *options) setViewsOrigin(text string) error {
+	origin, err := parseOrigin(text)
+	if err == nil {
+		o.viewsFrom = origin.String()
+	}
+	return err
+}
+
+// parseOrigin returns the origin of a URL, without a port that browsers omit.
+func parseOrigin(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return errors.New("want a URL such as https://agent.example.com")
+		return nil, errors.New("want a URL such as https://agent.example.com")
 	}
-	o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
-	return nil
+	host := strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
+	return &url.URL{Scheme: u.Scheme, Host: host}, nil
 }
 
 // complete refuses flags that contradict each other, and sets defaults.

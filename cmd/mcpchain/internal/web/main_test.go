@@ -25,6 +25,7 @@ func TestFlags(t *testing.T) {
 		"no user":               {[]string{"-demo-users", " ,"}, "names no user"},
 		"no rate":               {[]string{"-rate", "0"}, "-rate has to be above 0"},
 		"no origin":             {[]string{"-origin", "agent.example"}, "want a URL"},
+		"no origin of views":    {[]string{"-views-origin", "views"}, "want a URL"},
 		"path":                  {[]string{"-origin", "https://agent.example/x"}, "want a URL"},
 		"no endpoint":           {[]string{"-model", "gpt"}, "needs an endpoint"},
 		"exposed":               {[]string{"-origin", "https://agent.example"}, "-demo-sign-in"},
@@ -56,7 +57,7 @@ func TestAllowedHosts(t *testing.T) {
 		"127.0.0.1:8080": {[]string{"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "agent.example"}, []string{"evil.example:8080", "localhost"}},
 		"127.0.0.1:80":   {[]string{"127.0.0.1", "localhost", "[::1]", "localhost:80"}, []string{"evil.example"}},
 	} {
-		o, err := parseFlags([]string{"-store", "x.db", "-origin", "https://Agent.Example/", "-demo-sign-in"}, func(string) string { return "" }, new(strings.Builder))
+		o, err := parseFlags([]string{"-store", "x.db", "-origin", "https://Agent.Example:443/", "-demo-sign-in"}, func(string) string { return "" }, new(strings.Builder))
 		if err != nil || !o.isSecure() {
 			t.Fatal(o, err)
 		}

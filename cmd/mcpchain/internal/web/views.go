@@ -30,7 +30,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 		return nil, nil
 	case strings.Contains(o.viewsFrom, "*"):
 		return nil, errors.New("-views-origin: views have one origin here, so that they keep no data")
-	case !isLoopback(page) && o.viewsFrom == "":
+	case (o.origin != nil || !isLoopback(page)) && o.viewsFrom == "":
 		fmt.Fprintln(os.Stderr, "Views of tools are not shown: name their origin with -views-origin.")
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &views{box, listener, strings.TrimSuffix(origin, "/")}, nil
+	return &views{box, listener, origin}, nil
 }
 
 // nextTo returns an address with the next port; after port 0, which selects a free one, that is
