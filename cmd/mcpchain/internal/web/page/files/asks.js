@@ -1,6 +1,6 @@
 // Questions to the person: each is a card, and several stand side by side.
 
-import { el, fresh } from "./tree.js";
+import { el, fresh, isRepeated } from "./tree.js";
 import { formFields } from "./form.js";
 import { linkParts } from "./link.js";
 import { signInParts } from "./servers.js";
@@ -39,7 +39,7 @@ export function card(ask, send) {
     else complain(wrong.text);
   };
   const buttons = part.buttons.map((b) => el("button", {
-    type: "button", class: b.danger ? "danger" : b.first ? "" : "quiet", click: () => press(b),
+    type: "button", class: b.danger ? "danger" : b.first ? "" : "quiet", click: (e) => { if (!isRepeated(e)) press(b); },
   }, b.label));
   const row = el("div", { class: "row" }, ...buttons);
   node.append(row);

@@ -1,7 +1,7 @@
 // The list of conversations.
 
 import * as api from "./api.js";
-import { el, byId } from "./tree.js";
+import { el, byId, isRepeated } from "./tree.js";
 
 const pageSize = 50; // of the list that the stream brings: maxListed of package talk
 
@@ -79,7 +79,7 @@ function removal(s, remove) {
   };
   const button = el("button", {
     class: "quiet icon", type: "button", "data-key": `remove ${s.id}`, blur: () => { if (button.isConnected) ask(false); },
-    click: () => { if (button.textContent === "×") ask(true); else remove(s); },
+    click: (e) => { if (button.textContent === "×") ask(true); else if (!isRepeated(e)) remove(s); },
   });
   ask(doubted === s.id);
   return button;

@@ -220,7 +220,11 @@ async function answer(id, body) {
 async function send() {
   if (place() !== open) show(place());
   const text = question.value.trim();
-  if (!text || working || waiting.count > 0) return;
+  if (!text) return;
+  if (working || waiting.count > 0) {
+    complain(waiting.count > 0 ? "First answer what waits for you, or press Stop." : "The answer is under way: wait for it, or press Stop.");
+    return;
+  }
   question.value = "";
   grow();
   const was = open;
@@ -341,6 +345,8 @@ async function start() {
   if (!me) { again = setTimeout(start, 2000); return; }
   if (me.user) {
     api.as(me.user);
+    const before = byId("user").textContent;
+    if (before && before !== me.user) question.value = "";
     byId("user").textContent = me.user;
     show(place());
     question.focus();
@@ -351,6 +357,8 @@ async function start() {
 function showSignIn(choices) {
   const names = choices.names ?? [], { token } = choices;
   log.replaceChildren();
+  byId("status").replaceChildren();
+  document.title = "mcpchain";
   summaries = [];
   older = new Older();
   byId("older").hidden = true;

@@ -51,9 +51,16 @@ export class Timeline {
     const area = el("textarea", { rows: 3, "aria-label": "Your question" });
     area.value = e.text;
     const back = () => { article.replaceChildren(...old); article.querySelector("button").focus(); };
+    let sent = false;
     const form = el("form", {
       class: "edit",
-      submit: (event) => { event.preventDefault(); if (area.value.trim()) this.#edit(e, area.value.trim()); },
+      submit: async (event) => {
+        event.preventDefault();
+        if (sent || !area.value.trim()) return;
+        sent = true;
+        await this.#edit(e, area.value.trim());
+        sent = false;
+      },
       keydown: (event) => { if (event.key === "Escape") back(); },
     }, area, el("div", { class: "row" }, el("button", { type: "submit" }, "Send again"),
       el("button", { type: "button", class: "quiet", click: back }, "Cancel")),

@@ -20,6 +20,9 @@ let count = 0;
 // fresh is an id that no other element has. The name of a server's field is never one.
 export const fresh = (what) => `${what}-${++count}`;
 
+// isRepeated reports whether a click is the second of a double click: the person saw no question in between.
+export const isRepeated = (click) => click.detail > 1;
+
 const tags = new Set([
   "p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del",
   "a", "br", "hr", "table", "tr", "th", "td",

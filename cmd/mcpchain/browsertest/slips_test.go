@@ -1,0 +1,112 @@
+package browsertest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
+)
+
+// pressTwice double-clicks an element with a text.
+func (w *person) pressTwice(selector, text string) {
+	w.t.Helper()
+	w.await("[...document.querySelectorAll(%s)].some(n => n.checkVisibility() && n.innerText.trim() === %s)", selector, text)
+	eval[bool](w, `(() => {
+		const n = [...document.querySelectorAll(%s)].find(n => n.checkVisibility() && n.innerText.trim() === %s);
+		for (const detail of [1, 2]) n.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail }));
+		return true;
+	})()`, selector, text)
+}
+
+// TestDoubleClick has a double click be one press, of buttons that ask once more, too.
+func TestDoubleClick(t *testing.T) {
+	ada := enter(t, talking(t, []string{"one"}, []string{"two"}, []string{"three"})...)
+	ada.ask("first")
+	ada.see(".reply:not(.draft)", "one")
+	ada.click(".said button", "Edit")
+	ada.pressTwice(".edit button", "Send again")
+	ada.see(".reply:not(.draft)", "two")
+	ada.await("document.querySelectorAll('#list li').length === 2")
+	ada.pressTwice("#list li button", "×")
+	ada.see("#list button", "Delete?")
+	check.Equal(t, "conversations", eval[int](ada, "document.querySelectorAll('#list li').length"), 2)
+}
+
+// TestDoubleClickAllowsNoServer asks once more before all tools of a server may run.
+func TestDoubleClickAllowsNoServer(t *testing.T) {
+	ada := enter(t)
+	ada.ask("Book a table for 4 at Luigi.")
+	ada.see(".card.approval button", "Allow")
+	ada.fill("Allow", "all tools of this server")
+	ada.pressTwice(".card.approval button", "Allow")
+	ada.see(".card .wrong", "Press Allow again")
+	check.Equal(t, "answers", eval[int](ada, "document.querySelectorAll('.note').length"), 0)
+	ada.click(".card.approval button", "Allow")
+	ada.see(".card.form h3", "asks you")
+}
+
+// TestNextPerson shows the next person nothing of the one before.
+func TestNextPerson(t *testing.T) {
+	ada := enter(t)
+	ada.expectErrors("401")
+	ada.ask("My secret is 17 plus 25.")
+	ada.see(".reply:not(.draft)", "42")
+	eval[bool](ada, "(document.querySelector('#question').value = 'a draft of Ada', true)")
+	ada.click("#sign-out", "Sign out")
+	ada.see("h1", "Who are you?")
+	check.Equal(t, "title", eval[string](ada, "document.title"), "mcpchain")
+	check.Equal(t, "announcements", eval[string](ada, "document.querySelector('#status').textContent"), "")
+	ada.click("#names button", "Grace")
+	ada.see("#user", "Grace")
+	check.Equal(t, "question", eval[string](ada, "document.querySelector('#question').value"), "")
+}
+
+// TestLongQuestion refuses a question that is too long, as a whole.
+func TestLongQuestion(t *testing.T) {
+	ada := enter(t)
+	ada.expectErrors("413", "422")
+	for text, want := range map[string]string{
+		strings.Repeat("x", 70_000): "a question has 1 to 65536 bytes",
+		strings.Repeat("y", 2<<20):  "the body has more than 1048576 bytes",
+	} {
+		eval[bool](ada, "(() => { const q = document.querySelector('#question'); q.focus(); q.select(); return document.execCommand('insertText', false, %s); })()", text)
+		ada.click("#send", "Send")
+		ada.see("#trouble", want)
+		check.Equal(t, "length of the question", eval[int](ada, "document.querySelector('#question').value.length"), len(text))
+	}
+}
+
+// TestAskTooEarly says why a question is not sent while others wait for the person.
+func TestAskTooEarly(t *testing.T) {
+	ada := enter(t)
+	ada.ask("Book a table for 4 at Luigi.")
+	ada.see(".card.approval button", "Allow")
+	eval[bool](ada, "(document.querySelector('#question').focus(), true)")
+	ada.press("And 1 plus 1?\r")
+	ada.see("#trouble", "First answer what waits for you, or press Stop.")
+	check.Equal(t, "question", eval[string](ada, "document.querySelector('#question').value.trim()"), "And 1 plus 1?")
+}
+
+// TestRightToLeft has each paragraph begin at the side where its language does, and code at the left.
+func TestRightToLeft(t *testing.T) {
+	ada := enter(t, talking(t, []string{"שלום\n\nHello\n\n```\na(1);\n```\n\n- אחד\n"}, []string{"Hello\n\nשלום"})...)
+	const first = `(n => { const r = document.createRange(); r.selectNodeContents(n); const a = r.getClientRects()[0], b = n.getBoundingClientRect(); return a.left - b.left > b.right - a.right ? "right" : "left"; })`
+	side := func(reply int, selector string) string {
+		return eval[string](ada, first+"(document.querySelectorAll('.reply')[%s].querySelector(%s))", reply, selector)
+	}
+	ada.ask("hebrew")
+	ada.see(".reply:not(.draft)", "אחד")
+	ada.ask("english")
+	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 2")
+	ada.shoot("right to left")
+	for _, tt := range []struct {
+		reply          int
+		selector, want string
+	}{
+		{0, "p", "right"}, {0, "p:nth-of-type(2)", "left"}, {0, "pre", "left"}, {0, "li", "right"}, {1, "p", "left"}, {1, "p:nth-of-type(2)", "right"},
+	} {
+		check.Equal(t, tt.selector, side(tt.reply, tt.selector), tt.want)
+	}
+	check.Equal(t, "direction of the code", eval[string](ada, "getComputedStyle(document.querySelector('.reply pre')).direction"), "ltr")
+	check.Equal(t, "direction of what is written", eval[string](ada, "getComputedStyle(document.querySelector('#question')).unicodeBidi"), "plaintext")
+}
