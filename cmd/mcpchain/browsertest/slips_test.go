@@ -110,3 +110,15 @@ func TestRightToLeft(t *testing.T) {
 	check.Equal(t, "direction of the code", eval[string](ada, "getComputedStyle(document.querySelector('.reply pre')).direction"), "ltr")
 	check.Equal(t, "direction of what is written", eval[string](ada, "getComputedStyle(document.querySelector('#question')).unicodeBidi"), "plaintext")
 }
+
+// TestDeletedElsewhere tells the windows of a conversation that it is deleted in another one.
+func TestDeletedElsewhere(t *testing.T) {
+	ada := enter(t, talking(t, []string{"one"})...)
+	ada.ask("first")
+	ada.see(".reply:not(.draft)", "one")
+	if eval[bool](ada, "document.documentElement.scrollHeight > innerHeight") {
+		t.Error("the page scrolls as a whole")
+	}
+	check.Equal(t, "status", eval[int](ada.another(), "fetch('/api/conversations/' + %s, { method: 'DELETE' }).then(r => r.status)", eval[string](ada, "location.hash.slice(1)")), 202)
+	ada.see("#offline", "There is no such conversation.")
+}

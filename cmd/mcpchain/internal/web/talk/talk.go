@@ -373,7 +373,11 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 	}
 	s.mu.Lock()
 	delete(s.titles, key)
+	t := s.topics[key]
 	s.mu.Unlock()
+	if t != nil {
+		t.endWindows()
+	}
 	s.Changed(user)
 	return nil
 }

@@ -37,6 +37,7 @@ type topic struct {
 	generation int                        // the draft's number: each step begins another draft
 	progress   map[string]json.RawMessage // by call
 	windows    int                        // that show the conversation
+	deleted    bool
 
 	working bool                    // a goroutine drives the run
 	again   bool                    // and has to look once more
@@ -162,6 +163,14 @@ func (t *topic) interrupt(ctx context.Context) error {
 		t.resume()
 	}
 	return err
+}
+
+// endWindows tells the windows that the conversation is deleted.
+func (t *topic) endWindows() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deleted = true
+	t.changed.fire()
 }
 
 // resume takes back an interrupt. It does not begin work.

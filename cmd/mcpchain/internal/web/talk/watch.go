@@ -233,14 +233,18 @@ func (w *window) read(ctx context.Context) (out []Event, err error) {
 			}
 		}
 	}
-	return append(out, w.readLive()...), nil
+	live, err := w.readLive()
+	return append(out, live...), err
 }
 
-// readLive returns the state without a record, as far as the window lacks it.
-func (w *window) readLive() (out []Event) {
+// readLive returns the state without a record, as far as the window lacks it. The error is ErrGone if the conversation is deleted.
+func (w *window) readLive() (out []Event, err error) {
 	t := w.topic
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.deleted {
+		return nil, ErrGone
+	}
 	if t.use != w.use {
 		w.use = t.use
 		out = append(out, momentary("window", t.use))
@@ -262,7 +266,7 @@ func (w *window) readLive() (out []Event) {
 		w.live = string(now.Data)
 		out = append(out, now)
 	}
-	return out
+	return out, nil
 }
 
 // show counts the windows that show the conversation: n is 1 for another one, and -1 for one that is closed.
