@@ -23,10 +23,10 @@ type Model interface {
 	Info() Info
 
 	// Generate asks the model once. It yields deltas as the provider sends them; only the last one
-	// has the Response. To end without either means that the model gave no reply. An error is the
-	// last pair, with an empty Delta: an [*Error] for a failure of the provider, or the error of
-	// ctx. If the caller stops the iteration, the request is cancelled. A Delta is valid until the
-	// next one; the Response belongs to the caller. Generate may repeat a request that failed
+	// has the Response. An error is the last pair, with an empty Delta: an [*Error] for a failure
+	// of the provider, or the error of ctx. A sequence without either is a model that gave no
+	// reply. If the caller stops the iteration, the request is cancelled. A Delta is valid until
+	// the next one; the Response belongs to the caller. Generate may repeat a request that failed
 	// before its first delta. It does not change the request, and does not keep it.
 	Generate(ctx context.Context, r *Request) iter.Seq2[Delta, error]
 }
