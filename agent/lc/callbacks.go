@@ -25,7 +25,7 @@ import (
 //	ToolEnd     HandleToolEnd or HandleToolError, with what the model reads
 //	Warning     HandleText
 //	Output      HandleAgentFinish
-//	an error    HandleLLMError, if a call of the model was under way
+//	an error    HandleLLMError if a call of the model was under way, else nothing
 //
 // A call that does not run has only a HandleToolEnd or HandleToolError. Events of sub-agents
 // are reported in the same way, without HandleStreamingFunc or HandleAgentFinish. The

@@ -22,22 +22,24 @@ const (
 	outputKey = "output"
 )
 
-// Chain returns a chain that gives the text "input" to the agent and returns its answer as "output". h may be nil; it
-// is told when the chain starts and ends, and what happens in its runs, see [Callbacks]. The options are for each run.
+// Chain returns a chain that gives the text "input" to the agent and returns its answer as
+// "output". The handler h, which may be nil, is told when the chain starts and ends, and what
+// happens in its runs, as by [Callbacks]. The options are for each run. The chain may be used
+// concurrently if h may.
 //
 // The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's store keeps.
 //
-// [chains.WithStreamingFunc] gets the text of the agent's model if the model streams, without the text of sub-agents.
-// Options for the model are refused: they belong to [agent.Options.Model]. If the run waits for a person, the error is
-// a [*WaitingError].
+// [chains.WithStreamingFunc] gets the text of the agent's model if the model streams, without the
+// text of sub-agents. Options for the model are refused: they belong to [agent.Options.Model]. If
+// the run waits for a person, the error is a [*WaitingError], which matches [agent.ErrWaiting].
 func Chain(a *agent.Agent, h callbacks.Handler, opts ...agent.RunOption) chains.Chain {
 	return &chain{agent: a, handler: h, options: opts}
 }
 
-// WaitingError reports that a run waits for a person. With [agent.Durable.Store],
-// [agent.Agent.Resume] takes the answers.
+// WaitingError is the error of a chain whose run waits for a person. With [agent.Durable.Store],
+// [agent.Agent.Resume] takes the replies.
 type WaitingError struct {
-	Run       string // its id, see [run.Key]
+	Run       string // its id; its tenant is the one of the options of the chain
 	Questions []*run.Question
 }
 
@@ -45,6 +47,9 @@ type WaitingError struct {
 func (e *WaitingError) Error() string {
 	return fmt.Sprintf("run %q waits for a person: it has %d open questions", e.Run, len(e.Questions))
 }
+
+// Unwrap returns [agent.ErrWaiting].
+func (*WaitingError) Unwrap() error { return agent.ErrWaiting }
 
 // chain is the chain of [Chain].
 type chain struct {

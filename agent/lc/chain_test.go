@@ -58,6 +58,9 @@ func TestChainWaits(t *testing.T) {
 	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Questions) != 1 {
 		t.Fatalf("error %v", err)
 	}
+	if !errors.Is(err, agent.ErrWaiting) {
+		t.Errorf("error %v does not match agent.ErrWaiting", err)
+	}
 	result, err := a.Resume(t.Context(), run.Key{ID: waiting.Run}, waiting.Questions[0].Allow())
 	if err != nil || result.Output != "Take sunglasses." {
 		t.Errorf("answer %q, %v", result.Output, err)

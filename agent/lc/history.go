@@ -19,8 +19,8 @@ import (
 // the change, the run stays held for that long.
 const holdFor = time.Minute
 
-// History returns the history of a run in a store, for langchaingo's memories. name is the name
-// of the agent that the run belongs to, see [agent.Agent.Name]; that agent can continue the run.
+// History returns the history of a run in a store, for langchaingo's memories. name is the name of
+// the agent that the run belongs to ([agent.Agent.Name]); that agent can continue the run.
 //
 // Messages are texts and tool calls, without media. A run that does not exist has no
 // messages; adding a message creates it. Only a run that has ended can be changed. If another

@@ -38,7 +38,7 @@ type ModelOptions struct {
 	// model's type, "openai" for an unknown one.
 	Dialect string
 
-	// Profile is the provider for which the schemas of tools are written. Default: by the dialect:
+	// Profile is the form in which the schemas of tools are written. Default: by the dialect:
 	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
 	Profile profile.Profile
 
@@ -48,19 +48,19 @@ type ModelOptions struct {
 	Stream bool
 }
 
-// Model adapts a model of langchaingo for agents. It returns nil if m is nil, and panics if the dialect is
-// unknown.
+// Model adapts a model of langchaingo for agents. It returns nil if m is nil, which [agent.New]
+// refuses, and panics if the dialect is unknown.
 //
 // langchaingo's types lack some data of providers: reasoning is stored with a run but not sent back, and
 // only some providers report cached tokens. The effort of a request is not sent. Packages openaimodel and
 // anthropicmodel do not have these limits.
-func Model(m llms.Model, o *ModelOptions) agent.Model {
+func Model(m llms.Model, opts *ModelOptions) agent.Model {
 	if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
 	w := &langchainModel{model: m}
-	if o != nil {
-		w.options = *o
+	if opts != nil {
+		w.options = *opts
 	}
 	form := formOf(w.options.Dialect, m)
 	w.rules = form.rules
