@@ -27,12 +27,11 @@ const (
 // ErrLimit is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost
 // leave too little for another model call. The text names the limit, what was used, what the call
 // needs, and the option to raise.
-var ErrLimit = errors.New("run has not enough left for an answer")
+var ErrLimit = errors.New("too little of a limit is left for an answer")
 
-// ErrUncounted is the error of a run with Limits.Cost whose model does not report tokens.
-// Models report them in the Usage of a reply; a scripted model does with agenttest.Step.Using.
-var ErrUncounted = errors.New("the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
-	"have it report them in the Usage of its reply (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
+// ErrUncounted is the error of a run with Limits.Cost whose model does not report its usage
+// (model.Response.Usage). Limits.Tokens needs no report: an estimate counts.
+var ErrUncounted = errors.New("model reports no token usage, so Limits.Cost cannot be enforced; set Limits.Tokens instead")
 
 // limitError is an [ErrLimit] with the limit that was reached.
 type limitError struct {

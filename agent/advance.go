@@ -43,8 +43,8 @@ func (d *session) step(ctx context.Context, l *loadedRun, out func(Event) error)
 }
 
 // Begin stores a new run in [Durable.Store], or adds the input to the run named by [WithRun], and
-// leaves the work to [Recover] or an engine. The error matches [ErrWaiting], [ErrUnfinished] or
-// [record.ErrHeld] if the run accepts no input.
+// leaves the work to [Recover] or a workflow engine. The error matches [ErrWaiting],
+// [ErrUnfinished] or [record.ErrHeld] if the run accepts no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
 	if a.recipe.opts.Durable.Store == nil {
 		return run.Key{}, fmt.Errorf("begin a run: %w", errNoStore)
@@ -71,10 +71,10 @@ func (d *session) recordFirst(ctx context.Context, l *loadedRun) error {
 	return r.rec.commit()
 }
 
-// Advance advances a run of [Durable.Store] by at most one turn: it acquires the run, renews
-// its lease while it works, and releases it. An engine calls it, from any process, until the
-// run has ended or waits. The error matches [record.ErrHeld] if another process holds the run.
-// If the run fails, Next says so as well as the error.
+// Advance advances a run of [Durable.Store] by at most one turn: it acquires the run, renews its
+// lease while it works, and releases it. A workflow engine, such as package temporal, calls it,
+// from any process, until the run has ended or waits. The error matches [record.ErrHeld] if another
+// process holds the run. If the run fails, Progress says so as well as the error.
 //
 // onEvent is called with the events of the step on the caller's goroutine; nil ignores them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Progress, error) {

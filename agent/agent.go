@@ -9,10 +9,10 @@
 //
 // # Runs
 //
-// A run is a list of records, from which its state is computed. An [Agent] has no state of runs: it
-// advances a run turn by turn and appends records. In each turn it calls the model and runs the
-// tools that the model asks for. With [Durable.Store] each step is durable before the next, so that
-// any process can continue the run.
+// A run is a list of records, from which its state is computed. An [Agent] keeps no state of its
+// runs: it advances a run turn by turn and appends records. In each turn it calls the model and
+// runs the tools that the model asks for. With [Durable.Store] each step is durable before the
+// next, so that any process can continue the run.
 //
 //	Agent.Run, RunAs           begin a run and return its outcome
 //	Agent.Events               begin a run and yield what happens
@@ -21,30 +21,32 @@
 //	Agent.ResumeStateEvents    continue a run without a store
 //	Agent.Begin, Agent.Reply   store an input or replies, and leave the work to Recover
 //	Recover                    work on the due runs of a store
-//	Agent.Advance              work on a run for one turn, for an engine
+//	Agent.Advance              work on a run for one turn, for a workflow engine
 //	Agent.Replay               yield what happened in a stored run
 //
 // The model is told about problems with tools, and may try something else: an unknown name, invalid
-// arguments, a tool that failed, timed out or has changed, a server that is gone. Problems with the
-// model, a callback or the context end the run with an error.
+// arguments, a tool that failed, timed out or has changed, a server that is gone. An error of the
+// model or of a callback fails the run. The end of the context ends only the work of this process:
+// with a store the run can be resumed.
 //
-// Each model call gets the tools that there are then, as an [adapter.Catalog]. The calls of its reply
-// are calls of those tools, also if their servers change them in the meantime.
+// Each model call is offered the tools that exist at that moment, as an [adapter.Catalog]. The
+// calls of its reply refer to those tools, even if a server has changed them since.
 //
 // # Calls in doubt
 //
 // The intent of a call is durable before the call is sent, and its outcome as soon as there is one.
 // A call that was in progress when its process died has no outcome: it is in doubt. It is sent
 // again only if that is safe, because the server honours the key of the call or the tool changes
-// nothing, see [adapter.Server]. Otherwise the model is told, or a person is asked
+// nothing ([adapter.Server]). Otherwise the model is told, or a person is asked
 // ([Durable.AskInDoubt]).
 //
 // # Questions
 //
 // Approvals, and what servers ask a person during a call, are questions of the run
 // ([run.Question]). [Person.Reply] replies to them. Without it the run waits: its events end with
-// [Suspended], and [Agent.Resume] continues it with the replies, in any process. Servers' questions
-// come to the run unless the host has given their clients an Elicitation handler.
+// [Suspended], and [Agent.Resume] continues it with the replies, in any process. [AskPerson], as
+// Person.Approve, makes each call a question. Servers' questions come to the run unless the program
+// has given their clients an Elicitation handler.
 //
 // A server's question gets an error if it belongs to no run, or if several runs use the server and
 // the question does not name its run. The agent never answers for a person who was not asked.

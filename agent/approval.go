@@ -18,7 +18,7 @@ import (
 )
 
 // ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a
-// question, see [Person.Reply].
+// question.
 var ErrAsk = errors.New("a person is asked")
 
 // AskPerson is an [approval.Func] that asks a person about each call.

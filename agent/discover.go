@@ -29,10 +29,10 @@ type Discover struct {
 	// but at least 1,000 tokens; negative: the model never searches.
 	Threshold float64
 
-	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
-	// for models whose hosts lose their cache of a conversation when a tool is added, see
-	// model.Info.ToolsFirst. With [DiscoveryHost] OpenAI and Anthropic add what was found to
-	// the conversation by their own tool search; for other models it is the same as
+	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or
+	// [DiscoveryCall] for models whose providers lose their cache of a conversation when a tool is
+	// added (model.Info.ToolsFirst). With [DiscoveryHost] OpenAI and Anthropic add what was found
+	// to the conversation by their own tool search; for other models it is the same as
 	// [DiscoveryNative].
 	Mode DiscoveryMode
 
@@ -52,9 +52,9 @@ type Discover struct {
 type DiscoveryMode string
 
 const (
-	DiscoveryNative = DiscoveryMode(ledger.DiscoveryNative) // as tools of its own
-	DiscoveryCall   = DiscoveryMode(ledger.DiscoveryCall)   // as definitions in the result; it calls them through one tool
-	DiscoveryHost   = DiscoveryMode(ledger.DiscoveryHost)   // as native, through its host's tool search if it has one
+	DiscoveryNative DiscoveryMode = "native" // each tool that is found is added to the model's tools
+	DiscoveryCall   DiscoveryMode = "call"   // found tools are definitions in the result; the model calls them through one tool
+	DiscoveryHost   DiscoveryMode = "host"   // as DiscoveryNative, but through the provider's own tool search if it has one
 )
 
 // check returns an error for an option that makes no sense.

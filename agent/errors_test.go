@@ -61,15 +61,15 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Run, running", errorOf(a.Run(ctx, human("go"), agent.WithRun("begun"))),
 			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
 		{"Run, once", errorOf(a.Run(ctx, human("go"), agent.WithRun(theRun.ID), agent.WithNewRun())),
-			`run agent: create run "r": key belongs to another run`},
+			`run agent: create run "r": run already exists`},
 
-		{"Resume, none", errorOf(a.Resume(ctx, none)), `run agent: load run "none": there is no such run`},
-		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
-		{"Cancel, none", errorOf(a.Cancel(ctx, none)), `cancel: load run "none": there is no such run`},
-		{"Advance, none", errorOf(a.Advance(ctx, none, nil)), `advance: load run "none": there is no such run`},
-		{"Asks, none", errorOf(a.Questions(ctx, none)), `read questions: load run "none": there is no such run`},
-		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": there is no such run`},
-		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": there is no such run`},
+		{"Resume, none", errorOf(a.Resume(ctx, none)), `run agent: load run "none": run not found`},
+		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": run not found`},
+		{"Cancel, none", errorOf(a.Cancel(ctx, none)), `cancel: load run "none": run not found`},
+		{"Advance, none", errorOf(a.Advance(ctx, none, nil)), `advance: load run "none": run not found`},
+		{"Asks, none", errorOf(a.Questions(ctx, none)), `read questions: load run "none": run not found`},
+		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": run not found`},
+		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": run not found`},
 
 		{"Resume, other", errorOf(other.Resume(ctx, theRun)), `run agent: load run "r": it belongs to agent "agent", and this is "other"`},
 		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it belongs to agent "agent", and this is "other"`},
@@ -79,15 +79,15 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: agent has no Options.Durable.Store`},
 
 		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
-			`answer question "x" of run "r": the question is not open`},
+			`answer question "x" of run "r": question is not open`},
 		{"not asked, Resume", errorOf(a.Resume(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
-			`run agent: answer question "x" of run "r": the question is not open`},
+			`run agent: answer question "x" of run "r": question is not open`},
 		{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
-			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`},
+			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": answer does not fit`},
 		{"answered", a.Reply(ctx, theRun, ask.Deny("")),
-			`answer question "` + ask.ID + `" of run "r": the question has another answer already`},
+			`answer question "` + ask.ID + `" of run "r": question already has another answer`},
 		{"answered, Resume", errorOf(a.Resume(ctx, theRun, ask.Deny(""))),
-			`run agent: answer question "` + ask.ID + `" of run "r": the question has another answer already`},
+			`run agent: answer question "` + ask.ID + `" of run "r": question already has another answer`},
 	} {
 		if tt.got == nil || tt.got.Error() != tt.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, tt.got, tt.want)
@@ -127,15 +127,15 @@ func TestLimitText(t *testing.T) {
 		name, got, want string
 	}{
 		{"tokens", errorOf(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
-			`run agent: run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`run agent: too little of a limit is left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 		{"cost", errorOf(newAgent(t, play(costly).called("m-1"), &agent.Options{
 			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Model: agent.ModelSettings{Prices: prices},
 		}).Run(ctx, human("go"))).Error(),
-			`run agent: run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
+			`run agent: too little of a limit is left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
 		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),
-			`the agent helper failed: run has not enough left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
+			`the agent helper failed: too little of a limit is left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
 		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1250}}, nil),
-			`the agent helper failed: run has not enough left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`the agent helper failed: too little of a limit is left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, tt.got, tt.want)

@@ -103,7 +103,8 @@ func (p Position) Before(q Position) bool {
 // EventType returns the type of an event in JSON, such as "tool_end".
 func EventType(e Event) string { return e.kind() }
 
-// MarshalEvent returns the JSON of an event: its fields and its type.
+// MarshalEvent returns the JSON of an event: its fields and its type. A question is an "ask" there,
+// and a reply an "answer". The names are stable; there is no function that reads the JSON.
 func MarshalEvent(e Event) ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -184,7 +185,7 @@ type TextDelta struct {
 type ModelEnd struct {
 	EventInfo
 	Turn         int           `json:"turn"`
-	Model        string        `json:"model,omitempty"` // that replied, empty if neither the model nor the caller names one
+	Model        string        `json:"model,omitempty"` // the model that replied; empty if unknown
 	Text         string        `json:"text,omitempty"`
 	Reasoning    string        `json:"reasoning,omitempty"`   // as far as the provider shows it
 	ToolCalls    []run.Part    `json:"tool_calls,omitempty"`  // a copy that the caller may modify
@@ -280,8 +281,8 @@ type Elicitation struct {
 	Params *mcp.ElicitParams `json:"params"`
 }
 
-// ElicitationStart means that a server asks the person something during a call, and the handler
-// of its client answers, or that a legacy server asks.
+// ElicitationStart means that a server asks the person a question during a call, to be answered by
+// the handler of its client or, for a legacy server, by the run.
 type ElicitationStart struct {
 	EventInfo
 	*Elicitation
@@ -297,7 +298,7 @@ type ElicitationEnd struct {
 	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
-// SamplingStart means that a server asks for a completion of the host's model.
+// SamplingStart means that a server asks for a completion of the program's model.
 type SamplingStart struct {
 	EventInfo
 	Server string                   `json:"server"`         // the host's label
@@ -352,9 +353,9 @@ type Compacted struct {
 type Warning struct {
 	EventInfo
 
-	// Text describes the problem, and what helps if something does, for a person who knows the
-	// program. It is in lower case, without a full stop. It may contain names and words of
-	// servers: escape it for a terminal or page.
+	// Text describes the problem, and what helps if something does, for the operator. It is in
+	// lower case, without a full stop. It may contain names and words of servers: escape it for a
+	// terminal or page.
 	Text string `json:"text"`
 }
 

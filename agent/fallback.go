@@ -12,15 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// Fallback returns a model that asks the next of models if one is overloaded, unreachable,
-// refuses its key or does not exist, provided that nothing of a reply was shown yet. It panics
+// Fallback returns a model that asks the next of models if one is overloaded or unreachable,
+// refuses its key, or does not exist, provided that nothing of a reply was shown yet. It panics
 // without models, and if one is nil.
 //
 // A run of this process stays with the model that has answered, until that fails. Each message
-// names its model ([run.Message.Model]), and a [Warning] reports each change. Tools and formats
-// are written for the first model, and what one model does not support is sent to none.
-// Reasoning goes back only to models of the same host. With Limits.Cost each model needs a
-// price, and a call reserves what the dearest may cost.
+// names its model ([run.Message.Model]), and a [Warning] reports each change. Tools and formats are
+// written for the first model, and what one model does not support is sent to none. Reasoning goes
+// back only to models of the same provider. With Limits.Cost each model needs a price, and a call
+// reserves what the most expensive model may cost.
 func Fallback(models ...Model) Model {
 	if len(models) == 0 {
 		panic("agent: Fallback without models")

@@ -23,7 +23,7 @@ type RunOption func(*runOptions)
 
 type runOptions struct {
 	key     run.Key
-	hasID   bool // the id comes from In
+	hasID   bool // the id comes from WithRun
 	newOnly bool
 	limits  *run.Limits
 	vars    map[string]json.RawMessage
@@ -49,7 +49,7 @@ func WithTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Te
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
 // WithVar sets a variable of a new run, which is stored with it: hooks read it in [State.Vars], in
-// every process. It has no effect on an existing run.
+// every process. An existing run keeps its own variables.
 func WithVar(name string, value json.RawMessage) RunOption {
 	return func(o *runOptions) {
 		if o.vars == nil {
@@ -68,9 +68,9 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	}
 	switch {
 	case o.hasID && a.recipe.opts.Durable.Store == nil:
-		return nil, errors.New("In needs Options.Durable.Store")
+		return nil, errors.New("WithRun needs Options.Durable.Store")
 	case o.hasID && o.key.ID == "":
-		return nil, errors.New("In: id is empty")
+		return nil, errors.New("WithRun: id is empty")
 	case o.key.ID == "":
 		o.key.ID = "run_" + newKey()
 	}

@@ -18,22 +18,22 @@ import (
 // asks during a call, if its client has no Elicitation handler. Such a question ends with its
 // call, and so with the process.
 //
-// Limits.Questions bounds such questions of one turn. Beyond it the run fails.
+// Limits.Questions bounds such questions of one turn; beyond it the run fails.
 type LegacyQuestions struct {
-	// Hold is how long the call waits for a reply through [Agent.Reply], which may come from
-	// any process, if [Person.Reply] returns none. Meanwhile it is a question of the run (with
-	// run.Question.Survives false). After Hold, or QuestionTTL if that is shorter, the server
-	// is told that the person cancelled. Default 5 min; negative: the server is told immediately
-	// that nobody was asked. That is also so in a run without a store, which emits a [Warning].
+	// Hold is how long the call waits for a reply through [Agent.Reply], which may come from any
+	// process, if [Person.Reply] returns none. Meanwhile it is a question of the run (with
+	// run.Question.Survives false). After Hold, or QuestionTTL if that is shorter, the server is
+	// told that the person cancelled. Default 5 min; negative: the server is told immediately that
+	// nobody was asked ([adapter.ErrUserNotAsked]). So it is in a run without a store, which emits
+	// a [Warning].
 	Hold time.Duration
 
-	// Park reports whether a tool asks before it does anything, so that calling it twice is
-	// safe. The server is then told that the person cancelled, the result of the call is
-	// dropped, and the run waits without the call. After the reply the call is made again. If
-	// it asks the same question (mode, message, form and URL) it gets that reply, and another
-	// question waits in the same way. tool is the server's name. If the server has several
-	// current calls and does not say which one asks, the question is held instead. Default nil:
-	// no tool.
+	// Park reports whether a tool asks before it does anything, so that it can safely be called
+	// twice. The server is then told that the person cancelled, the result of the call is dropped,
+	// and the run waits without the call. After the reply the call is made again. If it asks the
+	// same question (mode, message, form and URL) it gets that reply, and another question waits in
+	// the same way. tool is the server's name. If the server has several current calls and does not
+	// say which one asks, the question is held instead. Default nil: no tool.
 	Park func(server, tool string) bool
 }
 

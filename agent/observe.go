@@ -36,8 +36,8 @@ type AppendObserver interface {
 	Appended(ctx context.Context, took time.Duration, err error)
 }
 
-// Invocation is this process's work on a run until the run ends or waits, or on one step of it
-// for [Agent.Advance].
+// Invocation (OpenTelemetry's invoke_agent) is this process's work on a run until the run ends or
+// waits, or on one step of it for [Agent.Advance].
 type Invocation struct {
 	Run     string   // id of the root run
 	Path    []string // the sub-agents, outermost first
@@ -58,7 +58,7 @@ type Invocation struct {
 	Finish string       // the provider's reason for the end of the last message
 }
 
-// Inference is a model call.
+// Inference (OpenTelemetry's chat) is a model call.
 type Inference struct {
 	Turn     int
 	Model    string // the requested model; may be empty
@@ -74,7 +74,8 @@ type Inference struct {
 	FirstChunk time.Duration // from the call to the first text, 0 if there is none
 }
 
-// Execution is a tool call that is sent, or that a sub-agent works on.
+// Execution (OpenTelemetry's execute_tool) is a tool call that is sent, or that a sub-agent works
+// on.
 type Execution struct {
 	Call
 	Description string // the tool's description

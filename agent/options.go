@@ -35,7 +35,7 @@ type Options struct {
 	System string
 
 	// ServerInstructions reports whether the instructions of a server are added to the system
-	// prompt, under the host's label, quoted line by line, up to 4 KiB per server and 16 KiB in
+	// prompt, under the server's label, quoted line by line, up to 4 KiB per server and 16 KiB in
 	// total. The server writes the text, so allow only servers that you trust with the prompt.
 	// Servers that offer the model no tool are left out. It may be called concurrently. Default
 	// nil: none.
@@ -45,8 +45,7 @@ type Options struct {
 	// tools, other agents. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
-	// Discover specifies when the model searches for its tools. Default: if their definitions take
-	// more than 5 % of its window.
+	// Discover specifies when the model searches for its tools. The zero value has the defaults.
 	Discover Discover
 
 	// Limits bound a run from an input to its output. At a limit the model is asked for an
@@ -84,9 +83,9 @@ type Options struct {
 	// without one use their parent's. Default: none.
 	Observer Observer
 
-	// Compact shortens a history that is too long for the model, before a model call, see
-	// package compact. Its usage is counted afterwards; nothing is reserved for it. Default:
-	// [compact.Trim] at 0.7 of 128,000 tokens.
+	// Compact shortens a history that is too long for the model, before a model call. Its usage is
+	// counted afterwards; nothing is reserved for it. Default: [compact.Trim] at 0.7 of the model's
+	// window, or of 128,000 tokens if that is unknown.
 	Compact compact.Compactor
 }
 
@@ -99,21 +98,16 @@ type Person struct {
 	// the run. Default: the functions of the toolset; if it has none, every call is allowed.
 	Approve approval.Func
 
-	// Reply replies to the questions of a run, see [run.Question]. Calls may overlap. Servers'
-	// questions come here unless the host has given their clients an Elicitation handler. If
-	// Reply is nil, or returns the zero [run.Reply] and no error, the run waits until
-	// [Agent.Resume] brings a reply. An error or an invalid reply fails the run. The context
-	// ends when the run settles the question in another way. A reply that the Store has got
-	// meanwhile counts instead.
-	//
-	// A legacy server waits for the reply during a call, see Legacy. If Reply fails, that
-	// server is told that the person cancelled.
+	// Reply replies to the questions of a run. Calls may overlap. Servers' questions come here
+	// unless the program has given their clients an Elicitation handler. If Reply is nil, or
+	// returns the zero [run.Reply] and no error, the run waits until [Agent.Resume] brings a reply.
+	// An error or an invalid reply fails the run; if a legacy server waits for the reply (see
+	// Legacy), that server is told that the person cancelled. The context ends when the run settles
+	// the question in another way. A reply that the Store has got meanwhile counts instead.
 	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
-	// Legacy specifies how to treat questions that a server asks during a call, which cannot outlive
-	// the process. Default: if Reply returns none, the call of a run with a Store waits 5 min
-	// for a reply from elsewhere; in other runs the server gets the error
-	// [adapter.ErrUserNotAsked].
+	// Legacy specifies how to treat questions that a server asks during a call, which cannot
+	// outlive the process. The zero value has the defaults.
 	Legacy LegacyQuestions
 
 	// QuestionTTL is how long a question stays open. After that it is denied or cancelled.
@@ -144,37 +138,38 @@ type Durable struct {
 	AskInDoubt bool
 }
 
-// ModelSettings are settings of model calls, and the model's price. A field that is 0, empty or
-// nil leaves the choice to the model.
+// ModelSettings are settings of model calls, and the model's price. If MaxTokens, Temperature or
+// Effort is zero or nil, the model chooses.
 type ModelSettings struct {
 	MaxTokens   int      // the bound of a reply, including its reasoning
 	Temperature *float64 // some models accept none
 	Effort      string   // how much to reason: "none", "minimal", "low", "medium", "high", …
 
 	// NoStreaming asks for complete replies, so that nobody sees any of one before the AfterModel
-	// hooks, see [Hook]. Default: the text comes as [TextDelta] if the model streams.
+	// hooks. Default: the text comes as [TextDelta] if the model streams.
 	NoStreaming bool
 
 	// Retries is how often a failed model call is repeated: after a rate limit, a timeout or an
-	// unavailable host, if nothing of its reply was shown. The waits grow from 1 s to 30 s.
+	// unavailable provider, if nothing of its reply was shown. The waits grow from 1 s to 30 s.
 	// Failures that the model has retried itself, as openaimodel and anthropicmodel do, are not
 	// retried again. Default 2; negative: none.
 	Retries int
 
-	// Prices are the prices of models, see [run.Usage.Cost]. Limits.Cost needs them and the
-	// name of the model: New then refuses a model without a price ([price.ErrUnpriced]). Date
-	// is required. Default: unknown.
+	// Prices are the prices of models, for [run.Usage.Cost]. Limits.Cost needs them and the name of
+	// the model: New then refuses a model without a price ([price.ErrUnpriced]). Date is required.
+	// Default: unknown.
 	Prices *price.Table
 }
 
-// StopReason is why a run ended with an output.
+// StopReason says why a run ended. Of a failed run it is the limit that it reached,
+// [record.StopParked], or empty.
 type StopReason string
 
 const (
 	// StopOutput means that the model replied without asking for tools.
 	StopOutput StopReason = "answer"
 
-	// StopHook means that a hook ended the run, see [StopRun].
+	// StopHook means that a hook ended the run with [StopRun].
 	StopHook StopReason = "hook"
 
 	// The other reasons are limits. The model was asked for a final answer without tools.

@@ -31,12 +31,12 @@ const maxRepairs = 2
 
 // ErrNoOutput is the error of a run whose model gave no output in the form that [RunAs] asks for.
 // The result has its text.
-var ErrNoOutput = errors.New("model gave no answer in the form that it was asked for")
+var ErrNoOutput = errors.New("model gave no output in the requested form")
 
 // RunAs runs the agent for an output of type T, a struct; see [adapter.Func] for the tags of its
-// fields. Another type is an error before the model is called. If the model's host enforces
-// schemas (Formats of a model's Info), the output is the model's text. Otherwise the model
-// calls a tool final_answer, which gets a prefix if another tool has that name.
+// fields. Another type is an error before the model is called. If the model's provider enforces
+// schemas (Formats of a model's Info), the output is the model's text. Otherwise the model calls a
+// tool final_answer, which gets a prefix if another tool has that name.
 //
 // The model is told what is wrong with invalid output. An invalid call costs a turn; invalid
 // text is requested again, at most twice. At a limit the model has one more try. After that the
@@ -162,7 +162,7 @@ func (e *engine) setOutput(wanted *output) error {
 	switch {
 	case len(e.rec.state.Schema) > 0:
 	case wanted != nil:
-		return fmt.Errorf("run %q asks for no structured answer: As did not begin it", e.rec.state.ID)
+		return fmt.Errorf("run %q asks for no structured answer: RunAs did not begin it", e.rec.state.ID)
 	default:
 		return nil
 	}

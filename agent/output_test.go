@@ -186,7 +186,7 @@ func TestAsInASession(t *testing.T) {
 	if got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID)); err != nil || got.Output != "in words" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if _, _, err := agent.ResumeAs[weatherReport](t.Context(), a, theRun); err == nil || !strings.Contains(err.Error(), "As did not begin it") {
+	if _, _, err := agent.ResumeAs[weatherReport](t.Context(), a, theRun); err == nil || !strings.Contains(err.Error(), "RunAs did not begin it") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -33,7 +33,7 @@ type recipe struct {
 	cache     *stateCache
 	renewals  *renewer // nil without a store
 
-	output       *adapter.Tool   // for structured output, see As
+	output       *adapter.Tool   // for structured output, see RunAs
 	outputFormat json.RawMessage // the schema of text output; nil: output is the call of a tool
 }
 

@@ -48,8 +48,8 @@ type RecoverOptions struct {
 	// Tenant selects the runs of one tenant; nil selects all.
 	Tenant *string
 
-	// OnEvent is called with the events of all runs, concurrently. If it panics, the run is
-	// interrupted and tried again later. Default: none.
+	// OnEvent is called with the events of all runs: concurrently, but in order for each run. If it
+	// panics, the run is interrupted and tried again later. Default: none.
 	OnEvent func(key run.Key, e Event)
 
 	// OnEnd is called, concurrently, when the work on a run ends here: the run has ended or
@@ -62,14 +62,14 @@ type RecoverOptions struct {
 	Logger *slog.Logger
 }
 
-// Recover drives the due runs of a store in this process: runs whose process has died, that
-// have a reply, or that have waited long enough. When the context ends it stops its runs, waits
-// for them, and returns the context's error. agents are the agents of the store, by name; runs
-// of other agents are ignored. A run that fails stays as it is recorded. One that cannot be
-// driven, because its store or lease fails, is tried again after waits that double up to a
-// minute.
-func Recover(ctx context.Context, store record.Store, agents []*Agent, o *RecoverOptions) error {
-	opts, err := o.withDefaults()
+// Recover drives the due runs of a store in this process: runs whose process has died, that have a
+// reply, or that have waited long enough. When the context ends it stops its runs, waits for them,
+// and returns the context's error. agents must have different names and the store as their
+// Durable.Store; runs of other agents are ignored. A run that fails stays as it is recorded. One
+// that cannot be driven, because its store or lease fails, is tried again after waits that double
+// up to a minute.
+func Recover(ctx context.Context, store record.Store, agents []*Agent, opts *RecoverOptions) error {
+	o, err := opts.withDefaults()
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, o *Recove
 		named[a.recipe.opts.Name] = a
 	}
 	r := &recovery{
-		store: store, agents: named, opts: opts, gate: newGate(opts.PerTenant),
-		room: make(chan struct{}, opts.Parallel), damaged: map[string]bool{},
+		store: store, agents: named, opts: o, gate: newGate(o.PerTenant),
+		room: make(chan struct{}, o.Parallel), damaged: map[string]bool{},
 	}
 	defer r.runs.Wait()
 	return r.loop(ctx)
@@ -98,7 +98,7 @@ func (o *RecoverOptions) withDefaults() (RecoverOptions, error) {
 		out = *o
 	}
 	if out.PollInterval < 0 {
-		return out, fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for %v", out.PollInterval, defaultEvery)
+		return out, fmt.Errorf("recover: PollInterval is %v; give a positive duration, or 0 for %v", out.PollInterval, defaultEvery)
 	}
 	out.PollInterval = cmp.Or(out.PollInterval, defaultEvery)
 	out.Parallel = cmp.Or(out.Parallel, defaultRuns)

@@ -34,7 +34,7 @@ func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Se
 	}
 }
 
-// ErrPosition is the error of a position that the run does not have, see [Agent.Replay].
+// ErrPosition is the error of [Agent.Replay] for a position that the run does not have.
 var ErrPosition = errors.New("run has no such position")
 
 // replay folds the records of a run, and yields the events of each that come after a position, until

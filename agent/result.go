@@ -19,10 +19,10 @@ type Result struct {
 	// be stored is run.StatusRunning.
 	Status run.Status
 
-	// Output is the text of the model's last message.
+	// Output is the text of the model's last message, even if the run waits or has failed.
 	Output string
 
-	// Questions are the open questions of a waiting run, see [Agent.Resume].
+	// Questions are the open questions of a waiting run. [Agent.Resume] takes the replies.
 	Questions []*run.Question
 
 	// Messages is the history of complete turns: the input and what the run added, without
@@ -31,7 +31,7 @@ type Result struct {
 	Messages []run.Message
 
 	Usage        run.Usage  // since the run began, including sub-agents
-	StopReason   StopReason // why a run has ended, or the limit at which it failed
+	StopReason   StopReason // why the run has ended
 	FinishReason string     // the provider's reason for the end of the last message
 	Failure      string     // why a run has failed or was cancelled
 
@@ -113,15 +113,15 @@ func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, 
 	return a.begin(in, opts).outcome(ctx)
 }
 
-// Events gives the input to the model and yields events until the run has ended or waits. The
-// last pair has an [*Output] or a [*Suspended], or an error and no event. Without [WithRun], each
-// range is a run of its own and calls tools again.
+// Events gives the input to the model and yields events until the run has ended or waits. The last
+// pair has an [*Output] or a [*Suspended], or an error and no event. Without [WithRun], each range
+// over the sequence begins another run, which calls the tools again.
 //
 // The run continues while the loop body handles an event, up to its next event. Leaving the
 // loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
 // the model to return. With [Durable.Store] the run can be resumed.
 //
-// The messages must not be modified before the loop ends.
+// The caller must not modify in until the loop ends.
 func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
 	return a.begin(in, opts).events(ctx)
 }
@@ -158,7 +158,8 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
 // input as its Messages makes what [Agent.Run] returns, except for State and for what no event has:
-// the messages that replace others in a compaction, and in Spent its usage, Active and what was lost.
+// the messages that replace others in a compaction, and in Usage that of the compaction, Active and
+// what was lost.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:

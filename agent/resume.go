@@ -87,10 +87,10 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 	return log.Questions()
 }
 
-// ErrWaiting is the error of a run that waits for a person: it has no output and accepts no
-// input until its questions are answered, see [Agent.Resume]. Result.Questions has them. [RunAs]
-// and [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a
-// run that already waits.
+// ErrWaiting is the error of a run that waits for a person: it has no output and accepts no input
+// until its questions are answered ([Agent.Resume]). Result.Questions has them. [RunAs] and
+// [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a run that
+// already waits.
 var ErrWaiting = errors.New("run waits for answers to its questions")
 
 // waitingError is an [ErrWaiting] with the state of the run.

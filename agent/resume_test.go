@@ -308,8 +308,8 @@ func TestInIsRefused(t *testing.T) {
 		store record.Store
 		id    string
 	}{
-		"In needs Options.Durable.Store": {nil, "r"},
-		"In: id is empty":                {record.NewMemory(), ""},
+		"WithRun needs Options.Durable.Store": {nil, "r"},
+		"WithRun: id is empty":                {record.NewMemory(), ""},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
 		if _, err := a.Run(t.Context(), human("go"), agent.WithRun(tt.id)); err == nil || !strings.Contains(err.Error(), want) {

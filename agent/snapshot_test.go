@@ -35,7 +35,7 @@ func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 var everyStore = map[string]func(testing.TB) record.Store{
 	"memory": func(testing.TB) record.Store { return record.NewMemory() },
 	"sealed": func(t testing.TB) record.Store {
-		keys, err := record.NewKeys(record.Secret{ID: "a", Key: []byte("a key of 32 bytes, for the tests")})
+		keys, err := record.NewKeys(record.Secret{Name: "a", Key: []byte("a key of 32 bytes, for the tests")})
 		check(t, err)
 		return record.Sealed(inSQLite(t), keys)
 	},

@@ -9,9 +9,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// State is the state of a run at one moment. Hooks read it, and [Agent.ResumeStateEvents] continues a
-// run from it. It can be sent to another process as JSON. It contains secrets of servers, such
-// as request states and task ids, which [record.Keys] can encrypt.
+// State is the state of a run at one moment. Hooks read it, and [Agent.ResumeStateEvents] continues
+// a run from it. It can be sent to another process as JSON. It contains secrets of servers, such as
+// request states and task ids: encrypt the JSON with [record.Keys.Seal] before it leaves the
+// process.
 type State struct{ state *ledger.State }
 
 // Key returns the key of the run.
@@ -29,7 +30,7 @@ func (s *State) Failures() int { return s.inner().Failures }
 // Usage returns the usage of the run, by all inputs.
 func (s *State) Usage() run.Usage { return s.inner().Spent }
 
-// Vars returns a copy of the run's variables, see [WithVar].
+// Vars returns a copy of the run's variables ([WithVar]).
 func (s *State) Vars() map[string]json.RawMessage { return maps.Clone(s.inner().Vars) }
 
 // History returns the messages, including those of the current turn. Do not modify them.

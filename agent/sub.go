@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SubAgent is an agent as a tool of another agent, see [NewSubAgent].
+// SubAgent is an agent as a tool of another agent. [NewSubAgent] and [NewHandoff] make one.
 type SubAgent struct {
 	*adapter.FuncTool
 	agent   *recipe
@@ -42,9 +42,10 @@ func NewSubAgent(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }
 
-// NewHandoff is like [NewSubAgent], but the other agent takes over: it gets the history, and its answer is
-// the output of the run, in the form that [RunAs] asks for. The model may give it a task, which is
-// a message after the history. The next input of a conversation goes to the first agent again.
+// NewHandoff is like [NewSubAgent], but the other agent takes over: it gets the history, and its
+// answer is the output of the run, and has the form that [RunAs] asks for if that began the run.
+// The model may give it a task, which is a message after the history. The next input of a
+// conversation goes to the first agent again.
 func NewHandoff(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, true)
 }

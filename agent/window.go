@@ -15,7 +15,7 @@ type WindowUse struct {
 	Servers      []ServerTools `json:"servers,omitempty"`   // the definitions of tools
 	History      int64         `json:"history"`             // the messages, without the results of tools
 	Results      int64         `json:"results"`             // the results of tools
-	Input        int64         `json:"input"`               // the sum
+	Input        int64         `json:"input"`               // the sum of Instructions, Servers, History and Results
 	Cached       int64         `json:"cached,omitempty"`    // part of Input: read from a cache, as counted by the model
 	Estimated    bool          `json:"estimated,omitempty"` // Input is an estimate
 }

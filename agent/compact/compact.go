@@ -18,14 +18,14 @@
 // The compactors of this package guarantee:
 //
 //   - A call and its result stay together, and a call without a result is never left out.
-//   - System messages, and messages of the user and the model, are never changed. A turn is kept or
-//     left out as a whole, including reasoning and its signatures. The first message of the user,
-//     which has the task, is kept unless it alone is too long; so are the last one and the last
-//     turn.
+//   - System messages, and messages of the user and the model, are never rewritten, only left out
+//     as whole turns, including reasoning and its signatures. The first message of the user, which
+//     has the task, is kept unless it alone is too long; so are the last one and the last turn.
 //   - The order of messages stays the same.
-//   - Nothing happens before the history reaches [Options.Start] of the window. It is then shortened
-//     to 0.4 of it, so that its beginning, which providers cache, stays the same for many
-//     turns. What was trimmed once does not change again.
+//   - The history is left alone until it reaches the fraction [Options.Start] of the window. It is
+//     then shortened to 0.4 of the window, or to Start if that is less, so that its beginning,
+//     which providers cache, stays the same for many turns. What was trimmed once does not change
+//     again.
 package compact
 
 import (
@@ -36,16 +36,17 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Compactor returns what shortens a history, nil if it is short enough. The history is at the
-// beginning of a turn. A compactor does not modify it, and may be called concurrently. With an
-// error the history stays as it is; the result then has at most the Usage.
+// A Compactor returns a replacement for the oldest messages of a history, or nil if the history is
+// short enough. It is called at the beginning of a turn, possibly concurrently, and does not modify
+// the history. If it returns an error the history stays as it is, and only Usage of the result
+// counts.
 type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*Result, error)
 
 // Result replaces the oldest messages of a history.
 type Result struct {
 	Replaced int           // number of the oldest messages that Messages replace
 	Messages []run.Message // may share memory with the history
-	Usage    run.Usage     // what the model that summarised them used
+	Usage    run.Usage     // what the model that summarized them used
 }
 
 // Budget describes the size of a history. The zero value is valid.
@@ -62,14 +63,14 @@ type Budget struct {
 	Tokens   int64
 	Messages int
 
-	// Estimate is the result of [Estimate] for all messages, from a caller that keeps it while
-	// the history grows, so that the compactor need not read a short history. Package agent
-	// sets it if the provider did not count. Default: unknown.
+	// Estimate is the result of [Estimate] for all messages. A caller that keeps it while the
+	// history grows saves the compactor from reading a short history. Package agent sets it if the
+	// provider did not count. Default: unknown.
 	Estimate int64
 }
 
 // Options configure a compactor. Nil and the zero value are valid. A value that is out of range
-// means the default.
+// means the default, because a compactor has no way to refuse one.
 type Options struct {
 	// Window is the model's window in tokens if [Budget.Window] is unknown. Default 128,000.
 	Window int64
@@ -126,10 +127,10 @@ func (o *Options) withDefaults() Options {
 
 // Trim returns a compactor that removes the media of older results and shortens their texts,
 // and if that is not enough leaves out the oldest turns. It never returns an error.
-func Trim(o *Options) Compactor {
-	opts := o.withDefaults()
+func Trim(opts *Options) Compactor {
+	o := opts.withDefaults()
 	return func(_ context.Context, messages []run.Message, b Budget) (*Result, error) {
-		p := newPlan(messages, b, opts)
+		p := newPlan(messages, b, o)
 		if p == nil {
 			return nil, nil
 		}

@@ -2,7 +2,7 @@ package compact
 
 import "github.com/mcpchain/mcpchain/agent/run"
 
-// Estimates in tokens: hosts count 85 to several thousand for an image, and about ten for a
+// Estimates in tokens: providers count 85 to several thousand for an image, and about ten for a
 // second of audio (8 to 192 KiB).
 const (
 	tokenBytes      = 4
@@ -12,7 +12,7 @@ const (
 )
 
 // tokensOf estimates the tokens of a message. Reasoning counts only if it is sent back to the
-// host.
+// provider.
 func tokensOf(m *run.Message) int64 {
 	tokens := int64(messageTokens)
 	bytes := m.ReturnedSize()
@@ -41,9 +41,9 @@ func mediaTokens(p *run.Part) int64 {
 	return int64(len(p.Data) / tokenBytes)
 }
 
-// Estimate returns the approximate tokens of messages: one for 4 bytes, 4 for each message,
-// 2,000 for an image, one for 256 bytes of audio. Reasoning counts only if it is sent back to
-// the model's host.
+// Estimate returns the approximate tokens of messages: one for 4 bytes, 4 for each message, 2,000
+// for an image, one for 256 bytes of audio. Reasoning counts only if it is sent back to the model's
+// provider.
 func Estimate(messages []run.Message) int64 {
 	var sum int64
 	for i := range messages {

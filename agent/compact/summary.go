@@ -28,12 +28,12 @@ const summaryHead = "[Summary of older messages]\n"
 // tools. The model gets the conversation as one text of at most 200,000 bytes, about 50,000 tokens:
 // long results are shortened, media and reasoning are left out, and a longer text is cut in the
 // middle. A summary longer than 16 KiB is cut. Summarize panics if m is nil.
-func Summarize(m model.Model, o *Options) Compactor {
+func Summarize(m model.Model, opts *Options) Compactor {
 	if m == nil {
 		panic("compact: Summarize: the model is nil: check the error of its constructor")
 	}
-	opts := o.withDefaults()
-	return summarize(byModel(m, opts), opts)
+	o := opts.withDefaults()
+	return summarize(byModel(m, o), o)
 }
 
 // summarize is [Summarize] with the summaries of any function.

@@ -5,17 +5,18 @@
 // ([agent.Agent.Replay]). A run never waits for a reader.
 //
 // The id of an event is its position in the run. Events without a record, such as text deltas and
-// progress, have no id and are preliminary: a reader that reconnects after an id gets them again if
-// they are still in memory, and should discard what they showed before. A reader that was too slow
-// for them gets the event
+// progress, have no id and are preliminary: a reader that reconnects after an id gets those after
+// it again, as far as they are in memory, and should discard its earlier copies. A reader that has
+// missed such events gets the event
 //
 //	{"type":"refresh","run":"…"}
 //
 // and should read the state of the run again. This event also comes when the process stops working
 // on the run, because the run has ended, has failed or waits.
 //
-// The latest 256 KiB of each run stay in memory, and at most [Options.TotalBytes] of all. The program
-// examples/page shows a run on a page, and docs/service.md describes the streams of a service.
+// The latest 256 KiB of each run stay in memory, and at most [Options.TotalBytes] for all runs
+// together. The program examples/page shows a run on a page, and docs/service.md describes the
+// streams of a service.
 package feed
 
 import (
@@ -35,16 +36,15 @@ type Options struct {
 	// [agent.Agent.Replay] does. Default: events that are not in memory are lost.
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
 
-	// Head returns the head of a run. With it, Replay is called only if there are records that
-	// the reader has not seen, and a reader that has read all of a run that has ended gets one
-	// refresh event: runs that failed or were cancelled have no last event. Default: Replay is
-	// called each time, and readers learn only of the end of work in this process.
+	// Head returns the head of a run. With it, Replay is called only if there are records that the
+	// reader has not seen. A reader that has read all of an ended run gets one refresh event,
+	// because a run that failed or was cancelled ends without an event. Default: Replay is called
+	// each time, and readers learn only of the end of work in this process.
 	Head func(ctx context.Context, key run.Key) (run.Head, error)
 
 	// Poll is how often a reader looks in the store for events of other processes, while this
 	// process does not work on the run. If there are none, the interval doubles, up to 8 times
-	// Poll, until [Feed.Wake] is called. Default 0: never, because this process drives all
-	// runs.
+	// Poll, until [Feed.Wake] is called. Default 0: never, for a process that drives all runs.
 	Poll time.Duration
 
 	// TotalBytes bounds the events of all runs in memory; the oldest are dropped. What readers have
@@ -57,11 +57,11 @@ type Options struct {
 
 	// HandleError writes the response to a request that gets no stream. The error may match
 	// record.ErrNotFound, [ErrTooManyReaders], or [agent.ErrPosition] for an invalid position.
-	// Default: [http.Error] with the status and its text.
+	// Default: [http.Error] with the status 404, 503 or 400 for these, else 500, and its text.
 	HandleError func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// ErrTooManyReaders means that [Options.Readers] is reached.
+// ErrTooManyReaders is the error of a request beyond [Options.Readers].
 var ErrTooManyReaders = eventfeed.ErrReaders
 
 // Feed holds the latest events of runs. Its methods may be called concurrently. It owns no goroutine
@@ -69,22 +69,22 @@ var ErrTooManyReaders = eventfeed.ErrReaders
 type Feed struct{ events *eventfeed.Feed }
 
 // New returns a feed without events.
-func New(o *Options) *Feed {
-	if o == nil {
-		o = &Options{}
+func New(opts *Options) *Feed {
+	if opts == nil {
+		opts = &Options{}
 	}
 	return &Feed{eventfeed.New(&eventfeed.Options{
-		Replay:     o.Replay,
-		Head:       o.Head,
-		Poll:       o.Poll,
-		TotalBytes: o.TotalBytes,
-		Readers:    o.Readers,
-		Fail:       o.HandleError,
+		Replay:     opts.Replay,
+		Head:       opts.Head,
+		Poll:       opts.Poll,
+		TotalBytes: opts.TotalBytes,
+		Readers:    opts.Readers,
+		Fail:       opts.HandleError,
 	})}
 }
 
 // Publish gives an event to the readers of a run. Events of one run must be published in order, not
-// concurrently. Publish can be the OnEvent of [agent.RecoverOptions].
+// concurrently. Publish can be the OnEvent of [agent.RecoverOptions], which keeps that order.
 func (f *Feed) Publish(key run.Key, e agent.Event) { f.events.Publish(key, e) }
 
 // Wake makes readers look in the store for events soon, because another process may continue the
@@ -98,8 +98,9 @@ func (f *Feed) Stopped(key run.Key) { f.events.Leave(key) }
 // Serve writes the events of a run as server-sent events until the request ends. The caller must
 // have checked that the user may read the run. The stream begins after the event that the header
 // Last-Event-ID or else the URL parameter "after" names. Events have no SSE name, so that a page
-// gets all of them by onmessage; their data has the type, see [agent.MarshalEvent]. A client that does
-// not read for 30 s loses its stream.
+// gets all of them by onmessage; their data, from [agent.MarshalEvent], has the type. A comment
+// follows 15 s of silence, and a client that does not take a write within 30 s loses its stream.
+// Serve answers every method and sets no CORS headers.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	f.events.Serve(w, r, key)
 }

@@ -11,17 +11,17 @@
 //
 // # The content of a line
 //
-// A line is one change: new records, replies, or a new holder. It ends with the run's head, so
-// that List reads only the last line of each file, and with a checksum of the line and its
-// offset. If bytes of a file are changed or missing, Load reports [record.ErrCorrupt] with the
-// file and the line. What a crash has left of an unfinished last line is cut; a file whose end
-// was cut off in another way looks the same.
+// A line is one change: new records, replies, or a new holder. It ends with the run's head, so that
+// List reads only the last line of each file, and with a checksum of the line and its offset. If
+// bytes of a file are changed or missing, Load reports [record.ErrCorrupt] with the file and the
+// line. An unfinished last line, as a crash leaves it, is removed. A file that was truncated in
+// another way cannot be told from that.
 //
 // # What a crash loses
 //
-// The end of a process loses nothing for which a method has returned nil, whatever [Sync] is.
-// Sync decides what a power cut or a crash of the operating system loses. Leases are not synced:
-// after a power cut, no process is left to hold a run.
+// A change is not lost with the process once the method has returned nil, whatever [Sync] is. Sync
+// decides what a power cut or a crash of the operating system loses. Leases are not synced: after a
+// power cut, no process is left to hold a run.
 //
 // # Who can read the files
 //
@@ -66,15 +66,15 @@ const (
 	SyncNever
 )
 
-// Options configure [Open]. Nil and zero are valid. A method that would exceed a bound returns
-// an error.
+// Options configure [Open]. Nil and the zero value are valid. A change beyond a bound is refused:
+// the error matches [record.ErrTooLarge].
 type Options struct {
 	Sync Sync // default SyncEveryEffect
 
 	MaxLine int64 // bytes of a change; default 64 MiB; negative: no bound
 	MaxFile int64 // bytes of a file; default 1 GiB; negative: no bound
 
-	// AllowNetwork allows a directory on a network file system. The host vouches that file locks
+	// AllowNetwork allows a directory on a network file system. The program vouches that file locks
 	// exclude all processes there, and that a sync reaches the disk of the server.
 	AllowNetwork bool
 }
@@ -122,8 +122,8 @@ type directory struct {
 	marking marking
 }
 
-// Open returns the store in a directory, and creates it if it is missing. It refuses a
-// directory that others can write to, see the package comment.
+// Open returns the store in a directory, and creates it if it is missing. It refuses a directory
+// that others can write to.
 func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, osFS{}, networkOf) }
 
 // open is Open with another file system.

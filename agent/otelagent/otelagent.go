@@ -2,7 +2,7 @@
 //
 //	t, err := otelagent.New(nil)
 //	…
-//	a, err := agent.New(model, &agent.Options{Observer: t, …})
+//	a, err := agent.New(model, &agent.Options{Observer: t})
 //
 // Spans, metrics and attributes follow OpenTelemetry's semantic conventions for generative AI, which
 // are in development: names may change with them. The work of one process on a run is a span
@@ -10,7 +10,8 @@
 // (execute_tool). The spans of an MCP client (package otelmcp), of a sub-agent and of a tool's own
 // work are children of execute_tool.
 //
-// The guide is docs/observability.md of the repository.
+// The guide, docs/observability.md of the repository, lists the metrics and the attributes of
+// spans.
 //
 // # Suspended runs
 //
@@ -122,7 +123,8 @@ func currentInvocation(ctx context.Context) *invocation {
 	return i
 }
 
-// Appended implements [agent.AppendObserver]. It records how long the store took, also if it failed.
+// Appended implements [agent.AppendObserver]. It records how long the store took, even if it
+// failed.
 func (t *Telemetry) Appended(ctx context.Context, took time.Duration, err error) {
 	t.metrics.appended.Record(ctx, took.Seconds(), withAttributes(errorType(err)))
 }

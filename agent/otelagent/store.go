@@ -26,12 +26,12 @@ type counts struct {
 }
 
 // ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
-// status, how many are due, held, parked or damaged, and for how long the first has been due, see
-// [run.Head.DueSince]. Each time it lists all runs of the query that are running, waiting or
-// failed, so its cost grows with their number; q.Limit bounds it for each status, and the fields
-// Status, DueAt, Before and After are ignored. If a list fails, the meters have no values at that
-// time, and the error goes to the reader of the meters. stop unregisters the meters. Of opts, only
-// MeterProvider is used.
+// status, how many are due, held, parked or damaged, and how long the run that has been due the
+// longest has waited ([run.Head.DueSince]). Each time it lists all runs of the query that are
+// running, waiting or failed, so its cost grows with their number; q.Limit bounds it for each
+// status, and the fields Status, DueAt, ChangedBefore and After are ignored. If a list fails, the
+// meters have no values at that time, and the error goes to the reader of the meters. stop
+// unregisters the meters. Of opts, only MeterProvider is used.
 func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func() error, err error) {
 	provider := otel.GetMeterProvider()
 	if opts != nil && opts.MeterProvider != nil {

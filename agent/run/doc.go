@@ -2,7 +2,7 @@
 // replies, limits, usage, and the head and records that a store keeps. Package record has the
 // stores.
 //
-// In JSON and in older names a reply is an "answer", and a question is an "ask".
+// In JSON a reply is an "answer", and a question is an "ask".
 //
 // A field Unknown holds JSON members that a later version of this package wrote. They are kept
 // when the value is written again.

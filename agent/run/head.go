@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Head is the summary of a run that a store can read without its records. The agent writes it
-// with each append, except for Epoch, Held, TTL and Replies, which belong to the store.
+// Head is the summary of a run that a store can read without its records. The agent writes it with
+// each append, except for Epoch, HeldUntil, TTL and ReplyCount, which belong to the store.
 type Head struct {
 	Key         Key       `json:"key"`
 	Agent       string    `json:"agent,omitzero"` // the name by which package agent finds the agent
@@ -41,8 +41,8 @@ type Head struct {
 	ReplyCount int `json:"answers,omitzero"`
 }
 
-// MaxLead is how much later than now plus TTL a lease may end, since a clock is read a moment
-// before the lease is stored.
+// MaxLead is the tolerance of [Head.HeldAt]: a lease that ends later than now + TTL + MaxLead is
+// void. A store that decides who holds a run uses it.
 const MaxLead = time.Second
 
 // HeldAt reports whether a process holds the run at that time. A lease that ends later than one
@@ -60,9 +60,9 @@ func (h Head) Due(now time.Time) bool {
 	return h.Status == StatusRunning || h.ReplyCount > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
 
-// DueSince returns when a run became due, for a run that is [Head.Due]: at its last change if it
-// is running or has a reply, else at its wake-up time. A reply is not a change, so a run that
-// waited for a reply counts as due since it began to wait.
+// DueSince returns when a due run ([Head.Due]) became due: at its last change if it is running or
+// has a reply, else at Wake. A reply is not a change, so a run that waited for a reply counts as
+// due since it began to wait.
 func (h Head) DueSince() time.Time {
 	if h.Status == StatusRunning || h.ReplyCount > 0 {
 		return h.Updated
@@ -96,8 +96,9 @@ func (k Key) Check() error {
 // Status is the status of a run.
 type Status string
 
-// A run is running, or waiting for a person, a task or a time, until it is finished (it has its
-// output), failed or cancelled. A new input starts a run that has ended again.
+// A run is running (even if no process works on it), or waiting for a person, a task or a time,
+// until it is finished (it has its output), failed or cancelled. A new input starts a run that has
+// ended again.
 const (
 	StatusRunning   Status = "running"
 	StatusWaiting   Status = "waiting"

@@ -9,13 +9,13 @@ import (
 
 // Limits bound a run from one input to its output, including sub-agents and completions for
 // servers. 0 means the default. A negative number means no limit, except in Parallel, Depth and
-// Cost, which package agent refuses.
+// Cost, where package agent refuses it.
 type Limits struct {
 	Turns     int `json:"turns,omitzero"`    // model calls with tools; default 20
 	Calls     int `json:"calls,omitzero"`    // tool calls that the model asks for, failed ones included; default 100
 	Failures  int `json:"failures,omitzero"` // consecutive turns in which every call failed or was denied; default 5
 	Parallel  int `json:"parallel,omitzero"` // concurrent tool calls; default 8
-	Questions int `json:"asks,omitzero"`     // open questions; default 100
+	Questions int `json:"asks,omitzero"`     // open questions; default 100; beyond it the run fails
 
 	// Depth bounds the nesting of sub-agents, and of runs started by tool calls. Default 4, at most
 	// 32.

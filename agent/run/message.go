@@ -51,7 +51,7 @@ type Part struct {
 
 	MIMEType string `json:"mime_type,omitzero"`
 	Data     []byte `json:"data,omitempty"`
-	URL      string `json:"url,omitzero"` // where the data is: on the web or in the host's own store
+	URL      string `json:"url,omitzero"` // where the data is: on the web or in the program's own store
 
 	ID         string          `json:"id,omitzero"`   // the call's ID
 	Name       string          `json:"name,omitzero"` // the tool's name, as the model knows it
@@ -92,9 +92,10 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// ReturnedSize returns the bytes of a message that only its provider gets back: [Part.Provider]
-// and the reasoning that belongs to it.
-func (m *Message) ReturnedSize() (size int) {
+// ReturnedSize returns the size in bytes of what only the message's provider gets back:
+// [Part.Provider] and the reasoning that belongs to it.
+func (m *Message) ReturnedSize() int {
+	size := 0
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		for _, data := range p.Provider {

@@ -12,6 +12,7 @@ import (
 // QuestionKind is the subject of a [Question].
 type QuestionKind string
 
+// The kinds of questions.
 const (
 	QuestionApproval QuestionKind = "approval" // whether a call may run
 	QuestionForm     QuestionKind = "form"     // a server's form (elicitation)
@@ -21,7 +22,8 @@ const (
 	QuestionSignIn   QuestionKind = "sign_in"  // authorization for a server
 )
 
-// Question is a question of a run to a person. A [Reply] repeats its ID.
+// Question is a question of a run to a person. A [Reply] repeats its ID; the methods Accept, Allow,
+// Cancel, Decline, Deny, NotRun, Ran and their variants make replies.
 type Question struct {
 	ID     string       `json:"id"`
 	Kind   QuestionKind `json:"kind"`

@@ -17,9 +17,9 @@ import (
 
 // The errors of [CheckReply].
 var (
-	ErrNotAsked = errors.New("the question is not open")
-	ErrExpired  = errors.New("the question has expired")
-	ErrUnfit    = errors.New("the answer does not fit")
+	ErrNotAsked = errors.New("question is not open")
+	ErrExpired  = errors.New("question has expired")
+	ErrUnfit    = errors.New("answer does not fit")
 )
 
 // maxReply bounds the text that a person writes in a reply, in bytes.
@@ -35,8 +35,8 @@ var actions = map[QuestionKind][]Action{
 	QuestionSignIn:   {ActionAccept, ActionDecline, ActionCancel},
 }
 
-// The scope of an approval is the later calls to which it applies. The empty scope means this
-// call alone.
+// The scopes of an approval: the later calls that it applies to. The empty scope means only this
+// call.
 const (
 	ScopeArguments = "arguments" // the same tool with the same arguments
 	ScopeTool      = "tool"      // the same tool
@@ -46,10 +46,10 @@ const (
 // scopes are the values of [Reply.Scope].
 var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 
-// CheckReply checks a reply to a question. The error matches [ErrNotAsked] if the reply is to
-// another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
-// invalid: an action that the question does not take, arguments that violate the tool's schema,
-// a form that is not filled in correctly, or more than 1 MiB of text.
+// CheckReply checks a reply to a question. The error matches [ErrNotAsked] if the reply does not
+// name this question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
+// invalid: an action that the question does not take, arguments that violate the tool's schema, a
+// form that is not filled in correctly, or more than 1 MiB of text.
 func CheckReply(q *Question, r Reply, now time.Time) error {
 	switch {
 	case r.Question != q.ID:

@@ -1,8 +1,9 @@
-// Package skillset gives the skills of servers to a model, step by step.
+// Package skillset gives the skills of servers to a model: names first, then instructions, then
+// files.
 //
-// A skill is instructions for a model, with files ([skills.Skill]). The model first gets only names
-// and descriptions, in its system prompt. With the tool load_skill it reads the instructions of a
-// skill, and with read_skill_file a file of it:
+// A skill is a set of instructions for a model, with files ([skills.Skill]). The model first gets
+// only names and descriptions, in its system prompt. With the tool load_skill it reads the
+// instructions of a skill, and with read_skill_file a file of it:
 //
 //	set, err := skillset.Open(ctx, clients, nil)
 //	…
@@ -13,7 +14,7 @@
 //
 // A model that searches for its tools (agent.Options.Discover) finds skills by the same search.
 //
-// Each text is verified by [skills.Load] and marked as the text of a server: a skill gives no
+// Each text is verified by [skills.Load] and marked as the text of a server: a skill grants no
 // permission, and the tools that it lists are only a claim.
 //
 // The guide docs/agent.md of the repository has a chapter on skills.
@@ -48,8 +49,8 @@ const (
 	maxDescription = 1 << 10 // bytes of a description in [Set.Instructions]
 )
 
-// Set holds the skills of several servers, as they were listed by Open, and is a source of tools for
-// agents. It may be used concurrently.
+// Set holds the skills of several servers, and is a source of tools for agents. It does not follow
+// changes: open another set to list the skills again. It may be used concurrently.
 type Set struct {
 	adapter.Source
 	skills []*entry
@@ -66,20 +67,20 @@ type entry struct {
 	loaded atomic.Pointer[skills.LoadedSkill] // nil before the first call that succeeds
 }
 
-// Open lists the skills of servers, which are given by the host's labels. A set has at most 100
-// skills; later ones are left out. Servers without skills are ignored. Open fails if a server's list
-// cannot be read, or a client is nil.
-func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options) (*Set, error) {
-	opts := Options{}
-	if o != nil {
-		opts = *o
+// Open lists the skills of servers, in the order of their labels; servers has their clients. A set
+// has at most 100 skills; later ones are skipped. Servers without skills are ignored. Open fails if
+// a server's list cannot be read, or a client is nil.
+func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Options) (*Set, error) {
+	o := Options{}
+	if opts != nil {
+		o = *opts
 	}
 	s := &Set{names: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		if servers[server] == nil {
 			return nil, fmt.Errorf("client of server %q is nil: connect it first", server)
 		}
-		if err := s.list(ctx, server, servers[server], &opts); err != nil {
+		if err := s.list(ctx, server, servers[server], &o); err != nil {
 			return nil, fmt.Errorf("list the skills of server %q: %w", server, err)
 		}
 	}
@@ -139,7 +140,7 @@ func (s *Set) name() {
 	}
 }
 
-// Skipped returns why skills were left out.
+// Skipped returns why skills were skipped.
 func (s *Set) Skipped() []error { return slices.Clone(s.left) }
 
 // Instructions returns a text for the system prompt that lists the skills, each on one line. It is

@@ -8,20 +8,19 @@
 //	…
 //	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
 //
-// New creates the tables, whose names begin with mcpchain_, and refuses a database whose
+// [Open] creates the tables, whose names begin with mcpchain_, and refuses a database whose
 // settings can lose what it has committed.
 //
 // The guide is docs/durability.md of the repository.
 //
 // # SQLite
 //
-// The driver needs SQLite 3.35 or later and a file on a local disk. The store sets what
-// durability needs, whatever the DSN says: the journal mode of the file to WAL, and on each
-// connection that writes, synchronous to FULL, busy_timeout to 10 s and, on macOS, fullfsync to
-// ON. A commit of leases only does not wait for the disk: after a power cut no process holds a
-// run, and the clock prevents that an epoch is used again. Such a commit makes a checkpoint if
-// the log has more pages than wal_autocheckpoint; other commits make one at ten times as many.
-// If the DSN sets wal_autocheckpoint to 0, the program makes checkpoints.
+// The driver needs SQLite 3.35 or later and a file on a local disk. The store sets what durability
+// needs, whatever the DSN says: the journal mode of the file to WAL, and on each connection that
+// writes, synchronous to FULL, busy_timeout to 10 s and, on macOS, fullfsync to ON. A commit that
+// changes only leases does not wait for the disk. That is safe: after a power cut no process holds
+// a run, and epochs, which come from the clock, are not used again. If the DSN sets
+// wal_autocheckpoint to 0, the program makes checkpoints.
 //
 // One transaction writes at a time, and it makes all changes that arrived during the previous
 // one, so that many runs share a sync of the disk. Any number of processes of one machine may
@@ -30,11 +29,11 @@
 //
 // # Postgres
 //
-// The server has to be of version 12 or later, and the database of encoding UTF8. Each change is
-// a transaction on a connection of its own, which is tried up to eight times if it conflicts
-// with another one. Bound the connections with [sql.DB.SetMaxOpenConns]: database/sql has no
-// bound by default. Tables are created in the first schema of the search_path. If the role may
-// not create tables, call New once as another role.
+// The server has to be of version 12 or later, and the database of encoding UTF8. Each change is a
+// transaction on a connection of its own, which is tried up to eight times if it conflicts with
+// another one. Bound the connections with [sql.DB.SetMaxOpenConns]: database/sql has no bound by
+// default. Tables are created in the first schema of the search_path. If the role may not create
+// tables, call Open once as another role. The driver has to take the parameters $1, $2, ….
 //
 // # Time
 //

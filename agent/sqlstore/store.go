@@ -37,8 +37,8 @@ type database struct {
 }
 
 // Open returns the store in a database, and creates its tables or brings them up to date. The
-// database stays the caller's, who closes it after the last use of the store. Make one store
-// for each database: its compiled statements live as long as the database. The error says what
+// database stays the caller's, who closes it after the last use of the store. Make only one store
+// for a [sql.DB]: its prepared statements are released when the DB is closed. The error says what
 // is lost if settings of the database allow it to lose commits.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	d := dialects[dialect]

@@ -8,9 +8,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// ClockSetBack tests a store whose clock is set back: a run whose holder has ended before can
-// be acquired, and the lease of a holder that lives stays valid. open opens an empty store and
-// returns a function that sets its clock.
+// ClockSetBack tests a store whose clock is set back: a run whose holder has ended can be acquired,
+// and the lease of a live holder stays valid. open opens an empty store and returns a function that
+// sets its clock.
 func ClockSetBack(t *testing.T, open func(t *testing.T) (store record.Store, set func(time.Time))) {
 	store, setClock := open(t)
 	tr, now := &trial{T: t, store: store}, start

@@ -21,8 +21,8 @@ var (
 // soundRuns is the number of runs of the tenant of soundKey.
 const soundRuns = 9
 
-// Damage tests that a damaged run affects no other run, for each method. Each call of open
-// opens an empty store; damage changes what the store wrote last for a run.
+// Damage tests that no method lets a damaged run affect another. Each call of open opens an empty
+// store; damage changes what the store wrote last for a run.
 func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage func(key run.Key))) {
 	for _, c := range []struct {
 		name string

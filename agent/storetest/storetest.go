@@ -1,5 +1,4 @@
-// Package storetest tests implementations of [record.Store]. A store of your own
-// has a test of one line:
+// Package storetest tests implementations of [record.Store]. To test a store of your own, write:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) record.Store { return newStore(t) })
@@ -25,7 +24,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// Run runs all tests. Each calls open for an empty store.
+// Run tests all that a Store promises, and the other interfaces of package record that the store
+// implements. Each test calls open for an empty store.
 func Run(t *testing.T, open func(t *testing.T) record.Store) {
 	for _, c := range []struct {
 		name string

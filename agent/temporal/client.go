@@ -26,7 +26,7 @@ type ClientOptions struct {
 	Queue string
 
 	// SearchAttributes sets the attributes McpchainTenant, McpchainAgent and McpchainStatus (a
-	// [run.Status]) of workflows. They must be registered as keywords, see [AddSearchAttributes].
+	// [run.Status]) of workflows. They must be registered as keywords ([AddSearchAttributes]).
 	// Default: not set.
 	SearchAttributes bool
 
@@ -35,7 +35,7 @@ type ClientOptions struct {
 	ContinueAfter int
 }
 
-// Client starts runs at Temporal, replies to their questions, waits for their results and
+// Client starts runs through Temporal, replies to their questions, waits for their results and
 // cancels them. It has no state and may be used concurrently.
 type Client struct {
 	service client.Client
@@ -44,10 +44,10 @@ type Client struct {
 }
 
 // NewClient returns a client for the runs of a store, which the workers share.
-func NewClient(service client.Client, store record.Store, o *ClientOptions) *Client {
+func NewClient(service client.Client, store record.Store, opts *ClientOptions) *Client {
 	c := &Client{service: service, store: store}
-	if o != nil {
-		c.opts = *o
+	if opts != nil {
+		c.opts = *opts
 	}
 	c.opts.Queue = cmp.Or(c.opts.Queue, DefaultQueue)
 	if c.opts.ContinueAfter <= 0 {
@@ -77,8 +77,9 @@ func checkWorkflowID(id string) error {
 }
 
 // Start begins a run in the agent's store, which must be the client's, or adds the input to the run
-// named by [agent.WithRun], and lets workers drive it. The agent needs no tools here: the workers have
-// them. If there is both a key and an error the run is stored, and Resume starts it.
+// named by [agent.WithRun], and lets workers drive it. The agent needs no tools here: the workers
+// have them. If there is both a key and an error the run is stored, and [Client.Drive] starts it.
+// Other errors are those of [agent.Agent.Begin].
 func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts ...agent.RunOption) (run.Key, error) {
 	key, err := a.Begin(ctx, in, opts...)
 	if err != nil {
@@ -95,15 +96,15 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 //
 //	for head, err := range store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now()}) {
 //		…
-//		err := c.Resume(ctx, head.Key)
+//		err := c.Drive(ctx, head.Key)
 //	}
 func (c *Client) Drive(ctx context.Context, key run.Key) error {
 	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil {
-		return fmt.Errorf("resume run %q: %w", key.ID, err)
+		return fmt.Errorf("drive run %q: %w", key.ID, err)
 	}
 	if err := c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent}); err != nil {
-		return fmt.Errorf("resume run %q: %w", key.ID, err)
+		return fmt.Errorf("drive run %q: %w", key.ID, err)
 	}
 	return nil
 }
@@ -218,8 +219,8 @@ func updateID(replies []run.Reply) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Result waits until a run has ended, and returns its result from the store. Its Status says
-// how it ended; the error is only about the wait.
+// Result waits until a run has ended, and returns its result from the store. Its Status says how it
+// ended: unlike that of [agent.Agent.Run], the error is only about the wait.
 func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error) {
 	err := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
 	if _, over := errors.AsType[*temporalsdk.WorkflowExecutionError](err); err != nil && !over {

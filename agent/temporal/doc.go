@@ -1,4 +1,4 @@
-// Package temporal drives runs of agents by Temporal, on any number of machines.
+// Package temporal drives runs of agents with Temporal, on any number of machines.
 //
 // A workflow drives a run, but its code does not replay the run. One activity is one step of the
 // run ([agent.Agent.Advance]) in a store that all workers share. Steps are safe to repeat, because
@@ -8,10 +8,10 @@
 //
 //	workflow Run(tenant, id, agent)
 //	   activity Step ─▶ running: the next step
-//	                 ─▶ waiting: until an Update "answer", a Signal "wake", or the end of a question
+//	                 ─▶ waiting: until an Update "answer", a Signal "wake", or the expiry of a question
 //	                 ─▶ done, failed, cancelled: the end of the workflow
 //
-// Workers have the agents and take the steps, see [NewWorker]. A [Client] starts runs, answers
+// Workers ([NewWorker]) have the agents and execute the steps. A [Client] starts runs, answers
 // their questions, waits for their results and cancels them:
 //
 //	w, err := temporal.NewWorker(service, []*agent.Agent{helper}, nil)
@@ -27,7 +27,7 @@
 //
 // The guide is docs/scaling.md of the repository.
 //
-// # Workers that end
+// # When a worker ends
 //
 // A step holds the lease of its run, and sends heartbeats to Temporal. If a worker dies, another one
 // repeats the step after [agent.Durable.LeaseTTL] and about a second: the heartbeat timeout is two

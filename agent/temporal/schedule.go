@@ -20,7 +20,7 @@ import (
 // ScheduleAction returns the action of a Temporal schedule that begins a new run each time. The id of
 // the run is that of the key and the scheduled time, as in "report-2030-01-02T03:00:00Z":
 //
-//	action, err := c.Scheduled(helper, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write the report."))
+//	action, err := c.ScheduleAction(helper, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write the report."))
 //	…
 //	service.ScheduleClient().Create(ctx, client.ScheduleOptions{
 //		ID:     "acme-report",

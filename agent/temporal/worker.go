@@ -42,8 +42,8 @@ type WorkerOptions struct {
 	// repeated. Default 25 h, which exceeds the default limit of a tool call.
 	StepTimeout time.Duration
 
-	// OnEvent is called with the events of this worker's steps, concurrently.
-	// [agent.Agent.Replay] has all events of a run, from all workers. Default: none.
+	// OnEvent is called with the events of this worker's steps, concurrently. [agent.Agent.Replay]
+	// has all events of a run, from all workers. Default: none.
 	OnEvent func(key run.Key, e agent.Event)
 
 	// Context returns the context for the tool calls of a run, for example with the identity of
@@ -78,7 +78,7 @@ func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 	return out, nil
 }
 
-// Worker takes the steps of runs.
+// Worker executes the steps of runs.
 type Worker struct {
 	worker worker.Worker
 	failed chan error
@@ -90,19 +90,19 @@ const maxPulse = 5 * time.Second
 
 // NewWorker returns a worker for the runs of the agents, which must have different names and a
 // store that all workers share. The step of a dead worker is repeated after their LeaseTTL.
-func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (*Worker, error) {
-	opts, err := o.withDefaults()
+func NewWorker(service client.Client, agents []*agent.Agent, opts *WorkerOptions) (*Worker, error) {
+	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("new worker: %w", err)
 	}
 	w := &Worker{failed: make(chan error, 1)}
-	flows, acts, err := newImplementation(agents, &opts)
+	flows, acts, err := newImplementation(agents, &o)
 	if err != nil {
 		return nil, fmt.Errorf("new worker: %w", err)
 	}
-	w.worker = worker.New(service, opts.Queue, worker.Options{
-		MaxConcurrentActivityExecutionSize: opts.Steps,
-		WorkerStopTimeout:                  opts.Grace + stopReserve,
+	w.worker = worker.New(service, o.Queue, worker.Options{
+		MaxConcurrentActivityExecutionSize: o.Steps,
+		WorkerStopTimeout:                  o.Grace + stopReserve,
 		MaxHeartbeatThrottleInterval:       acts.pulse,
 		StickyScheduleToStartTimeout:       stickyTimeout,
 		OnFatalError: func(err error) {
@@ -160,12 +160,12 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 // Register registers the workflow and activities of agents with a worker of your own, for other
 // options of Temporal's worker than [NewWorker] sets. It ignores Queue, Steps and Grace. A
 // worker.WorkflowReplayer gets only the workflow.
-func Register(r worker.WorkflowRegistry, agents []*agent.Agent, o *WorkerOptions) error {
-	opts, err := o.withDefaults()
+func Register(r worker.WorkflowRegistry, agents []*agent.Agent, opts *WorkerOptions) error {
+	o, err := opts.withDefaults()
 	if err != nil {
 		return fmt.Errorf("register agents: %w", err)
 	}
-	flows, acts, err := newImplementation(agents, &opts)
+	flows, acts, err := newImplementation(agents, &o)
 	if err != nil {
 		return fmt.Errorf("register agents: %w", err)
 	}
@@ -184,9 +184,9 @@ func register(r worker.WorkflowRegistry, w *workflows, a *activities) {
 	}
 }
 
-// Run takes steps until the context ends. Then it waits until current steps have ended or other
-// workers can take them, which takes [WorkerOptions.Grace] and some seconds at most, and
-// returns the context's error. If the worker fails it returns that error.
+// Run executes steps until the context ends. Then it waits until current steps have ended or other
+// workers can take them, which takes [WorkerOptions.Grace] and some seconds at most, and returns
+// the context's error. If the worker fails it returns that error.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.worker.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

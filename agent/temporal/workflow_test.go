@@ -101,7 +101,7 @@ func TestRunCannotGoOn(t *testing.T) {
 		check(t, w.store.Delete(t.Context(), key))
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		if err := env.GetWorkflowError(); typeOf(err) != "NotFound" {
-			t.Errorf("got %v, want that there is no such run", err)
+			t.Errorf("got %v, want record.ErrNotFound", err)
 		}
 	})
 	for name, hold := range map[string]func(*testing.T, *heldStore){

@@ -27,9 +27,8 @@ const sealRoom = 1 << 10
 // maxBlobName bounds the name of a blob, in bytes.
 const maxBlobName = 64
 
-// BlobStore is a [Store] that also stores data that is too long for a record, by a name within
-// the run. It is deleted with the run. The stores of this module are BlobStores; [BlobsOf]
-// returns that of any store.
+// BlobStore is a [Store] that also stores data that is too long for a record, by a name within the
+// run. It is deleted with the run. [BlobsOf] returns the BlobStore of a store.
 type BlobStore interface {
 	// PutBlob stores data under a name, and replaces what was stored there. Data is durable
 	// when it returns nil. A name has 1 to 64 lower-case letters, digits and hyphens. The error

@@ -73,9 +73,9 @@ func inOrder(seq uint64, head run.Head, records []run.Record) error {
 	return nil
 }
 
-// CheckReplies returns the replies that a [Store] has to add, for implementations: the given
-// ones without those it has. stored has all replies to the run, by question. With an error
-// nothing may be stored: it names the run, and matches [ErrReplied] or [run.ErrNotAsked].
+// CheckReplies returns the replies that a [Store] has to add, for implementations: the given ones
+// without those it has. stored has all replies to the run, by question. If it returns an error,
+// which names the run and matches [ErrReplied] or [run.ErrNotAsked], nothing may be stored.
 func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Reply) (fresh []run.Reply, err error) {
 	seen := map[string]run.Reply{}
 	for _, a := range replies {

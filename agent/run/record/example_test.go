@@ -68,8 +68,8 @@ func ExampleOpenQuestions() {
 
 func ExampleKeys() {
 	// Secrets come from where the program keeps its others, 32 random bytes each.
-	now := record.Secret{ID: "2026-11", Key: bytes.Repeat([]byte("november"), 4)}
-	last := record.Secret{ID: "2026-10", Key: bytes.Repeat([]byte("-october"), 4)}
+	now := record.Secret{Name: "2026-11", Key: bytes.Repeat([]byte("november"), 4)}
+	last := record.Secret{Name: "2026-10", Key: bytes.Repeat([]byte("-october"), 4)}
 	keys, err := record.NewKeys(now, last)
 	if err != nil {
 		log.Fatal(err)
@@ -85,5 +85,5 @@ func ExampleKeys() {
 	fmt.Println(err)
 	// Output:
 	// {"v":1,"id":"run_1","tenant":"acme","seq":1,"status":"waiting"} <nil>
-	// open run "run_1": what was sealed was changed or cut short, or belongs to another run or place
+	// open run "run_1": sealed data was changed, truncated or moved
 }

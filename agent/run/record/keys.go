@@ -20,12 +20,12 @@ import (
 // Secret is a named key of 32 random bytes. The name is not secret: it precedes everything that
 // the key has encrypted. Do not use a name for two keys.
 type Secret struct {
-	ID  string // 1 to 255 bytes
-	Key []byte `json:"-"`
+	Name string `json:"ID"` // 1 to 255 bytes
+	Key  []byte `json:"-"`
 }
 
 // Format writes the name of the key, not the key, whatever the verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "secret "+s.ID) }
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "secret "+s.Name) }
 
 // Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the
 // secret, so one secret is good for any number of runs with up to 2^32 records each. Keys may
@@ -40,19 +40,19 @@ type Keys struct {
 // encrypted by it exists. It is an error if a secret does not have the form of [Secret], if two
 // have the same name, or if all bytes of a key are equal.
 func NewKeys(current Secret, older ...Secret) (*Keys, error) {
-	k := &Keys{current: current.ID, secrets: map[string][]byte{}}
+	k := &Keys{current: current.Name, secrets: map[string][]byte{}}
 	for _, s := range append([]Secret{current}, older...) {
 		switch {
-		case s.ID == "" || len(s.ID) > 255:
-			return nil, fmt.Errorf("keys: the name of a secret has %d bytes, want 1 to 255", len(s.ID))
-		case k.secrets[s.ID] != nil:
-			return nil, fmt.Errorf("keys: two secrets have the name %q", s.ID)
+		case s.Name == "" || len(s.Name) > 255:
+			return nil, fmt.Errorf("keys: the name of a secret has %d bytes, want 1 to 255", len(s.Name))
+		case k.secrets[s.Name] != nil:
+			return nil, fmt.Errorf("keys: two secrets have the name %q", s.Name)
 		case len(s.Key) != 32:
-			return nil, fmt.Errorf("keys: secret %q has %d bytes, want 32", s.ID, len(s.Key))
+			return nil, fmt.Errorf("keys: secret %q has %d bytes, want 32", s.Name, len(s.Key))
 		case bytes.Count(s.Key, s.Key[:1]) == len(s.Key):
-			return nil, fmt.Errorf("keys: secret %q is one byte 32 times", s.ID)
+			return nil, fmt.Errorf("keys: secret %q is one byte 32 times", s.Name)
 		}
-		k.secrets[s.ID] = bytes.Clone(s.Key)
+		k.secrets[s.Name] = bytes.Clone(s.Key)
 	}
 	return k, nil
 }
@@ -63,7 +63,7 @@ func (k *Keys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "keys "+k.
 // The errors of decryption.
 var (
 	ErrUnknownKey = errors.New("sealed with an unknown key")
-	ErrForged     = errors.New("what was sealed was changed or cut short, or belongs to another run or place")
+	ErrForged     = errors.New("sealed data was changed, truncated or moved")
 )
 
 // maxSealed bounds the input of Seal and Open, in bytes.

@@ -13,10 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// DeleteEnded deletes the runs of a query that have ended, for example those whose last change
-// is long ago ([Query.ChangedBefore]), and returns how many. It can be interrupted and repeated.
-// Query.Limit bounds the number of deleted runs. Runs that cannot be read stay, and so do runs
-// that a process holds, or that get another input meanwhile.
+// DeleteEnded deletes the runs of a query that have ended, for example those whose last change is
+// long ago ([Query.ChangedBefore]), and returns how many. It can be interrupted and repeated.
+// Query.Limit bounds the number of deleted runs; 0 deletes all. Runs that cannot be read stay, and
+// so do runs that a process holds, or that get another input meanwhile.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {
 		return 0, fmt.Errorf("delete runs: status %q is not that of an ended run", q.Status)

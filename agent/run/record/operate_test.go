@@ -140,7 +140,7 @@ func TestImportRefuses(t *testing.T) {
 // TestImportOfSealed imports an encrypted run whose head has another number than its last record,
 // with a right checksum: nobody can compare more of it without the keys.
 func TestImportOfSealed(t *testing.T) {
-	secret, err := record.NewKeys(record.Secret{ID: "k", Key: []byte("0123456789abcdef0123456789abcdef")})
+	secret, err := record.NewKeys(record.Secret{Name: "k", Key: []byte("0123456789abcdef0123456789abcdef")})
 	check(t, err)
 	store := record.NewMemory()
 	keep(t, record.Sealed(store, secret), run.Key{ID: "one"}, "a", &ledger.Suspended{})

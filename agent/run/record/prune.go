@@ -20,12 +20,11 @@ type Pruner interface {
 // errNoPruner reports that a store keeps all records.
 var errNoPruner = errors.New("store is not a record.Pruner, and keeps all records")
 
-// Prune removes the records before the last snapshot of each run of a query, for example of
-// runs whose last change is long ago ([Query.ChangedBefore]), and returns how many runs it looked at.
+// Prune removes the records before the last snapshot of each run of a query, for example of runs
+// whose last change is long ago ([Query.ChangedBefore]), and returns how many runs it looked at.
 // Pruned runs continue and can be exported as before; only their early history is gone:
 // [Store.Load] returns the records from the snapshot on. Runs that are held, have no snapshot,
-// change meanwhile or cannot be read stay as they are. Versions of this module without Prune cannot read a
-// pruned run of a filestore.Store: stop them first.
+// change meanwhile or cannot be read stay as they are.
 func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 	pruner, ok := store.(Pruner)
 	if !ok {

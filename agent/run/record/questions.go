@@ -36,9 +36,9 @@ type OpenQuestion struct {
 // a few more. After is [OpenQuestion.Head] of the last question of the previous page. Other
 // fields are ignored.
 //
-// Runs that changed last come first. Across pages no question comes twice. A run that changes
-// while pages are read moves to the front, where the next reading finds it. An error of the
-// store is the last pair.
+// The runs that changed last come first. No question appears on two pages. A run that changes while
+// pages are read moves to the front, where the next reading finds it. An error of the store is the
+// last pair.
 func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQuestion, error] {
 	return func(yield func(OpenQuestion, error) bool) {
 		limit := q.Limit

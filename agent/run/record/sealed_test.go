@@ -26,7 +26,7 @@ func secret(name string) record.Secret {
 	var seed [32]byte
 	copy(seed[:], name)
 	rand.NewChaCha8(seed).Read(key)
-	return record.Secret{ID: name, Key: key}
+	return record.Secret{Name: name, Key: key}
 }
 
 func keys(t testing.TB, current string, older ...string) *record.Keys {
@@ -105,7 +105,7 @@ func TestSealedState(t *testing.T) {
 		t.Errorf("got %v, want the name of the unknown key", err)
 	}
 	impostor := secret("b")
-	impostor.ID = "a"
+	impostor.Name = "a"
 	k, err := record.NewKeys(impostor)
 	check(t, err)
 	if _, err := k.Open(key, sealed); err == nil {

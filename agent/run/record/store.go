@@ -14,9 +14,9 @@ import (
 // Store keeps runs. One process at a time holds a run and appends to it; any process may read
 // it and reply to its questions. Methods may be called concurrently.
 //
-// What a method has returned nil for is durable. Leases are the exception: a power cut that
-// also ends every process that could hold the run may lose them, provided that no epoch is used
-// twice, see [FirstEpoch].
+// A change is durable when its method has returned nil. Only leases may be lost, by a power cut
+// that also ends every process that could hold the run; even then no epoch may be used twice
+// ([FirstEpoch]).
 //
 // A method does nothing if its context has ended, and returns an error that matches the
 // context's. After an error that is not one of this package a change may have been stored: load
@@ -38,28 +38,28 @@ type Store interface {
 	// Reply; if one is refused, nothing is appended.
 	Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error
 
-	// Reply stores replies to the questions in Head.Questions, for the holder to process. It
-	// needs no lease. The first reply to a question counts, even after the question is closed:
-	// an equal one changes nothing, and a different one is an error that matches [ErrReplied].
-	// A reply to a question that is not in Head.Questions is an error that matches
-	// [run.ErrNotAsked]. Either all replies are stored or none.
+	// Reply stores replies to the questions in Head.QuestionIDs, for the holder to process. It
+	// needs no lease. The first reply to a question counts, even after the question is closed: an
+	// equal one changes nothing, and a different one is an error that matches [ErrReplied]. A reply
+	// to a question that is not in Head.QuestionIDs is an error that matches [run.ErrNotAsked].
+	// Either all replies are stored or none.
 	Reply(ctx context.Context, key run.Key, replies []run.Reply) error
 
-	// Acquire takes a lease on a run. It raises the epoch, so that the previous holder can
-	// append no more. The error matches [ErrHeld] if a lease is valid, see [run.Head.HeldAt];
-	// the stores of this module return a [HeldError].
+	// Acquire takes a lease on a run. It raises the epoch, so that the previous holder can append
+	// no more. The error matches [ErrHeld] if a lease is valid ([run.Head.HeldAt]); the stores of
+	// this module return a [HeldError].
 	Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error)
 
 	// Renew extends a lease to ttl from now. An expired lease can be renewed until another
 	// process takes over the run. Then, and after Delete, the error matches [ErrConflict].
 	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
 
-	// Release ends a lease, if there is one.
+	// Release ends a lease. It does nothing if the lease is not the latest.
 	Release(ctx context.Context, lease Lease) error
 
 	// List returns runs in order of their last change, newest first. With [Query.DueAt] the run
-	// that has been due for the longest time comes first, see [run.Head.DueSince]. Runs with
-	// equal times are ordered by tenant and id.
+	// that has been due for the longest time comes first ([run.Head.DueSince]). Runs with equal
+	// times are ordered by tenant and id.
 	//
 	// The loop body may call the store. If a run that the query may select cannot be read, List
 	// yields a head with its key and a [*DamagedError], and continues. Any other error is the
@@ -70,7 +70,8 @@ type Store interface {
 	// does nothing if the run has ended. The error matches [ErrNotFound] if there is no such run.
 	RequestCancel(ctx context.Context, key run.Key) error
 
-	// CancelRequests returns the requests for runs that have not ended, in no particular order.
+	// CancelRequests returns all requests for runs that have not ended, of every tenant, in no
+	// particular order.
 	CancelRequests(ctx context.Context) ([]CancelRequest, error)
 
 	// Delete removes a run and everything stored for it. It does nothing if there is no such run.
@@ -80,14 +81,14 @@ type Store interface {
 
 // The errors of a [Store].
 var (
-	ErrExists   = errors.New("key belongs to another run")
-	ErrNotFound = errors.New("there is no such run")
-	ErrConflict = errors.New("another process has taken the run over, or it was deleted")
+	ErrExists   = errors.New("run already exists")
+	ErrNotFound = errors.New("run not found")
+	ErrConflict = errors.New("run was taken over by another process, or deleted")
 	ErrHeld     = errors.New("another process holds the run")
-	ErrReplied  = errors.New("the question has another answer already")
-	ErrCorrupt  = errors.New("what is kept of the run is damaged")
-	ErrNoBlob   = errors.New("nothing is kept under that name")
-	ErrTooLarge = errors.New("larger than the store takes") // trying again does not help
+	ErrReplied  = errors.New("question already has another answer")
+	ErrCorrupt  = errors.New("stored data is damaged")
+	ErrNoBlob   = errors.New("blob not found")
+	ErrTooLarge = errors.New("too large for the store") // trying again does not help
 )
 
 // HeldError is the [ErrHeld] error of the stores of this module. The holder renews its lease
@@ -169,10 +170,10 @@ type Lease struct {
 	Created time.Time
 }
 
-// CancelRequest is a request to cancel a run, see [CancelRun]. It is void if the run has ended since.
+// CancelRequest is a request of [CancelRun] to cancel a run. It is void if the run has ended since.
 type CancelRequest struct {
 	Key run.Key
-	Seq uint64 // number of the last record when it was made
+	Seq uint64 // number of the last record when the request was made
 }
 
 // Query selects runs. The zero value selects all runs of the tenant "".
@@ -183,7 +184,7 @@ type Query struct {
 	Agents        []string   // any of these names; empty: all agents
 	Status        run.Status // "" is any
 	ChangedBefore time.Time  // last change earlier than this; zero: any
-	DueAt         time.Time  // due at this time, see [run.Head.Due]; zero: any
+	DueAt         time.Time  // due at this time ([run.Head.Due]); zero: any
 	Limit         int        // most runs returned; 0 or less: no limit
 
 	// After is the last run of the previous page. Nil means the first page. It cannot be
@@ -207,6 +208,6 @@ type Log struct {
 	Head    run.Head
 	Records []run.Record // in order: all, or with [LoadCurrent] those from the last snapshot on
 
-	// Replies to open questions, in the order of Head.Questions.
+	// Replies to open questions, in the order of Head.QuestionIDs.
 	Replies []run.Reply
 }

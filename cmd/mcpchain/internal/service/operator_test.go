@@ -186,7 +186,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/healthz", "", 405, "the path has no such method", "GET, HEAD"},
 		{"GET", "/runs/none", "", 404, "there is no such run", ""},
 		{"POST", "/runs/" + id + "/answers", fmt.Sprintf(`[{"ask":%q,"action":"accept"}]`, ask), 422,
-			fmt.Sprintf(`answer question %q: a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`, ask), ""},
+			fmt.Sprintf(`answer question %q: a question of kind "approval" takes ["allow" "deny"] and not "accept": answer does not fit`, ask), ""},
 	} {
 		var got struct{ Error string }
 		code, head := p.do(tt.method, tt.path, tt.body, &got)
