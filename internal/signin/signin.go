@@ -30,7 +30,7 @@ type Options struct {
 	Client   string // the program's name, which authorization servers show
 	Store    oauth.Store
 	Receiver oauth.Receiver
-	Profile  string // profile of the person, if the store is for several; see [oauth.Options]
+	Account  string // account of the person, if the store is for several; see [oauth.Options]
 }
 
 // Authorize gives a server of a file an HTTP client that signs in as the file says. The caller
@@ -61,7 +61,7 @@ func options(s *config.Server, o *Options) *oauth.Options {
 	} else {
 		code.Client = &oauth.Credentials{ID: file.ClientID, Secret: file.ClientSecret}
 	}
-	return &oauth.Options{Grant: code, Store: o.Store, Account: o.Profile, Scopes: file.Scopes}
+	return &oauth.Options{Grant: code, Store: o.Store, Account: o.Account, Scopes: file.Scopes}
 }
 
 // Port returns the port of the redirect URI that the file demands, 0 for any.

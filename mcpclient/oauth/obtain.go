@@ -8,11 +8,11 @@ import (
 )
 
 func (t *Transport) linkKey() Key {
-	return Key{Profile: t.opts.Account, Resource: canonical(t.server)}
+	return Key{Account: t.opts.Account, Resource: canonical(t.server)}
 }
 
 func (t *Transport) tokenKey(resource, issuer string) Key {
-	return Key{Profile: t.opts.Account, Resource: resource, Issuer: issuer}
+	return Key{Account: t.opts.Account, Resource: resource, Issuer: issuer}
 }
 
 // storedLink returns the stored link to the server's authorization server, nil for none and for one

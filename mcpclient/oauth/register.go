@@ -56,7 +56,7 @@ type registrar struct {
 }
 
 func (g *registrar) key(issuer string) Key {
-	return Key{Profile: g.opts.Account, Issuer: issuer}
+	return Key{Account: g.opts.Account, Issuer: issuer}
 }
 
 // stored returns the stored registration with an issuer, or nil.

@@ -13,7 +13,7 @@ import (
 // Issuer, and the link from a server to its authorization server only Resource. So no token or
 // registration is found for another issuer.
 type Key struct {
-	Profile  string // see Options.Account
+	Account  string `json:"Profile"` // see [Options.Account]; files are named by the JSON of a key
 	Resource string
 	Issuer   string
 }

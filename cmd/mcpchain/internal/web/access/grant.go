@@ -60,7 +60,7 @@ func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 	own.Transport = &copied
 	var err error
 	g.auth, err = signin.Authorize(&own, &signin.Options{
-		Client: "mcpchain", Store: a.opts.Store, Profile: user, Receiver: g,
+		Client: "mcpchain", Store: a.opts.Store, Account: user, Receiver: g,
 	})
 	if err == nil && g.auth == nil {
 		err = fmt.Errorf("server %q: its headers have a token, for all users", s.Name)
