@@ -122,3 +122,16 @@ func TestDeletedElsewhere(t *testing.T) {
 	check.Equal(t, "status", eval[int](ada.another(), "fetch('/api/conversations/' + %s, { method: 'DELETE' }).then(r => r.status)", eval[string](ada, "location.hash.slice(1)")), 202)
 	ada.see("#offline", "There is no such conversation.")
 }
+
+// TestStopDuringACall shows no call as running after a stop.
+func TestStopDuringACall(t *testing.T) {
+	ada := enter(t)
+	ada.ask("Book a table for 4 at Luigi.")
+	ada.click(".card.approval button", "Allow")
+	ada.see(".card.form h3", "asks you")
+	ada.click("#stop", "Stop")
+	ada.see(".note", "Stopped.")
+	check.Equal(t, "state of the call", eval[string](ada, "document.querySelector('.call .state').textContent"), "not finished")
+	ada.reload()
+	ada.see(".call .state", "not finished")
+}

@@ -35,6 +35,12 @@ export function callNode() {
       }
       bar.replaceChildren(meter, el("span", {}, p.message || `${p.done}${p.total ? ` of ${p.total}` : ""}`));
     },
+    leave() {
+      call.isOver = true;
+      bar.hidden = true;
+      details.className = "call";
+      state.textContent = "not finished";
+    },
     ended(e) {
       call.isOver = true;
       call.started(e);

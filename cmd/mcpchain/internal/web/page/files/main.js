@@ -41,10 +41,12 @@ function complain(text) {
 // not last.
 let soon;
 function notice(text, after = 0) {
-  clearTimeout(soon);
   const line = byId("offline");
+  if (after && soon) return; // it has waited since the first one
+  clearTimeout(soon);
+  soon = undefined;
   if (text && !line.hidden) line.textContent = text;
-  else if (text) soon = setTimeout(() => { line.textContent = text; line.hidden = false; }, after);
+  else if (text) soon = setTimeout(() => { soon = undefined; line.textContent = text; line.hidden = false; }, after);
   else line.hidden = true;
 }
 

@@ -124,9 +124,10 @@ export class Timeline {
     this.#add(el("p", { class: "note" }, e.text));
   }
 
-  // ended shows why a turn ended, unless it has an answer.
+  // ended shows why a turn ended, unless it has an answer. Calls without a result end with it.
   ended(e) {
     this.#drop();
+    for (const call of this.#calls.values()) if (!call.isOver) call.leave();
     if (e.status === "cancelled") this.note({ text: "Stopped." });
     if (e.status === "failed") this.#add(el("p", { class: "failed" }, el("strong", {}, "The turn failed. "), e.error ?? ""));
     if (e.stop) this.note({ text: limits[e.stop] ?? `The turn ended at a limit: ${e.stop}.` });
