@@ -174,14 +174,20 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	return nil
 }
 
-// events streams the events of a run until it ends or waits, the client is gone, or the process stops.
+// events streams the events of a run until it ends or waits, the client is gone, the token is revoked, or the
+// process stops.
 func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error {
 	end, ok := s.limits.stream(c.tenant)
 	if !ok {
 		return hosting.Refuse(http.StatusTooManyRequests, "too many event streams")
 	}
 	defer end()
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, leave := hosting.WhileSignedIn(r.Context(), func() bool {
+		name, err := s.users(r)
+		return err == nil && name == c.name
+	})
+	defer leave()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 	s.feed.Serve(w, r.WithContext(ctx), c.key(r))

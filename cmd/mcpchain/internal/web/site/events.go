@@ -70,7 +70,12 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 		hosting.WriteError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), maxStream)
+	session, leaveSession := hosting.WhileSignedIn(r.Context(), func() bool {
+		p, ok := s.opts.SignIn.Person(r)
+		return ok && p.User == person.User
+	})
+	defer leaveSession()
+	ctx, cancel := context.WithTimeout(session, maxStream)
 	defer cancel()
 	leave, ok := s.streams.take(person, r.URL.Query().Get("reader"), len(windows), cancel)
 	if !ok {
