@@ -121,15 +121,16 @@ func (t *topic) clearLocked() {
 	t.generation++
 }
 
-// resumeRun resumes the run until it ends or waits. Before and after, also after an error, windows
+// resumeRun resumes the run until it ends or waits, unless it has ended. Before and after, also after an error, windows
 // get what the store has of other processes.
 func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		err = errors.Join(err, s.catchUp(ctx, t))
+		_, catchErr := s.catchUp(ctx, t)
+		err = errors.Join(err, catchErr)
 	}()
-	if err := s.catchUp(ctx, t); err != nil {
+	if status, err := s.catchUp(ctx, t); err != nil || status.Ended() {
 		return err
 	}
 	by := s.agentOf(t.key)
@@ -210,32 +211,32 @@ func (t *topic) clearFinished(e agent.Event) {
 	}
 }
 
-// catchUp adds the events of the store that the topic does not have yet. It takes the usage of the run from the store,
-// because not all usage has an event.
-func (s *Service) catchUp(ctx context.Context, t *topic) error {
+// catchUp adds the events of the store that the topic does not have yet, and returns the status of the run. It takes
+// the usage of the run from the store, because not all usage has an event.
+func (s *Service) catchUp(ctx context.Context, t *topic) (run.Status, error) {
 	t.mu.Lock()
 	at := t.at
 	t.mu.Unlock()
 	log, err := s.o.Store.Load(ctx, t.key)
 	if err != nil {
-		return goneError(err)
+		return "", goneError(err)
 	}
 	entries, err := s.historyIn(ctx, t.key, log, at)
 	for _, e := range entries {
 		s.append(t, e)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	state, err := ledger.StateOf(log.Records)
 	if err != nil {
-		return err
+		return "", err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent = state.Spent
 	t.changed.fire()
-	return nil
+	return state.Status, nil
 }
 
 // recover drives the conversations that are due, until the service is closed.

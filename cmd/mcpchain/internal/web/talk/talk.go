@@ -329,7 +329,8 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 		return err
 	}
 	s.Changed(user)
-	return errors.Join(s.catchUp(ctx, t), s.stopViews(ctx, key))
+	_, err = s.catchUp(ctx, t)
+	return errors.Join(err, s.stopViews(ctx, key))
 }
 
 // cancel cancels a run, also one that a killed process holds.
