@@ -149,9 +149,14 @@ func (l *link) handleMalformed(data []byte, err error, from source) (satisfied b
 	for _, m := range messages {
 		l.receive(m, from)
 	}
-	if len(rest) > 0 && !from.quoted {
+	switch {
+	case len(messages) > 0:
+		if len(rest) > 0 {
+			l.receive(rest, from) // if it is malformed, then for its own reason
+		}
+	case len(rest) > 0 && !from.quoted:
 		l.handleUnreadable(&transport.MessageError{Prefix: rest, Err: err})
-	} else if len(messages) == 0 {
+	default:
 		l.warnings.logViolation("unreadable message from the server", "error", l.texts.scrub(err.Error()))
 	}
 	return false

@@ -187,6 +187,38 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 	}
 }
 
+// A broken answer behind another on its line fails its call, with an error that does not quote the
+// other one.
+func TestBrokenAnswerBehindAnother(t *testing.T) {
+	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var calls sync.WaitGroup
+		calls.Go(func() { callText(t, t.Context(), c, "a", "private") })
+		first := p.next()
+		calls.Go(func() {
+			err := check.Err(c.CallTool(t.Context(), "b", nil))
+			wantBoth(t, err, mcp.ErrInvalidResult, "broken")
+			if text := fmt.Sprint(err); strings.Contains(text, "private") || strings.Contains(text, "text after the message") {
+				t.Errorf("got %s, want the reason and the text of the broken answer", text)
+			}
+		})
+		second := p.next()
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"private"}]}}{"jsonrpc":"2.0","id":%s,"result":{"broken":}}`, first.ID, second.ID)
+		calls.Wait()
+	})
+}
+
+// The messages of a line are received, however many there are.
+func TestManyMessagesOnALine(t *testing.T) {
+	overLines(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for _, n := range []int{1000, 2000} {
+			var call sync.WaitGroup
+			call.Go(func() { callText(t, t.Context(), c, "a", "a") })
+			p.send("%s", strings.Repeat(`{"method":"n"}`, n)+answerTo(p.next()))
+			call.Wait()
+		}
+	})
+}
+
 // Text that a server prints between its messages answers nothing, even if only one call waits
 // and the text looks like the beginning of a message.
 func TestNoiseIsNoAnswer(t *testing.T) {

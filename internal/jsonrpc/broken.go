@@ -73,17 +73,17 @@ const blanks = " \t\r\n"
 
 // Split finds the messages in text that is not one message: at most max, one behind the other, or
 // among words. noisy reports whether there are words. rest is text that begins like a message but
-// is not one. Text that is one JSON value is rest.
+// is not one, or the text from the first message after max. Text that is one JSON value is rest.
 func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy bool) {
 	s := scanner{data: text}
-	for len(messages) < max {
+	for {
 		words, ok := s.toMessage()
 		noisy = noisy || words
 		if !ok {
 			break
 		}
 		start := s.pos
-		if s.value() != nil || s.continues() {
+		if len(messages) == max || s.value() != nil || s.continues() {
 			rest = text[start:]
 			break
 		}

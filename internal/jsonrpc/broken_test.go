@@ -59,7 +59,9 @@ func TestSplit(t *testing.T) {
 		{a + `says "text": ` + b, []string{a}, "", true},
 		{"[INFO] running", nil, "", true},
 		{"", nil, "", false},
-		{a + a + a + a, []string{a, a, a}, "", false},
+		{a + a + a + a, []string{a, a, a}, a, false},
+		{a + a + a + "Done. " + a + b, []string{a, a, a}, a + b, true},
+		{a + a + a + " ", []string{a, a, a}, "", false},
 	}
 	for _, tt := range tests {
 		messages, rest, noisy := Split([]byte(tt.text), 3)
