@@ -208,6 +208,20 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	})
 }
 
+// TestDeleteAfterTheClockWasSetBack deletes a run of a time to come, without a wait for that time.
+func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
+		check.Must(t, err)
+		start := time.Now()
+		filestore.SetClock(s, func() time.Time { return start.Add(time.Minute) })
+		create(t, s, key)
+		filestore.SetClock(s, time.Now)
+		check.NoError(t, s.Delete(ctx, key))
+		check.Equal(t, "wait", time.Since(start), 0)
+	})
+}
+
 // TestRoomForTheEnd ends a run whose file is full.
 func TestRoomForTheEnd(t *testing.T) {
 	s := open(t, t.TempDir(), &filestore.Options{MaxFile: 128 << 10})

@@ -209,10 +209,8 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 		return wrap("delete", key, err)
 	}
 	err = s.files.Remove(s.path(name))
-	for i := 0; i < maxTicks && err == nil && record.FirstEpoch(time.Now()) <= last.Epoch; i++ {
-		time.Sleep(time.Millisecond)
-	}
 	if err == nil {
+		s.awaitClock(last.Epoch)
 		s.removeMarks(marksOf(last), nil)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
@@ -222,8 +220,19 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 }
 
 // maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
-// Clocks of some systems stand still for 16 ms; for one that was set back further it does not wait.
+// Clocks of some systems stand still for 16 ms.
 const maxTicks = 20
+
+// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
+// a clock that was set back further.
+func (s *directory) awaitClock(epoch uint64) {
+	for range maxTicks {
+		if next := record.FirstEpoch(s.now()); next > epoch || epoch-next > maxTicks*1000 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // lastHead returns the head of a run, whose lock the caller holds. With an error it is zero.
 func (s *directory) lastHead(name string) (h run.Head, err error) {

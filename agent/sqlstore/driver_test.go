@@ -17,6 +17,9 @@ type instrumented struct {
 	file             string
 	compiled, closed atomic.Int64
 	fails            string // begin, commit, rollback, prepare or next; fails once
+
+	// onQuery, if set, is called before a compiled query.
+	onQuery func(ctx context.Context, conn driver.ExecerContext, text string)
 }
 
 var errInstrumented = errors.New("out of luck: database is locked")
@@ -82,7 +85,7 @@ func (c *instrumentedConn) PrepareContext(ctx context.Context, text string) (dri
 		return nil, err
 	}
 	c.of.compiled.Add(1)
-	return &instrumentedStmt{stmt.(sqliteStmt), c.of}, nil
+	return &instrumentedStmt{stmt.(sqliteStmt), c, text}, nil
 }
 
 func (c *instrumentedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
@@ -121,19 +124,24 @@ type sqliteStmt interface {
 
 type instrumentedStmt struct {
 	sqliteStmt
-	of *instrumented
+	conn *instrumentedConn
+	text string
 }
 
 func (s *instrumentedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	of := s.conn.of
+	if of.onQuery != nil {
+		of.onQuery(ctx, s.conn.sqliteConn, s.text)
+	}
 	rows, err := s.sqliteStmt.QueryContext(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	return &instrumentedRows{Rows: rows, of: s.of}, nil
+	return &instrumentedRows{Rows: rows, of: of}, nil
 }
 
 func (s *instrumentedStmt) Close() error {
-	s.of.closed.Add(1)
+	s.conn.of.closed.Add(1)
 	return s.sqliteStmt.Close()
 }
 

@@ -3,7 +3,9 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"runtime"
 	"strings"
@@ -113,6 +115,30 @@ func TestConnectionsThatFail(t *testing.T) {
 			}
 			check.NoError(t, d.Append(t.Context(), store, lease, notes("y", 1)...))
 		})
+	}
+}
+
+// TestAcquireMeetsRelease releases a run that an acquisition has just found held, as another process
+// can with Postgres.
+func TestAcquireMeetsRelease(t *testing.T) {
+	c := &instrumented{file: inFile(t)}
+	db := sql.OpenDB(c)
+	defer func() { _ = db.Close() }()
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite)
+	check.Must(t, err)
+	_, first := create(t, store, key)
+	check.Must(t, store.Renew(t.Context(), first, time.Minute))
+	released := false
+	c.onQuery = func(ctx context.Context, conn driver.ExecerContext, text string) {
+		if strings.HasPrefix(text, "SELECT holder") {
+			_, err := conn.ExecContext(ctx, "UPDATE mcpchain_runs SET held = 0, ttl = 0", nil)
+			check.NoError(t, err)
+			released = true
+		}
+	}
+	second, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
+	if err != nil || second.Epoch <= first.Epoch || !released {
+		t.Errorf("got epoch %d after %d, %v, released %t, want a higher one", second.Epoch, first.Epoch, err, released)
 	}
 }
 

@@ -22,12 +22,17 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 		first := int64(record.FirstEpoch(now))
 		var epoch, seq int64
 		var data []byte
-		err = one(ctx, t, acquireRun, []any{
-			first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
-			tenant, id, until(now), until(now.Add(run.MaxLead)),
-		}, &epoch, &seq, &data)
-		if isNone(err) {
-			return t.heldError(ctx, key)
+		for {
+			err = one(ctx, t, acquireRun, []any{
+				first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
+				tenant, id, until(now), until(now.Add(run.MaxLead)),
+			}, &epoch, &seq, &data)
+			if !isNone(err) {
+				break
+			}
+			if err := t.heldError(ctx, key, now); err != nil {
+				return err
+			}
 		}
 		if err != nil {
 			return err
@@ -39,13 +44,17 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 	return subject.Result(lease, err, "acquire run %q", key.ID)
 }
 
-// heldError returns the reason why a run cannot be acquired.
-func (t *tx) heldError(ctx context.Context, key run.Key) error {
+// heldError returns the reason why a run cannot be acquired. It is nil if the holder has released the
+// run since the attempt at now.
+func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	var holder string
 	var held int64
 	tenant, id := names(key)
 	if err := t.one(ctx, record.ErrNotFound, selectHolder, []any{tenant, id}, &holder, &held); err != nil {
 		return err
+	}
+	if held <= until(now) {
+		return nil
 	}
 	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
 }
@@ -101,15 +110,19 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 }
 
 // maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
-// Clocks of some systems stand still for 16 ms; for one that was set back further it does not wait.
+// Clocks of some systems stand still for 16 ms.
 const maxTicks = 20
 
-// awaitClock returns once a new run would get a higher epoch, or after maxTicks.
+// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
+// a clock that was set back further.
 func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
 	for range maxTicks {
 		now, err := t.d.now(ctx, t)
-		if err != nil || record.FirstEpoch(now) > epoch {
+		if err != nil {
 			return err
+		}
+		if next := record.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
+			return nil
 		}
 		time.Sleep(time.Millisecond)
 	}

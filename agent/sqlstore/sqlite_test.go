@@ -113,6 +113,19 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	})
 }
 
+// TestDeleteAfterTheClockWasSetBack deletes a run of a time to come, without a wait for that time.
+func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
+		start := time.Now()
+		sqlstore.SetClock(store, fmt.Sprint("SELECT ", start.Add(time.Minute).UnixNano()))
+		create(t, store, key)
+		sqlstore.SetClock(store, "")
+		check.NoError(t, store.Delete(t.Context(), key))
+		check.Equal(t, "wait", time.Since(start), 0)
+	})
+}
+
 // TestTwoVersions lets a program of version 1, which knows neither snapshots nor the duration
 // of leases, write to the tables of this one.
 func TestTwoVersions(t *testing.T) {
