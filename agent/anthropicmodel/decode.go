@@ -2,6 +2,7 @@ package anthropicmodel
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,9 @@ type answer struct {
 // replyBlock is a block of a reply as it grows.
 type replyBlock struct {
 	kind      string
-	text      bytes.Buffer // text, thinking, or the input of a call
+	text      bytes.Buffer    // of a text or a thought
+	begun     json.RawMessage // the input with which a call began, unless it is empty
+	input     bytes.Buffer    // the pieces of the input, which replace begun
 	signature bytes.Buffer
 	id, name  string
 	raw       json.RawMessage // the block as it began, if this package does not know its type
@@ -218,15 +221,16 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	}
 	b := &replyBlock{kind: begun.Type, id: begun.ID, name: begun.Name}
 	a.blocks = append(a.blocks, b)
-	b.text.WriteString(begun.Text + begun.Thinking)
 	b.signature.WriteString(begun.Signature + begun.Data)
 	switch b.kind {
 	case "text", "thinking":
+		b.text.WriteString(begun.Text + begun.Thinking)
 		return a.emit(b.kind, b.text.String())
 	case "redacted_thinking":
 	case "tool_use":
-		if string(begun.Input) != "{}" { // in a stream, the input follows in pieces
-			b.text.Write(begun.Input)
+		// In a stream, the input follows in pieces. It begins as {}, or as null or "" at some gateways.
+		if s := string(bytes.Trim(begun.Input, "{}\" \t\r\n")); s != "" && s != "null" {
+			b.begun = begun.Input
 		}
 	default:
 		b.raw = bytes.Clone(raw)
@@ -242,10 +246,13 @@ func (a *answer) addPiece(index int, d *delta) error {
 	b := a.blocks[index]
 	switch d.Type {
 	case "text_delta", "thinking_delta":
+		if b.kind != "text" && b.kind != "thinking" {
+			return nil
+		}
 		b.text.WriteString(d.Text + d.Thinking)
 		return a.emit(b.kind, d.Text+d.Thinking)
 	case "input_json_delta":
-		b.text.WriteString(d.Input)
+		b.input.WriteString(d.Input)
 	case "signature_delta":
 		b.signature.WriteString(d.Signature)
 	}
@@ -290,7 +297,7 @@ func (a *answer) parts() ([]run.Part, error) {
 			if calls > maxCalls {
 				return nil, fmt.Errorf("more than %d calls", maxCalls)
 			}
-			input := strings.TrimSpace(b.text.String())
+			input := cmp.Or(strings.TrimSpace(b.input.String()), string(b.begun))
 			switch {
 			case finish(a.stop) == model.FinishRefusal:
 				continue // the model took back what it began
@@ -311,7 +318,7 @@ func (a *answer) parts() ([]run.Part, error) {
 // whole returns a block of an unknown type, with the input that came in pieces.
 func (b *replyBlock) whole() json.RawMessage {
 	var members map[string]json.RawMessage
-	input := b.text.Bytes()
+	input := b.input.Bytes()
 	if len(input) == 0 || !json.Valid(input) || json.Unmarshal(b.raw, &members) != nil {
 		return b.raw
 	}

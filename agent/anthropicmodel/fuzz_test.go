@@ -7,12 +7,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// FuzzEvents holds that events of any form end in parts within the bounds, or in an error.
+// FuzzEvents holds that events of any form end in parts within the bounds, with the text that was
+// shown, or in an error.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"message_start","message":{"id":"m","model":"c","content":[],"usage":{"input_tokens":-1}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}` + "\n" + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"i","name":"n","input":{}}}` + "\n" + `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"note","text":"42"}}` + "\n" + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}`,
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1e3}}`,
 		`{"type":"message","content":[{"type":"redacted_thinking","data":"x"}]}`,
 	} {
@@ -30,9 +32,13 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			return
 		}
-		size := 0
+		size, text := 0, 0
 		for _, p := range parts {
 			size += len(p.Text) + len(p.Arguments)
+			text += len(p.Text)
+		}
+		if shown != text {
+			t.Errorf("%d bytes of text were shown, but the parts have %d", shown, text)
 		}
 		if size > 4*len(data) || shown > 4*len(data) || a.usage.spent(0, 0).Total < 0 { // a byte that is not UTF-8 becomes three
 			t.Errorf("%d bytes became %d, of which %d were shown; usage %+v", len(data), size, shown, a.usage)

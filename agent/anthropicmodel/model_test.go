@@ -323,12 +323,12 @@ func TestEndsOfReplies(t *testing.T) {
 func TestWholeAnswer(t *testing.T) {
 	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"type":"message","id":"m","model":"claude-x","stop_reason":"tool_use","content":[{"type":"later","x":[1]},{"type":"text","text":"Hi"},{"type":"tool_use","id":"","name":"now","input":{"a":1}}],"usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`)
+		fmt.Fprint(w, `{"type":"message","id":"m","model":"claude-x","stop_reason":"tool_use","content":[{"type":"later","x":[1],"text":"42"},{"type":"text","text":"Hi"},{"type":"tool_use","id":"","name":"now","input":{"a":1}}],"usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`)
 	}), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true})
 	want := &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Model: "claude-x", Parts: []run.Part{
-			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1]}`)}},
+			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1],"text":"42"}`)}},
 			{Type: run.PartText, Text: "Hi"},
 			{Type: run.PartCall, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
 		}},
@@ -384,18 +384,50 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	}
 }
 
+// TestBeginningOfAnInput has the inputs with which gateways begin a call whose input comes in pieces.
+func TestBeginningOfAnInput(t *testing.T) {
+	for _, beginning := range []string{`{}`, `{ }`, `null`, `""`, `{"city":"Rome"}`} {
+		for _, tt := range []struct{ piece, stop, want string }{
+			{`{"city":"Oslo"}`, "tool_use", `{"city":"Oslo"}`},
+			{`{"city":"Oslo"}`, "max_tokens", `{"city":"Oslo"}`},
+			{`{"city":"Os`, "max_tokens", ``},
+			{``, "tool_use", `{}`},
+			{``, "max_tokens", ``},
+		} {
+			if tt.piece == "" && strings.Contains(beginning, "Rome") {
+				tt.want = beginning
+			}
+			m := serve(t, fakehost.Streaming(
+				`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
+				`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"weather","input":`+beginning+`}}`,
+				fmt.Sprintf(`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":%q}}`, tt.piece),
+				`data: {"type":"message_delta","delta":{"stop_reason":"`+tt.stop+`"}}`,
+				`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
+			reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+			check.Must(t, err)
+			got := ""
+			for _, p := range reply.Message.Parts {
+				got += p.Arguments
+			}
+			check.Same(t, fmt.Sprintf("%s, then %q, %s", beginning, tt.piece, tt.stop), got, tt.want)
+		}
+	}
+}
+
 // TestInputOfAnotherTool keeps the input of a tool of the host, which comes in pieces as that of a call.
 func TestInputOfAnotherTool(t *testing.T) {
 	m := serve(t, fakehost.Streaming(
 		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
-		`data: {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}`,
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","text":"Searching","input":{}}}`,
+		`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" the web"}}`,
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":"}}`,
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"\"Oslo\"}"}}`,
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 	check.Must(t, err)
-	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"Oslo"}}`)
+	check.Same(t, "text", text, "")
+	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","text":"Searching","input":{"query":"Oslo"}}`)
 }
 
 // TestPausedReply continues a reply that the host pauses, a bounded number of times.

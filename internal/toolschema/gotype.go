@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,7 @@ import (
 // struct. [time.Time] is a date-time, []byte is base64, and an [encoding.TextUnmarshaler] is a
 // string. any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
-	w := &typeWriter{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
+	w := &typeWriter{open: map[reflect.Type]int{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
 	root, err := w.schema(t)
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", t, err)
@@ -39,7 +40,7 @@ func OfType(t reflect.Type) (json.RawMessage, error) {
 	}
 	for i := 0; i < len(w.recursive); i++ { // a definition may add further ones
 		t := w.recursive[i]
-		if w.defs[w.names[t]], err = w.object(t); err != nil {
+		if w.defs[w.names[t]], err = w.composite(t); err != nil {
 			return nil, fmt.Errorf("schema of %v: %w", t, err)
 		}
 	}
@@ -52,7 +53,7 @@ func OfType(t reflect.Type) (json.RawMessage, error) {
 
 // typeWriter writes one schema.
 type typeWriter struct {
-	open      map[reflect.Type]bool // the structs around the current type
+	open      map[reflect.Type]int // how many of each struct, map and list are around the current type
 	recursive []reflect.Type
 	names     map[reflect.Type]string // names of the definitions of recursive types
 	defs      map[string]json.RawMessage
@@ -80,14 +81,15 @@ func (w *typeWriter) isTaken(name string) bool {
 	return false
 }
 
-// definitionName returns a type's name without characters that need escapes in references.
+// definitionName returns a type's name, or else its kind, without characters that need escapes in
+// references.
 func definitionName(t reflect.Type) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
 		}
 		return '_'
-	}, t.Name())
+	}, cmp.Or(t.Name(), t.Kind().String()))
 }
 
 var (
@@ -95,9 +97,12 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
+// maxPointers bounds the pointers to a type: a pointer type may be its own target.
+const maxPointers = 100
+
 // schema returns the schema of a type.
 func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
-	for t.Kind() == reflect.Pointer {
+	for n := 0; n < maxPointers && t.Kind() == reflect.Pointer; n++ {
 		t = t.Elem()
 	}
 	switch pointer := reflect.PointerTo(t); {
@@ -121,15 +126,13 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 		if t.NumMethod() == 0 {
 			return keywords(), nil
 		}
-	case reflect.Slice, reflect.Array:
-		return w.list(t)
-	case reflect.Map:
-		return w.mapping(t)
-	case reflect.Struct:
-		if w.open[t] {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
+		// A type without a name that contains itself does so by a type with a better name, except
+		// by a pointer type.
+		if n := w.open[t]; n > 1 || n == 1 && t.Name() != "" {
 			return w.reference(t), nil
 		}
-		return w.object(t)
+		return w.composite(t)
 	default:
 		if low, high, ok := integers(t); ok {
 			return keywords("type", "integer", "minimum", low, "maximum", high), nil
@@ -156,9 +159,25 @@ func integers(t reflect.Type) (low, high any, ok bool) {
 	return nil, nil, false
 }
 
-// list returns the schema of a slice or an array.
+// composite returns the schema of a type that may contain itself.
+func (w *typeWriter) composite(t reflect.Type) (json.RawMessage, error) {
+	w.open[t]++
+	defer func() { w.open[t]-- }()
+	switch t.Kind() {
+	case reflect.Struct:
+		return w.object(t)
+	case reflect.Map:
+		return w.mapping(t)
+	}
+	return w.list(t)
+}
+
+// list returns the schema of a slice or an array. Bytes with a JSON form of their own are not
+// base64.
 func (w *typeWriter) list(t reflect.Type) (json.RawMessage, error) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+	element := reflect.PointerTo(t.Elem())
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 &&
+		!element.Implements(jsonUnmarshaler) && !element.Implements(textUnmarshaler) {
 		return keywords("type", "string", "contentEncoding", "base64"), nil
 	}
 	items, err := w.schema(t.Elem())
@@ -185,8 +204,6 @@ func (w *typeWriter) mapping(t reflect.Type) (json.RawMessage, error) {
 
 // object returns the schema of a struct.
 func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
-	w.open[t] = true
-	defer delete(w.open, t)
 	properties := []byte{'{'}
 	var required []string
 	for _, f := range structFields(t) {

@@ -21,6 +21,20 @@ type leaf struct {
 	Children []*leaf `json:"children,omitempty"`
 }
 
+type forest map[string]forest
+
+type list []list
+
+type array [2]*array
+
+type handle *[]handle
+
+type chain *chain
+
+type level uint8
+
+func (l *level) UnmarshalText(text []byte) error { return nil }
+
 type all struct {
 	base
 	Name    string         `json:"name" jsonschema:"The \"name\" <b>"`
@@ -55,6 +69,18 @@ func TestOfType(t *testing.T) {
 		{map[string]int{}, `{"type":"object","additionalProperties":{"type":"integer"}}`},
 		{json.RawMessage{}, `{}`},
 		{leaf{}, `{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false,"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
+		{forest{}, `{"type":"object","additionalProperties":{"$ref":"#/$defs/forest"},"$defs":{"forest":{"type":"object","additionalProperties":{"$ref":"#/$defs/forest"}}}}`},
+		{list{}, `{"type":"array","items":{"$ref":"#/$defs/list"},"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/list"}}}}`},
+		{array{}, `{"type":"array","items":{"$ref":"#/$defs/array"},"minItems":2,"maxItems":2,"$defs":{"array":{"type":"array","items":{"$ref":"#/$defs/array"},"minItems":2,"maxItems":2}}}`},
+		{handle(nil), `{"type":"array","items":{"type":"array","items":{"$ref":"#/$defs/slice"}},"$defs":{"slice":{"type":"array","items":{"type":"array","items":{"$ref":"#/$defs/slice"}}}}}`},
+		{[]*leaf{}, `{"type":"array","items":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false},` +
+			`"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
+		{struct {
+			L list `json:"l"`
+		}{}, `{"type":"object","properties":{"l":{"type":"array","items":{"$ref":"#/$defs/list"}}},"required":["l"],"additionalProperties":false,"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/list"}}}}`},
+		{struct {
+			Levels []level `json:"levels" enum:"low,high"`
+		}{}, `{"type":"object","properties":{"levels":{"type":"array","items":{"type":"string","enum":["low","high"]}}},"required":["levels"],"additionalProperties":false}`},
 		{all{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"The \"name\" <b>","type":"string"},` +
 			`"color":{"type":"string","enum":["red","green"]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1,"maximum":10},` +
 			`"size":{"type":"integer","minimum":0},"ratio":{"type":"number"},"on":{"type":"boolean"},"when":{"type":"string","format":"date-time"},"host":{"type":"string"},` +
@@ -100,6 +126,7 @@ func TestTypesWithoutSchema(t *testing.T) {
 	}{
 		{struct{ F func() }{}, "schema of struct { F func() }: field F: func() has no JSON"},
 		{map[bool]int{}, "schema of map[bool]int: map[bool]int has keys that are not strings"},
+		{chain(nil), "schema of toolschema.chain: toolschema.chain has no JSON"},
 		{struct{ C []chan int }{}, "schema of struct { C []chan int }: field C: chan int has no JSON"},
 		{struct {
 			N int `enum:"1,2"`
