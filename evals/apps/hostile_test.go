@@ -115,8 +115,8 @@ func TestHostileView(t *testing.T) {
 			opts, said := logs()
 			server := &oneTool{}
 			s := show(t, document(t, `
-				ask("tools/call", { name: "one" }); // waits until the view has begun: the only call that is served
 				await begin();
+				ask("tools/call", { name: "one" }); // the only call that is served
 				report("initialize again", await ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "other", version: "1" }, appCapabilities: {} }).then((m) => m.error ? "refused" : "answered"));
 			`+hostile(evil.url, 0, len(attacks))), server, opts, wild)
 			s.ready()
