@@ -13,8 +13,8 @@ var (
 	// the violation, without the name of the tool.
 	ErrArguments = errors.New("arguments do not fit the tool")
 
-	// ErrStale means that the tool that the call means is no longer offered as it was: the server
-	// has changed it, the server is gone, or several servers now have it.
+	// ErrStale means that the tool of a call is no longer offered as it was: the server has
+	// changed it, the server is gone, or several servers now have it.
 	ErrStale = errors.New("tool is stale")
 
 	// ErrDenied means that an [approval.Decision] denied the call.

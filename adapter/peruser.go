@@ -31,7 +31,8 @@ func (s *server) canServeLocked(by *Caller) bool {
 	return s.uses == 0 || s.lastCaller == by || s.isOpened() && s.client.SeparatesCalls()
 }
 
-// isOpened reports whether the attempt to open a user's connection is over. It is over for other connections.
+// isOpened reports whether the attempt to open a user's connection is over. It is over for other
+// connections.
 func (s *server) isOpened() bool {
 	if s.ready == nil {
 		return true
@@ -301,7 +302,8 @@ func (l *lender) question(ctx context.Context, s *server) (answered func(error))
 	}
 }
 
-// countQuestion adds to the open questions of a connection, and wakes calls that may now have another.
+// countQuestion adds to the open questions of a connection, and wakes calls that may now have
+// another.
 func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()

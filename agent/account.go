@@ -232,7 +232,8 @@ func (a account) reservation(input, output int64) ledger.Amount {
 	return amount
 }
 
-// checkShare returns an error if an amount exceeds a fraction, 1/share, of what the run may still use.
+// checkShare returns an error if an amount exceeds a fraction, 1/share, of what the run may still
+// use.
 func (a account) checkShare(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits

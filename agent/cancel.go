@@ -96,7 +96,8 @@ func (h *hold) hasCancelRequest(ctx context.Context) bool {
 }
 
 // endAsRequested records the cancellation of a run that this process holds, within lastWrite. The
-// error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished before.
+// error is [ErrCancelled], [ErrFailed] if the run has failed before, or nil if it was finished
+// before.
 func (d *session) endAsRequested(ctx context.Context, l *loadedRun) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()

@@ -42,23 +42,6 @@ func (r *recipe) checkPrices(limits map[string]int64) error {
 	return nil
 }
 
-// cost returns the cost of a reply, nil if its price is unknown. asked has the names of the model that was
-// asked.
-func (a account) cost(replied string, asked []string, used run.Usage) map[string]int64 {
-	tokens := cost.Tokens{
-		Input:      used.Input,
-		Cached:     used.Cached,
-		CacheWrite: used.CacheWrite,
-		Output:     used.Output,
-		Reasoning:  used.Reasoning,
-	}
-	amount, ok := cost.OfReply(a.engine.agent.opts.Model.Prices, replied, asked, tokens)
-	if !ok {
-		return nil
-	}
-	return map[string]int64{amount.Currency: amount.Micro}
-}
-
 // Reserve refuses a completion that may take more than half of what the run's limits leave: the
 // model needs the rest to answer. A reservation is durable before the model is asked.
 func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/internal/billing"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
@@ -94,8 +95,8 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 	}
 }
 
-// askModel asks one of the models, and yields its deltas. If it returns an error, nothing was yielded,
-// and the next model is to be asked. onReply may change the reply.
+// askModel asks one of the models, and yields its deltas. If it returns an error, nothing was
+// yielded, and the next model is to be asked. onReply may change the reply.
 func askModel(
 	ctx context.Context, m Model, r *model.Request, hasNext bool,
 	onReply func(*model.Response), yield func(model.Delta, error) bool,
@@ -149,18 +150,8 @@ func (f *fallback) displayName(i int) string {
 }
 
 // AskedNames returns the names of the model that was asked for the last reply of a conversation, from
-// its Request.Scratch. Package compact asks for them, too.
+// its Request.Scratch, for package billing.
 func (f *fallback) AskedNames(scratch any) []string {
 	known := f.memory(&scratch)
-	return askedNames(f.models[known.at], known.scratches[known.at])
-}
-
-// askedNames returns the names of the model that was asked for the last reply: of several models, of the
-// one that the scratch of their conversation remembers.
-func askedNames(m Model, scratch any) []string {
-	if f, ok := m.(interface{ AskedNames(scratch any) []string }); ok {
-		return f.AskedNames(scratch)
-	}
-	info := m.Info()
-	return info.Names()
+	return billing.AskedNames(f.models[known.at], known.scratches[known.at])
 }

@@ -35,10 +35,10 @@ func asker(ctx context.Context) (server string, call *Call) {
 	return source.Server, call
 }
 
-// activeHandlers counts the handlers that work for a run on goroutines of the clients, so that the run
-// can wait for them.
+// activeHandlers counts the handlers that work for a run on goroutines of the clients, so that the
+// run can wait for them.
 type activeHandlers struct {
-	ctx    context.Context // ends with handlers
+	ctx    context.Context // ends with end
 	cancel context.CancelCauseFunc
 
 	mu   sync.Mutex // guards over, and orders wg.Add before wg.Wait
@@ -65,7 +65,7 @@ func (v *activeHandlers) enter(ctx context.Context) (_ context.Context, leave fu
 	}, true
 }
 
-// end refuses further handlers, ends the contexts of current ones, and waits for them. It may be
+// end refuses further handlers, cancels the contexts of current ones, and waits for them. It may be
 // called more than once.
 func (v *activeHandlers) end() {
 	v.mu.Lock()

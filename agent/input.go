@@ -59,8 +59,8 @@ func WithVar(name string, value json.RawMessage) RunOption {
 	}
 }
 
-// settings returns the options of a run, with the defaults of its limits, and gives it an id if it has
-// none. The error names the option that is wrong.
+// settings returns the options of a run, with the defaults of its limits, and gives it an id if it
+// has none. The error names the option that is wrong.
 func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	o := &runOptions{limits: &a.recipe.opts.Limits}
 	for _, set := range opts {

@@ -41,8 +41,8 @@ func (d *dialog) system() (string, error) {
 	return d.prompt, nil
 }
 
-// quoteInstructions returns the instructions of a catalog's servers that accept allows, each under the
-// host's label. Each line is quoted, so that no server can begin a section of the prompt.
+// quoteInstructions returns the instructions of a catalog's servers that accept allows, each under
+// the host's label. Each line is quoted, so that no server can begin a section of the prompt.
 func quoteInstructions(c *adapter.Catalog, accept func(string) bool) string {
 	var b strings.Builder
 	seen := map[string]bool{}

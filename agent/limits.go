@@ -20,8 +20,8 @@ const (
 )
 
 // withDefaults returns a copy in which the limits that are 0 have their defaults. A negative number
-// means no limit, except where a run needs one: that is an error, and so are a negative cost and a depth
-// that no run can have.
+// means no limit, except where a run needs one: that is an error, and so are a negative cost and a
+// depth that no run can have.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
 		value *int

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/billing"
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -67,8 +68,9 @@ type dialog struct {
 	hasReservation bool // a model call with a reservation is in progress
 }
 
-// turn calls the model and records its reply: calls, with which the run continues, a text that has to
-// be repeated, or the end of the run. An error means that the run has failed, or ends in this process.
+// turn calls the model and records its reply: calls, with which the run continues, a text that has
+// to be repeated, or the end of the run. An error means that the run has failed, or ends in this
+// process.
 func (d *dialog) turn() error {
 	defer d.endModelCall()
 	if err := d.rec.commitReplies(); err != nil {
@@ -191,8 +193,8 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	return r, stop, d.recordReply(c, r, end, final)
 }
 
-// chargeRefused charges a reply that a check or a hook has refused, nil if there is none. With limits,
-// its reservation counts instead.
+// chargeRefused charges a reply that a check or a hook has refused, nil if there is none. With
+// limits, its reservation counts instead.
 func (d *dialog) chargeRefused(r *reply) error {
 	if r == nil || d.engine.hasLimit(isSpendingLimited) {
 		return nil
@@ -382,6 +384,6 @@ func (d *dialog) newReply(got *model.Response) *reply {
 		endpoint: excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord),
 	}
 	r.usage.Turns = 1
-	r.usage.Cost = d.account.cost(m.Model, askedNames(d.engine.agent.model, d.scratch), r.usage)
+	r.usage.Cost = billing.Cost(d.engine.agent.opts.Model.Prices, d.engine.agent.model, d.scratch, m.Model, r.usage)
 	return r
 }

@@ -101,8 +101,8 @@ func sameForm(a, b json.RawMessage) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// removeDescriptions removes the descriptions from a schema. A property named description is a schema,
-// not a string, and stays.
+// removeDescriptions removes the descriptions from a schema. A property named description is a
+// schema, not a string, and stays.
 func removeDescriptions(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -155,9 +155,9 @@ func outputFor[T any]() (*output, error) {
 	return &output{goType: t, schema: schema, check: check}, nil
 }
 
-// setOutput prepares the engine for structured output, if the run asks for it. wanted has the caller's
-// checks, nil if another process began the run. It is an error if the caller wants such output and the
-// run does not.
+// setOutput prepares the engine for structured output, if the run asks for it. wanted has the
+// caller's checks, nil if another process began the run. It is an error if the caller wants such
+// output and the run does not.
 func (e *engine) setOutput(wanted *output) error {
 	switch {
 	case len(e.rec.state.Schema) > 0:

@@ -33,8 +33,8 @@ func (d *dialog) wrapOverflow(c *ModelCall, stream *streamedReply, err error) er
 }
 
 // refit learns the model's window from its refusal, and shortens the history to fit, by the agent's
-// compactor or else by [compact.Trim]. If nothing can be left out, the error is the refusal, with what
-// helps.
+// compactor or else by [compact.Trim]. If nothing can be left out, the error is the refusal, with
+// what helps.
 func (d *dialog) refit(o *overflowError) error {
 	history := compact.Estimate(d.rec.state.History)
 	fitting := history // a compactor leaves less than the window
@@ -66,8 +66,8 @@ func (d *dialog) refit(o *overflowError) error {
 	return nil
 }
 
-// fittingHistory returns how many estimated tokens of history fit into the window of a refusal, beside
-// the rest of the call. It converts the host's tokens to estimated ones.
+// fittingHistory returns how many estimated tokens of history fit into the window of a refusal,
+// beside the rest of the call. It converts the host's tokens to estimated ones.
 func (e *overflowError) fittingHistory(refusal *model.Error, history int64) int64 {
 	sent := max(e.size/meanTokenBytes, 1)
 	prompt := refusal.Prompt
@@ -101,8 +101,8 @@ const maxTokenBytes = 8
 // minMissing is how many tokens have to be missing at least.
 const minMissing = 1024
 
-// detect compares the host's count of a call with the texts sent, and reports, once, whether more than
-// a quarter of it and minMissing tokens are missing.
+// detect compares the host's count of a call with the texts sent, and reports, once, whether more
+// than a quarter of it and minMissing tokens are missing.
 func (t *truncation) detect(history []run.Message, tools int, input int64) bool {
 	if t.messages > len(history) || t.tools != tools {
 		*t = truncation{tools: tools, reported: t.reported}

@@ -82,9 +82,9 @@ func (o *openQuestions) replyFunc() func(context.Context, *run.Question) (run.Re
 	return nil
 }
 
-// askPerson calls Options.Person.Reply and completes its reply. It returns nil if there is none. If the
-// store has got a reply meanwhile, that is the first one, and counts. A reply that does not fit the
-// question is an error.
+// askPerson calls Options.Person.Reply and completes its reply. It returns nil if there is none. If
+// the store has got a reply meanwhile, that is the first one, and counts. A reply that does not fit
+// the question is an error.
 func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var reply run.Reply
 	err := guard("answer callback", func() (err error) {
@@ -109,8 +109,8 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 	return &reply, nil
 }
 
-// otherReply returns the reply that the store has got to a question before this one, nil if there is none.
-// Then it stores this one if it is valid, so that no other can be the first.
+// otherReply returns the reply that the store has got to a question before this one, nil if there
+// is none. Then it stores this one if it is valid, so that no other can be the first.
 func (w *writer) otherReply(ctx context.Context, q *run.Question, reply run.Reply, isValid bool) *run.Reply {
 	if w.hold == nil {
 		return nil

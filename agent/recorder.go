@@ -115,8 +115,8 @@ func (r *recorder) show(event Event) bool {
 	return r.writer.emit(event) == nil
 }
 
-// commit returns when everything that was recorded is durable. The error says why the run has ended in
-// this process, or why the store or the state failed.
+// commit returns when everything that was recorded is durable. The error says why the run has ended
+// in this process, or why the store or the state failed.
 func (r *recorder) commit() error {
 	err := r.writer.commit()
 	if err == nil {
@@ -128,8 +128,8 @@ func (r *recorder) commit() error {
 	return fmt.Errorf("keep the run: %w", err)
 }
 
-// commitReplies commits before work that may take long, such as a hook or a model call, if this process
-// has replies that the store gets only with the next records.
+// commitReplies commits before work that may take long, such as a hook or a model call, if this
+// process has replies that the store gets only with the next records.
 func (r *recorder) commitReplies() error {
 	if h := r.writer.hold; h != nil && len(h.unsavedReplies()) > 0 {
 		return r.commit()
@@ -218,7 +218,8 @@ func (r *recorder) roundBytes() int64 {
 	return root.Spent.Since(root.Before).Rounds
 }
 
-// pending returns copies of the turn's calls for which want is true. They do not change with the state.
+// pending returns copies of the turn's calls for which want is true. They do not change with the
+// state.
 func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	r.read(func(s *ledger.State) {
 		calls = filterCalls(s.Calls, want)

@@ -230,8 +230,8 @@ func (r *recovery) logDamage(d *record.DamagedError) {
 // maxDamaged bounds the unreadable runs that are logged, because they are remembered.
 const maxDamaged = 1000
 
-// drive works on a run until it has ended or waits, and calls OnEnd, unless the run could not be loaded
-// or another process has ended it.
+// drive works on a run until it has ended or waits, and calls OnEnd, unless the run could not be
+// loaded or another process has ended it.
 func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -22,8 +22,8 @@ func (a *Agent) ResumeEvents(ctx context.Context, key run.Key, replies ...run.Re
 	return a.resume(key, replies).events(ctx)
 }
 
-// Resume is [Agent.ResumeEvents] for callers that want only the outcome. The result is never nil, as with
-// [Agent.Run].
+// Resume is [Agent.ResumeEvents] for callers that want only the outcome. The result is never nil,
+// as with [Agent.Run].
 func (a *Agent) Resume(ctx context.Context, key run.Key, replies ...run.Reply) (*Result, error) {
 	return a.resume(key, replies).outcome(ctx)
 }
@@ -32,8 +32,8 @@ func (a *Agent) Resume(ctx context.Context, key run.Key, replies ...run.Reply) (
 // may be the cause.
 const maxTakeovers = 10
 
-// takeover returns the changes with which a process takes over a running run. Beyond maxTakeovers they
-// end the run.
+// takeover returns the changes with which a process takes over a running run. Beyond maxTakeovers
+// they end the run.
 func takeover(s *ledger.State) []ledger.Change {
 	changes := []ledger.Change{&ledger.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
@@ -44,8 +44,8 @@ func takeover(s *ledger.State) []ledger.Change {
 	return changes
 }
 
-// resume returns a session that continues a run with replies. If another process holds the run, it gets
-// the replies.
+// resume returns a session that continues a run with replies. If another process holds the run, it
+// gets the replies.
 func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loadedRun, error) {
 		l, err := a.hold(ctx, key, replies...)

@@ -56,8 +56,9 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	}
 }
 
-// run starts the work items that start returns, and handles their reports, until there are none. It calls
-// commit after tool calls have ended, and fail with each error. After an error nothing starts.
+// run starts the work items that start returns, and handles their reports, until there are none. It
+// calls commit after tool calls have ended, and fail with each error. After an error nothing
+// starts.
 func (s *scheduler) run(start func() ([]workItem, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail = start, commit, fail
 	s.rest = make(chan error, 1)
@@ -110,8 +111,8 @@ func (s *scheduler) proceed() (err error) {
 	}
 }
 
-// handleReports handles a report and those that are queued behind it. It returns err, or else the first
-// error of a report.
+// handleReports handles a report and those that are queued behind it. It returns err, or else the
+// first error of a report.
 func (s *scheduler) handleReports(r report, err error) (callEnded bool, _ error) {
 	for {
 		if r.err != nil && err == nil {

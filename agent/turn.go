@@ -36,8 +36,8 @@ type turn struct {
 	newDecided slab[ledger.Decided]
 }
 
-// newTurn returns the turn of the calls in the state of a run. Its scope has to be cancelled. Outcomes
-// wait for each other only in a run that is stored.
+// newTurn returns the turn of the calls in the state of a run. Its scope has to be cancelled.
+// Outcomes wait for each other only in a run that is stored.
 func newTurn(e *engine) *turn {
 	var wait time.Duration
 	if e.rec.writer.hold != nil {
@@ -130,8 +130,8 @@ const linger = 250 * time.Millisecond
 // deciding is the key of the work item that decides on proposed calls in order.
 const deciding = ""
 
-// start returns the work items that can begin, and records what is decided without one. The intents of
-// all calls are durable before the first is sent, and questions before anyone is asked.
+// start returns the work items that can begin, and records what is decided without one. The intents
+// of all calls are durable before the first is sent, and questions before anyone is asked.
 func (t *turn) start() (launch []workItem, err error) {
 	if err := t.scope.handlerError(); err != nil {
 		return nil, err

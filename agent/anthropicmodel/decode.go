@@ -228,7 +228,8 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 		return a.emit(b.kind, b.text.String())
 	case "redacted_thinking":
 	case "tool_use":
-		// In a stream, the input follows in pieces. It begins as {}, or as null or "" at some gateways.
+		// In a stream, the input follows in pieces. It begins as {}, or as null or "" at some
+		// gateways.
 		if s := string(bytes.Trim(begun.Input, "{}\" \t\r\n")); s != "" && s != "null" {
 			b.begun = begun.Input
 		}

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/internal/billing"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/price"
 )
 
 // maxTranscript bounds the conversation that the model gets, in bytes.
@@ -33,37 +32,12 @@ func byModel(m model.Model, opts Options) summarizer {
 			if reply := delta.Response; reply != nil {
 				used := reply.Usage
 				used.Turns = 1
-				used.Cost = costOf(opts.Prices, used, reply.Message.Model, askedNames(m, scratch))
+				used.Cost = billing.Cost(opts.Prices, m, scratch, reply.Message.Model, used)
 				return reply.Message.Text(), used, nil
 			}
 		}
 		return "", run.Usage{}, errors.New("call model: it ended without a reply")
 	}
-}
-
-// askedNames returns the names of the model that was asked: of several models (agent.Fallback), of the
-// one that the scratch of the request remembers.
-func askedNames(m model.Model, scratch any) []string {
-	if f, ok := m.(interface{ AskedNames(scratch any) []string }); ok {
-		return f.AskedNames(scratch)
-	}
-	info := m.Info()
-	return info.Names()
-}
-
-// costOf returns the cost of a call, nil if the price of the model is unknown.
-func costOf(prices *price.Table, used run.Usage, replied string, asked []string) map[string]int64 {
-	amount, ok := cost.OfReply(prices, replied, asked, cost.Tokens{
-		Input:      used.Input,
-		Cached:     used.Cached,
-		CacheWrite: used.CacheWrite,
-		Output:     used.Output,
-		Reasoning:  used.Reasoning,
-	})
-	if !ok {
-		return nil
-	}
-	return map[string]int64{amount.Currency: amount.Micro}
 }
 
 // transcript returns a conversation as text.

@@ -91,8 +91,8 @@ func (f *Feed) Publish(key run.Key, e agent.Event) { f.events.Publish(key, e) }
 // run, for example after a reply.
 func (f *Feed) Wake(key run.Key) { f.events.Expect(key) }
 
-// Stopped tells the readers that this process has stopped working on a run, for whatever reason. Call it
-// from OnEnd of [agent.RecoverOptions].
+// Stopped tells the readers that this process has stopped working on a run, for whatever reason.
+// Call it from OnEnd of [agent.RecoverOptions].
 func (f *Feed) Stopped(key run.Key) { f.events.Leave(key) }
 
 // Serve writes the events of a run as server-sent events until the request ends. The caller must

@@ -27,7 +27,8 @@ const (
 // happens in its runs, as by [Callbacks]. The options are for each run. The chain may be used
 // concurrently if h may.
 //
-// The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's store keeps.
+// The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's
+// store keeps.
 //
 // [chains.WithStreamingFunc] gets the text of the agent's model if the model streams, without the
 // text of sub-agents. Options for the model are refused: they belong to [agent.Options.Model]. If
@@ -86,8 +87,8 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	return map[string]any{outputKey: answer}, nil
 }
 
-// run runs the agent and returns its answer. It ends the run if the streaming function fails, and leaves
-// it waiting for a person if it does.
+// run runs the agent and returns its answer. It ends the run if the streaming function fails, and
+// leaves it waiting for a person if it does.
 func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string, error) {
 	events := c.agent.Events(ctx, agent.Text(text), c.options...)
 	if c.handler != nil {

@@ -60,7 +60,8 @@ func (h *history) AddAIMessage(ctx context.Context, text string) error {
 	return h.AddMessage(ctx, llms.AIChatMessage{Content: text})
 }
 
-// AddMessage adds a message and ends the run again in one step, so that no process continues the run in between.
+// AddMessage adds a message and ends the run again in one step, so that no process continues the
+// run in between.
 func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
 	messages := fromChat([]llms.ChatMessage{message})
 	return h.change(ctx, messages, func(s *ledger.State) []ledger.Change {
@@ -85,7 +86,8 @@ func (h *history) Clear(ctx context.Context) error {
 	return err
 }
 
-// change applies changes to the run. If the run does not exist, it creates the run with the messages in first.
+// change applies changes to the run. If the run does not exist, it creates the run with the
+// messages in first.
 func (h *history) change(ctx context.Context, first []run.Message, changes func(*ledger.State) []ledger.Change) error {
 	err := h.hold(ctx, func(s *ledger.State, lease record.Lease) error {
 		records, err := s.Add(now(), changes(s)...)

@@ -42,18 +42,19 @@ type ModelOptions struct {
 	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
 	Profile profile.Profile
 
-	// Stream makes the model stream. Some models of langchaingo, such as the one for OpenAI, then mix up
-	// parallel tool calls, return them as text, or take a broken stream for a complete answer. Default:
-	// true if the model has a method StreamsToolCalls() bool that returns true, else false.
+	// Stream makes the model stream. Some models of langchaingo, such as the one for OpenAI, then
+	// mix up parallel tool calls, return them as text, or take a broken stream for a complete
+	// answer. Default: true if the model has a method StreamsToolCalls() bool that returns true,
+	// else false.
 	Stream bool
 }
 
 // Model adapts a model of langchaingo for agents. It returns nil if m is nil, which [agent.New]
 // refuses, and panics if the dialect is unknown.
 //
-// langchaingo's types lack some data of providers: reasoning is stored with a run but not sent back, and
-// only some providers report cached tokens. The effort of a request is not sent. Packages openaimodel and
-// anthropicmodel do not have these limits.
+// langchaingo's types lack some data of providers: reasoning is stored with a run but not sent
+// back, and only some providers report cached tokens. The effort of a request is not sent. Packages
+// openaimodel and anthropicmodel do not have these limits.
 func Model(m llms.Model, opts *ModelOptions) agent.Model {
 	if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
@@ -174,8 +175,8 @@ func (w *langchainModel) stream(ctx context.Context, messages []llms.MessageCont
 	}
 }
 
-// callOptions returns the options of a call. The settings of the request override the others. send gets pieces
-// of the reply; nil: no streaming.
+// callOptions returns the options of a call. The settings of the request override the others. send
+// gets pieces of the reply; nil: no streaming.
 func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
 	tools := w.rules.Tools(toolsOf(r.Tools))
 	choice := choiceOf(r)

@@ -65,8 +65,8 @@ type Usage struct {
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// SamplingUsage is the usage of completions requested by servers. It is part of the tokens and costs of
-// [Usage].
+// SamplingUsage is the usage of completions requested by servers. It is part of the tokens and
+// costs of [Usage].
 type SamplingUsage struct {
 	Requests int   `json:"requests,omitzero"`
 	Tokens   int64 `json:"tokens,omitzero"`

@@ -190,8 +190,8 @@ func (s *Set) load(ctx context.Context, in skillInput) (string, error) {
 	return b.String(), nil
 }
 
-// read is the tool read_skill_file. The file may be named by its URI, too. A file that is not text is an
-// error.
+// read is the tool read_skill_file. The file may be named by its URI, too. A file that is not text
+// is an error.
 func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 	e, err := s.find(in.Skill)
 	if err != nil {
@@ -255,8 +255,8 @@ func (e *entry) files() (names []string) {
 // maxClaim bounds the tools that a skill says it uses, in bytes.
 const maxClaim = 1024
 
-// allowedTools returns the tools that the skill says it uses, "" if it says none: a text or a list, in
-// its front matter.
+// allowedTools returns the tools that the skill says it uses, "" if it says none: a text or a list,
+// in its front matter.
 func (e *entry) allowedTools() string {
 	var head map[string]json.RawMessage
 	if json.Unmarshal(e.skill.Frontmatter, &head) != nil {

@@ -67,8 +67,8 @@ func (s *database) readSettings(ctx context.Context) error {
 	})
 }
 
-// withReader calls read with a connection: in SQLite one that waits for locks of other processes, at a
-// server one of the pool, in its turn.
+// withReader calls read with a connection: in SQLite one that waits for locks of other processes,
+// at a server one of the pool, in its turn.
 func (s *database) withReader(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
 		release, err := s.turns.acquire(ctx, s)
@@ -105,8 +105,8 @@ func (s *database) write(ctx context.Context, leases bool, c change) error {
 	})
 }
 
-// attempt calls write unless the context has ended. It returns a refusal as the error that was refused,
-// and an error of a driver with the context's error if the context has ended meanwhile.
+// attempt calls write unless the context has ended. It returns a refusal as the error that was
+// refused, and an error of a driver with the context's error if the context has ended meanwhile.
 func attempt(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -44,7 +44,8 @@ func namesRun(t *trial) {
 	})
 }
 
-// blobsNameRun is namesRun for the methods of a [record.BlobStore], whose errors contain the name of the blob, too.
+// blobsNameRun is namesRun for the methods of a [record.BlobStore], whose errors contain the name
+// of the blob, too.
 func blobsNameRun(t *trial) {
 	b, key := t.blobs(), run.Key{Tenant: "acme", ID: "run-4711"}
 	lease := t.create(begin(key), held)

@@ -105,9 +105,9 @@ func (a *activities) events(key run.Key) func(agent.Event) {
 	return func(e agent.Event) { a.onEvent(key, e) }
 }
 
-// keepAlive returns the context of a step, and sends heartbeats until it ends: if the run is cancelled,
-// when the grace of a worker that stops is over, or when end is called, which waits for the last
-// heartbeat.
+// keepAlive returns the context of a step, and sends heartbeats until it ends: if the run is
+// cancelled, when the grace of a worker that stops is over, or when end is called, which waits for
+// the last heartbeat.
 func (a *activities) keepAlive(ctx context.Context) (work context.Context, end func()) {
 	work, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})

@@ -37,9 +37,9 @@
 //
 // # Sub-agents
 //
-// The run of a sub-agent is part of its parent's run ([agent.NewSubAgent]), not a child workflow: they share
-// one lease, one commit and one account, and no crash can separate them. A step of the parent
-// advances its sub-agents.
+// The run of a sub-agent is part of its parent's run ([agent.NewSubAgent]), not a child workflow:
+// they share one lease, one commit and one account, and no crash can separate them. A step of the
+// parent advances its sub-agents.
 //
 // # Schedules
 //

@@ -50,8 +50,8 @@ type progress struct {
 	Wake   time.Time  `json:"wake,omitzero"`
 }
 
-// state is what a workflow knows about its run, the result of its query. It contains no secrets and no text of a model
-// or person; those are in the store.
+// state is what a workflow knows about its run, the result of its query. It contains no secrets and
+// no text of a model or person; those are in the store.
 type state struct {
 	Agent     string     `json:"agent"`
 	Status    run.Status `json:"status"`
@@ -69,7 +69,8 @@ type outcome struct {
 // is in the store.
 const runFailed = "RunFailed"
 
-// workflows implements the workflows of a worker. Its settings may differ between the workers of one workflow.
+// workflows implements the workflows of a worker. Its settings may differ between the workers of
+// one workflow.
 type workflows struct {
 	step, quick workflow.ActivityOptions
 }
@@ -84,8 +85,8 @@ type driver struct {
 	wake       workflow.ReceiveChannel // the signals by which a client makes the run look for replies
 }
 
-// run drives a run until it has ended. It continues as new after j.After steps, and sooner if Temporal
-// suggests that. If the workflow is cancelled, it cancels the run.
+// run drives a run until it has ended. It continues as new after j.After steps, and sooner if
+// Temporal suggests that. If the workflow is cancelled, it cancels the run.
 func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 	d := &driver{workflows: w, job: j, wake: workflow.GetSignalChannel(ctx, wakeSignal)}
 	d.state = state{Agent: j.Target.Agent, Status: run.StatusRunning, Steps: j.Steps}
@@ -163,8 +164,8 @@ func (d *driver) setStatus(ctx workflow.Context, s run.Status) error {
 // clocks differ.
 const minWait = time.Second
 
-// wait waits until more replies than accepted are, for a signal, the run's wake-up time, or the end of
-// the context.
+// wait waits until more replies than accepted are, for a signal, the run's wake-up time, or the end
+// of the context.
 func (d *driver) wait(ctx workflow.Context, accepted int) error {
 	isReady := func() bool { return d.accepted > accepted || d.wake.Len() > 0 }
 	if d.state.Wake.IsZero() {

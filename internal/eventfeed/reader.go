@@ -300,8 +300,8 @@ func (r *Reader) look(ctx context.Context) error {
 	return nil
 }
 
-// replay reads events of the store after r.position. It reports whether it has read all of them up to a
-// position, or to the end if it is nil. At most maxReplays do so at a time; others wait.
+// replay reads events of the store after r.position. It reports whether it has read all of them up
+// to a position, or to the end if it is nil. At most maxReplays do so at a time; others wait.
 func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool, err error) {
 	select {
 	case r.feed.replays <- struct{}{}:

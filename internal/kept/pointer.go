@@ -129,7 +129,8 @@ func selectFields(ctx context.Context, value []byte, fields []string) ([]byte, e
 // errManyFields is the error of fields that select a part of a result several times.
 var errManyFields = fmt.Errorf("the fields have more than %d MiB: select fewer", maxFilled>>20)
 
-// selectMembers returns an object with these fields of another one, without those that it does not have.
+// selectMembers returns an object with these fields of another one, without those that it does not
+// have.
 func selectMembers(object []byte, fields []string) ([]byte, error) {
 	out := []byte{'{'}
 	for _, f := range fields {

@@ -157,7 +157,8 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Nested records a change of the run of the sub-agent that works on a call. Its first one begins that run.
+// Nested records a change of the run of the sub-agent that works on a call. Its first one begins
+// that run.
 type Nested struct {
 	Call   string `json:"call"`
 	Record Entry  `json:"record"`

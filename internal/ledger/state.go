@@ -212,8 +212,8 @@ func (s *State) drop(isMatch func(*run.Question) bool) {
 	}
 }
 
-// earlyResults returns the message with the results of a turn that ends early, so that each call in the
-// history has a result.
+// earlyResults returns the message with the results of a turn that ends early, so that each call in
+// the history has a result.
 func (s *State) earlyResults(at time.Time) run.Message {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {

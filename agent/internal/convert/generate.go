@@ -89,7 +89,8 @@ func request(messages []llms.MessageContent, o *llms.CallOptions) (r *model.Requ
 	return r, err
 }
 
-// schemaOf returns a function's parameters as JSON. langchaingo allows JSON, or any value that marshals to it.
+// schemaOf returns a function's parameters as JSON. langchaingo allows JSON, or any value that
+// marshals to it.
 func schemaOf(parameters any) (json.RawMessage, error) {
 	if raw, ok := parameters.(json.RawMessage); ok && (len(raw) == 0 || json.Valid(raw)) {
 		return raw, nil // in its own form

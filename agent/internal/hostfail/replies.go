@@ -32,7 +32,8 @@ func Replies(ask func(show func(model.Delta) error) (*model.Response, error), fa
 	}
 }
 
-// Error returns a failure of the host as one of a model. err is the failure in the terms of the caller.
+// Error returns a failure of the host as one of a model. err is the failure in the terms of the
+// caller.
 func Error(kind model.ErrorKind, e *chat.Error, err error) *model.Error {
 	return &model.Error{
 		Kind:       kind,

@@ -208,8 +208,8 @@ func (r *lineReader) checkSum() error {
 	return nil
 }
 
-// store stores a run in chunks, each with its head, then its replies. Encrypted records are one chunk,
-// because the heads between chunks are unknown. If it fails, a part may be stored.
+// store stores a run in chunks, each with its head, then its replies. Encrypted records are one
+// chunk, because the heads between chunks are unknown. If it fails, a part may be stored.
 func (in *imported) store(ctx context.Context, store Store) error {
 	if len(in.records) == 0 {
 		return errors.New("no records")

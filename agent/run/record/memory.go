@@ -220,7 +220,8 @@ func (m *memory) with(ctx context.Context, what string, key run.Key, do func(*ke
 	return subject.Wrap(err, "%s run %q", what, key.ID)
 }
 
-// withLease is with for the holder of a lease. The error matches [ErrConflict] unless its lease is the latest.
+// withLease is with for the holder of a lease. The error matches [ErrConflict] unless its lease is
+// the latest.
 func (m *memory) withLease(ctx context.Context, what string, lease Lease, do func(*kept) error) error {
 	err := m.with(ctx, what, lease.Key, func(k *kept) error {
 		if k.head.Epoch != lease.Epoch {

@@ -83,7 +83,8 @@ func (s *sealedStore) Prune(ctx context.Context, lease Lease) error {
 	return pruner.Prune(ctx, lease)
 }
 
-// open decrypts a log, which begins with the first record or the last snapshot. err is the error of loading it.
+// open decrypts a log, which begins with the first record or the last snapshot. err is the error of
+// loading it.
 func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 	switch {
 	case err != nil:
@@ -161,8 +162,8 @@ func isFresh(log *Log, question string) bool {
 		!slices.ContainsFunc(log.Replies, func(a run.Reply) bool { return a.Question == question })
 }
 
-// sealAsStored encrypts a reply to a question that has one already: by the secret with which it equals
-// that one, if there is such a secret.
+// sealAsStored encrypts a reply to a question that has one already: by the secret with which it
+// equals that one, if there is such a secret.
 func (s *sealedStore) sealAsStored(ctx context.Context, keys *runKeys, a run.Reply) (sealed run.Reply, err error) {
 	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
 		if sealed, err = keys.sealReply(secret, a); err != nil {

@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -13,20 +12,10 @@ const checkInterval = 15 * time.Second
 // false: the person has signed out, or the token was revoked. end ends it, and waits for signedIn.
 func WhileSignedIn(parent context.Context, signedIn func() bool) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(parent)
-	var checking sync.WaitGroup
-	checking.Go(func() {
-		ticker := time.NewTicker(checkInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if !signedIn() {
-					cancel()
-				}
-			}
+	stop := startLoop(checkInterval, func(context.Context) {
+		if !signedIn() {
+			cancel()
 		}
 	})
-	return ctx, func() { cancel(); checking.Wait() }
+	return ctx, func() { cancel(); stop() }
 }
