@@ -116,10 +116,10 @@ func TestProgressOnScreen(t *testing.T) {
 	m.ask("Go both ways", "5/10 two")
 	m.await("5/10 one")
 	m.golden("progress")
-	m.vt.Resize(60, 60)
 	resize(t, m.file, 60, 60)
 	m.typed("a text that is longer than sixty columns and so takes two rows")
 	m.await("takes\n      two rows")
+	m.vt.Resize(60, 60) // what was drawn for the wider screen has been read
 	m.golden("resized")
 	m.typed(ctrlC + ctrlC)
 	m.await("interrupted")
