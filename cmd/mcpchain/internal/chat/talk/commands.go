@@ -18,10 +18,10 @@ import (
 type command struct {
 	synopsis string // the name and the argument
 	about    string
-	run      func(s *Session, ctx context.Context, argument string) error
+	run      func(ctx context.Context, argument string) error
 
 	// complete completes the argument. It may be nil.
-	complete func(s *Session, ctx context.Context, argument string) screen.Completion
+	complete func(ctx context.Context, argument string) screen.Completion
 }
 
 // name returns the name of a command, with the slash.
@@ -31,43 +31,43 @@ func (c *command) name() string {
 }
 
 // commands returns all commands in the order of the help.
-func commands() []command {
+func (s *Session) commands() []command {
 	return []command{
-		{"/help", "list the commands", (*Session).help, nil},
-		{"/tools [PATTERN]", "list the tools", (*Session).listTools, (*Session).completeTool},
-		{"/tool NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).completeTool},
+		{"/help", "list the commands", s.help, nil},
+		{"/tools [PATTERN]", "list the tools", s.toolbox.list, s.toolbox.complete},
+		{"/tool NAME", "show a tool: its description, its arguments", s.toolbox.show, s.toolbox.complete},
 		{"/servers [restart NAME]", "list the servers, or connect to one again",
-			(*Session).manageServers, (*Session).completeServers},
-		{"/resources", "list the resources, and templates of their URIs", (*Session).listResources, nil},
-		{"/read URI", "show a resource", (*Session).readResource, (*Session).completeResource},
-		{"/prompts", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},
-		{"/prompt NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).completePrompt},
+			s.connections.manage, s.connections.complete},
+		{"/resources", "list the resources, and templates of their URIs", s.offers.listResources, nil},
+		{"/read URI", "show a resource", s.offers.readResource, s.offers.completeResource},
+		{"/prompts", "list the prompts, optional arguments in [brackets]", s.offers.listPrompts, nil},
+		{"/prompt NAME k=v", "ask with a prompt of a server", s.offers.askPrompt, s.offers.completePrompt},
 		{"/permissions [forget N]", "list your permanent decisions; forget N or all",
-			(*Session).managePermissions, nil},
-		{"/login SERVER", "sign in to a server", (*Session).login, (*Session).completeSignIn},
-		{"/logout SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).completeSignIn},
-		{"/skills", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
-		{"/model [NAME]", "show the model, or switch to another one", (*Session).chooseModel, (*Session).completeModel},
-		{"/usage", "show tokens and cost of the turn and the conversation", (*Session).showUsage, nil},
-		{"/context", "show what fills the window of the model", (*Session).showWindow, nil},
+			s.permissions.manage, nil},
+		{"/login SERVER", "sign in to a server", s.connections.login, s.Servers.completeSignIn},
+		{"/logout SERVER", "sign out of a server, and forget its token", s.connections.logout, s.Servers.completeSignIn},
+		{"/skills", "list the skills of servers, which the model may use", s.instructions.listSkills, nil},
+		{"/model [NAME]", "show the model, or switch to another one", s.modelChoice.choose, s.modelChoice.complete},
+		{"/usage", "show tokens and cost of the turn and the conversation", s.conversation.showUsage, nil},
+		{"/context", "show what fills the window of the model", s.conversation.showWindow, nil},
 		{"/show [N]", "show the complete last result, or the Nth last one",
-			(*Session).showResult, (*Session).completeResult},
-		{"/reasoning", "show the model's reasoning before its last answer", (*Session).showReasoning, nil},
-		{"/clear", "begin another conversation", (*Session).clear, nil},
-		{"/undo", "forget the last question and its answer", (*Session).undo, nil},
-		{"/conversations", "list the stored conversations", (*Session).listConversations, nil},
+			s.results.show, s.results.complete},
+		{"/reasoning", "show the model's reasoning before its last answer", s.conversation.showReasoning, nil},
+		{"/clear", "begin another conversation", s.conversation.clear, nil},
+		{"/undo", "forget the last question and its answer", s.conversation.undo, nil},
+		{"/conversations", "list the stored conversations", s.archive.list, nil},
 		{"/resume [N]", "continue one of that list, or the folder's newest",
-			(*Session).resume, (*Session).completeConversation},
+			s.resume, s.archive.complete},
 		{"/save [FILE]", "write the conversation to FILE.md or FILE.json",
-			(*Session).save, (*Session).completeSavePath},
-		{"/quit", "end the program", (*Session).quit, nil},
+			s.conversation.save, completeSavePath},
+		{"/quit", "end the program", s.quit, nil},
 	}
 }
 
 // Commands returns the help about the commands.
 func Commands() string {
 	var b strings.Builder
-	for _, c := range commands() {
+	for _, c := range new(Session).commands() {
 		fmt.Fprintf(&b, "%-24s %s\n", c.synopsis, c.about)
 	}
 	return b.String() + "If several servers have the name, add the server, as in /read @SERVER URI."
@@ -101,9 +101,9 @@ func (s *Session) runCommand(ctx context.Context, text string) error {
 	word := strings.Fields(text)[0]
 	argument := strings.TrimSpace(strings.TrimPrefix(text, word))
 	var names []string
-	for _, c := range commands() {
+	for _, c := range s.commands() {
 		if c.name() == word {
-			return c.run(s, ctx, argument)
+			return c.run(ctx, argument)
 		}
 		names = append(names, c.name())
 	}
@@ -119,13 +119,6 @@ func (s *Session) help(context.Context, string) error {
 	return nil
 }
 
-// clear is the command /clear. The conversation so far stays in the store.
-func (s *Session) clear(context.Context, string) error {
-	s.branch(nil)
-	s.Screen.Note(screen.Faint, "another conversation begins")
-	return nil
-}
-
 // quit is the command /quit.
 func (s *Session) quit(context.Context, string) error { return errQuit }
 
@@ -133,14 +126,14 @@ func (s *Session) quit(context.Context, string) error { return errQuit }
 const maxListItem = 200
 
 // listItem lists a prompt, resource or tool of a server, with the text about it on the same row.
-func (s *Session) listItem(name, server, about string) {
+func listItem(ui screen.Screen, name, server, about string) {
 	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, maxListItem), server)
 	room := maxListItem
-	if sized, ok := s.Screen.(screen.Sized); ok {
+	if sized, ok := ui.(screen.Sized); ok {
 		if columns, _ := sized.Size(); columns > 0 {
 			room = min(room, columns-ansi.StringWidth(head)-2)
 		}
 	}
 	about = ansi.Truncate(hosttext.Line(about, maxListItem), max(0, room), "…")
-	s.Screen.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
+	ui.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
 }

@@ -30,7 +30,7 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
 	if at := unfinishedMention.FindStringSubmatchIndex(before); at != nil {
-		c := s.completeMention(ctx, strings.TrimPrefix(before[at[2]:], `"`))
+		c := s.attachments.complete(ctx, strings.TrimPrefix(before[at[2]:], `"`))
 		c.From += at[2]
 		return c
 	}
@@ -39,12 +39,12 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 	}
 	name, argument, found := strings.Cut(before, " ")
 	if !found {
-		return screen.Completion{Items: commandNames()}
+		return screen.Completion{Items: s.commandNames()}
 	}
-	for _, command := range commands() {
+	for _, command := range s.commands() {
 		if command.name() == name && command.complete != nil {
 			argument = strings.TrimLeft(argument, " ")
-			c := command.complete(s, ctx, argument)
+			c := command.complete(ctx, argument)
 			c.From += len(before) - len(argument)
 			return c
 		}
@@ -56,8 +56,8 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 var unfinishedMention = regexp.MustCompile(`(?:^|[\s(])@("[^"\n]*|[^\s"]*)$`)
 
 // commandNames returns the commands, with their arguments and what they do.
-func commandNames() (items []screen.Item) {
-	for _, c := range commands() {
+func (s *Session) commandNames() (items []screen.Item) {
+	for _, c := range s.commands() {
 		name, argument, _ := strings.Cut(c.synopsis, " ")
 		items = append(items, screen.Item{Text: name, About: strings.TrimPrefix(argument+": "+c.about, ": ")})
 	}
@@ -109,13 +109,13 @@ func (o *offer) complete(ctx context.Context, servers []adapter.ServerStatus) sc
 }
 
 // completeResource completes the argument of /read.
-func (s *Session) completeResource(ctx context.Context, _ string) screen.Completion {
-	return resources.complete(ctx, s.offering(hasResources))
+func (o *offers) completeResource(ctx context.Context, _ string) screen.Completion {
+	return resources.complete(ctx, o.servers(hasResources))
 }
 
 // completePrompt completes the argument of /prompt: a name, and arguments with their values.
-func (s *Session) completePrompt(ctx context.Context, argument string) screen.Completion {
-	servers := s.offering(hasPrompts)
+func (o *offers) completePrompt(ctx context.Context, argument string) screen.Completion {
+	servers := o.servers(hasPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil || !strings.Contains(text, " ") {
 		return prompts.complete(ctx, servers)
@@ -193,26 +193,10 @@ func completePromptValue(
 	return items
 }
 
-// completeConversation completes the argument of /resume.
-func (s *Session) completeConversation(ctx context.Context, _ string) (c screen.Completion) {
-	heads, err := s.numberedHeads(ctx)
-	if err != nil {
-		return c
-	}
-	for i, head := range heads {
-		about := formatTime(head.Updated)
-		if state, err := s.load(ctx, head.Key); err == nil {
-			about += "  " + firstQuestion(state.History)
-		}
-		c.Items = addItem(c.Items, fmt.Sprint(i+1), about, false)
-	}
-	return c
-}
-
-// completeMention completes a mention: a resource or a file.
-func (s *Session) completeMention(ctx context.Context, typed string) (c screen.Completion) {
+// complete completes a mention: a resource or a file.
+func (a *attachments) complete(ctx context.Context, typed string) (c screen.Completion) {
 	prefix := func(server string) string { return server + ":" }
-	for _, item := range resources.items(ctx, s.offering(hasResources), prefix) {
+	for _, item := range resources.items(ctx, a.offers.servers(hasResources), prefix) {
 		item.Text = quoted(item.Text)
 		c.Items = append(c.Items, item)
 	}

@@ -22,7 +22,7 @@ func TestCompletionBesideATurn(t *testing.T) {
 	servers := &Servers{}
 	servers.Authorize(you, ui)
 	check.Must(t, servers.Configure(you, nil, ui, mcpclient.Timeouts{}))
-	s := &Session{Config: Config{Screen: ui, Servers: servers}}
+	s := newSession(Config{Screen: ui, Servers: servers})
 	var turn sync.WaitGroup
 	turn.Go(func() {
 		for i := range 2 * maxResults {

@@ -34,14 +34,14 @@ func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := typist.New(t)
 		servers := &Servers{}
-		s := &Session{Config: Config{Screen: screen, Servers: servers}}
+		c := &connections{configured: servers, screen: screen}
 		left, frail := make(mortal, 1), make(mortal, 1)
 		server := func(name string, transport mcpclient.Transport) adapter.Server {
 			return adapter.Server{Name: name, Transport: transport, ClientOptions: &mcpclient.Options{
 				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warningLogger(screen, name), Restart: servers.restartOptions(name, screen),
 			}}
 		}
-		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.onChange})
+		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: c.onChange})
 		check.Must(t, err)
 		check.NoError(t, tools.Remove("left"))
 		for range 6 {

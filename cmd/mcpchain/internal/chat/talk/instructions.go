@@ -22,15 +22,26 @@ const (
 	maxQuotedLines     = 8      // of one server
 )
 
-// systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of
+// instructions are what the model gets from servers before it is asked anything: their
+// instructions and skills.
+type instructions struct {
+	screen      screen.Screen
+	connections *connections
+	withheld    bool
+
+	shown  map[string]string // instructions that the person has seen, by server
+	skills []skillInfo
+}
+
+// systemPrompt returns the task of the model and, unless they are withheld, the instructions of
 // servers. They are quoted and shown to the person, because they reach the model without an
 // approval. If they exceed maxAllInstructions, some are left out, and the person is told.
-func (s *Session) systemPrompt() string {
+func (i *instructions) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
 	left := maxAllInstructions
-	for _, server := range s.tools.Servers() {
-		if server.Client == nil || server.Ended != nil || s.NoInstructions {
+	for _, server := range i.connections.statuses() {
+		if server.Client == nil || server.Ended != nil || i.withheld {
 			continue
 		}
 		text := truncate(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)
@@ -38,13 +49,13 @@ func (s *Session) systemPrompt() string {
 		switch {
 		case length == 0:
 		case length > left:
-			s.Screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long",
+			i.screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long",
 				server.Name)
 		default:
 			left -= length
-			if s.shownInstructions[server.Name] != text {
-				s.shownInstructions[server.Name] = text
-				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
+			if i.shown[server.Name] != text {
+				i.shown[server.Name] = text
+				i.screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
 			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s",
 				server.Name, hosttext.Quote(text))
@@ -86,11 +97,11 @@ type skillInfo struct{ server, name, about string }
 // openSkills returns the skills of servers, nil if there are none, and tells the person. A server
 // whose list cannot be read is left out. The list for /skills is made again, unless the context
 // ends.
-func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
-	if s.NoInstructions {
+func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
+	if i.withheld {
 		return nil, nil
 	}
-	clients := s.openClients()
+	clients := i.connections.clients()
 	var found []skillInfo
 	options := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
 		found = append(found, skillInfo{server, skill.Name, skill.Description})
@@ -101,7 +112,7 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 		for name, client := range clients {
 			_, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil)
 			if err != nil { // the reason is this server
-				s.Screen.Note(screen.Warn, "left out: the skills of the server %s: %v", name, err)
+				i.screen.Note(screen.Warn, "left out: the skills of the server %s: %v", name, err)
 				delete(clients, name)
 			}
 		}
@@ -112,27 +123,27 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 		// The cause itself would count as reported.
 		return nil, fmt.Errorf("list skills: %w", context.Cause(ctx))
 	}
-	s.skills = found
+	i.skills = found
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	s.Screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(s.skills), "skill"))
+	i.screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(i.skills), "skill"))
 	for _, err := range set.Skipped() {
-		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(err.Error(), 300))
+		i.screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(err.Error(), 300))
 	}
 	return set, nil
 }
 
 // listSkills is the command /skills.
-func (s *Session) listSkills(context.Context, string) error {
-	for _, skill := range s.skills {
-		s.listItem(skill.name, skill.server, skill.about)
+func (i *instructions) listSkills(context.Context, string) error {
+	for _, skill := range i.skills {
+		listItem(i.screen, skill.name, skill.server, skill.about)
 	}
-	if len(s.skills) == 0 {
-		s.Screen.List(screen.Faint, "no server offers skills to the model")
+	if len(i.skills) == 0 {
+		i.screen.List(screen.Faint, "no server offers skills to the model")
 		return nil
 	}
-	s.Screen.List(screen.Faint,
+	i.screen.List(screen.Faint,
 		"The model may read their instructions by the tool load_skill; -no-instructions withholds them.")
 	return nil
 }

@@ -46,12 +46,12 @@ func TestSkillsThatAreInterrupted(t *testing.T) {
 	check.Must(t, err)
 	defer tools.Close()
 	screen := typist.New(t)
-	s := &Session{Config: Config{Screen: screen}, tools: tools}
-	check.Must(t, check.Err(s.openSkills(t.Context())))
+	i := &instructions{screen: screen, connections: &connections{toolset: tools}}
+	check.Must(t, check.Err(i.openSkills(t.Context())))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
-	check.Is(t, check.Err(s.openSkills(ctx)), errInterrupted)
-	check.Equal(t, "skills", len(s.skills), 1)
+	check.Is(t, check.Err(i.openSkills(ctx)), errInterrupted)
+	check.Equal(t, "skills", len(i.skills), 1)
 	if strings.Contains(screen.Text(), "left out") {
 		t.Errorf("got %s", screen.Text())
 	}
@@ -68,10 +68,11 @@ func TestCommandThatIsInterrupted(t *testing.T) {
 	check.Must(t, err)
 	defer tools.Close()
 	office := adapter.Server{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
-	s := &Session{Config: Config{
+	s := newSession(Config{
 		Screen: screen, Interrupts: interrupts, Servers: &Servers{Good: []adapter.Server{office}},
 		Model: &Model{current: models.Model{Name: "m", BaseURL: "http://model.test/v1"}},
-	}, tools: tools}
+	})
+	s.connections.toolset = tools
 	check.Is(t, s.command(t.Context(), "/servers restart office"), errInterrupted)
 	check.Contains(t, "screen", screen.Text(), "interrupted; Ctrl-C again leaves")
 }

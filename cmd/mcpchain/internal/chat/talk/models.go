@@ -61,98 +61,106 @@ func (b boundedClient) Do(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// chooseModel is the command /model.
-func (s *Session) chooseModel(ctx context.Context, name string) error {
+// modelChoice lets the person choose the model.
+type modelChoice struct {
+	screen    screen.Screen
+	model     *Model
+	file      *models.File                // nil: only the models of the endpoint
+	makeAgent func(context.Context) error // with the model in use
+}
+
+// choose is the command /model.
+func (c *modelChoice) choose(ctx context.Context, name string) error {
 	if name == "" {
-		s.listModels(ctx)
+		c.list(ctx)
 		return nil
 	}
 	if strings.ContainsAny(name, " \t") || hosttext.Line(name, 200) != name {
 		return fmt.Errorf("invalid model name %q", hosttext.Line(name, 200))
 	}
-	next, err := s.findModel(ctx, name)
+	next, err := c.find(ctx, name)
 	if err != nil {
 		return err
 	}
 	next.Discover(ctx)
-	before := s.Model.endpoint()
-	if err := s.useModel(ctx, next); err != nil {
-		return errors.Join(err, s.useModel(ctx, before))
+	before := c.model.endpoint()
+	if err := c.use(ctx, next); err != nil {
+		return errors.Join(err, c.use(ctx, before))
 	}
 	at := ""
 	if next.BaseURL != before.BaseURL {
-		at = " at " + s.Model.url()
+		at = " at " + c.model.url()
 	}
-	s.Screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
+	c.screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
 	return nil
 }
 
-// useModel makes the agent for another model.
-func (s *Session) useModel(ctx context.Context, m models.Model) error {
-	if err := s.Model.use(m); err != nil {
+// use makes the agent for another model.
+func (c *modelChoice) use(ctx context.Context, m models.Model) error {
+	if err := c.model.use(m); err != nil {
 		return err
 	}
-	return s.makeAgent(ctx)
+	return c.makeAgent(ctx)
 }
 
-// findModel finds a model by its name in the file of models, or else at the endpoint.
-func (s *Session) findModel(ctx context.Context, name string) (models.Model, error) {
-	if s.Models != nil {
-		if m, found, err := s.Models.Find(name, os.Getenv); found || err != nil {
+// find finds a model by its name in the file of models, or else at the endpoint.
+func (c *modelChoice) find(ctx context.Context, name string) (models.Model, error) {
+	if c.file != nil {
+		if m, found, err := c.file.Find(name, os.Getenv); found || err != nil {
 			return m, err
 		}
 	}
 	// An endpoint that lists no models may still have the model.
-	names, err := s.Model.models(ctx)
+	names, err := c.model.models(ctx)
 	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
 		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
 	}
-	next := s.Model.endpoint()
+	next := c.model.endpoint()
 	next.Name, next.Window = name, 0
 	return next, nil
 }
 
-// listModels lists the models of the file and of the endpoint.
-func (s *Session) listModels(ctx context.Context) {
-	s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url(), "this program"))
-	if s.Models != nil {
-		for _, name := range s.Models.Names() {
-			m, found, err := s.Models.Find(name, os.Getenv)
+// list lists the models of the file and of the endpoint.
+func (c *modelChoice) list(ctx context.Context) {
+	c.screen.List(screen.Plain, "%s at %s", c.model.Name(), cmp.Or(c.model.url(), "this program"))
+	if c.file != nil {
+		for _, name := range c.file.Names() {
+			m, found, err := c.file.Find(name, os.Getenv)
 			if err != nil {
-				s.Screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
+				c.screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
 			} else if found {
-				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, models.PublicURL(m.BaseURL))
+				c.screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, models.PublicURL(m.BaseURL))
 			}
 		}
 	}
-	names, err := s.Model.models(ctx)
+	names, err := c.model.models(ctx)
 	for i, other := range names {
 		if i == maxModels {
-			s.Screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
+			c.screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
 			break
 		}
-		if other != s.Model.Name() {
-			s.Screen.List(screen.Tool, "  %s", other)
+		if other != c.model.Name() {
+			c.screen.List(screen.Tool, "  %s", other)
 		}
 	}
 	if err != nil {
-		s.Screen.List(screen.Faint, "the endpoint lists no models: %s", hosttext.Line(err.Error(), 200))
+		c.screen.List(screen.Faint, "the endpoint lists no models: %s", hosttext.Line(err.Error(), 200))
 	}
 }
 
-// completeModel completes the argument of /model.
-func (s *Session) completeModel(ctx context.Context, _ string) (c screen.Completion) {
-	if s.Models != nil {
-		for _, name := range s.Models.Names() {
-			c.Items = addItem(c.Items, name, "in the file of models", false)
+// complete completes the argument of /model.
+func (c *modelChoice) complete(ctx context.Context, _ string) (found screen.Completion) {
+	if c.file != nil {
+		for _, name := range c.file.Names() {
+			found.Items = addItem(found.Items, name, "in the file of models", false)
 		}
 	}
-	names, err := s.Model.models(ctx)
+	names, err := c.model.models(ctx)
 	if err != nil {
-		return c
+		return found
 	}
 	for _, name := range names {
-		c.Items = addItem(c.Items, name, "", false)
+		found.Items = addItem(found.Items, name, "", false)
 	}
-	return c
+	return found
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -17,10 +18,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// offering returns the connected servers with a capability.
-func (s *Session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
-	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
-		return status.Client == nil || !offers(status.Client.Server().Capabilities)
+// offers are the resources and prompts of the connected servers.
+type offers struct {
+	screen      screen.Screen
+	connections *connections
+	downloads   *downloads
+	ask         func(context.Context, run.Message) error // asks the model
+}
+
+// servers returns the connected servers with a capability.
+func (o *offers) servers(has func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
+	return slices.DeleteFunc(o.connections.statuses(), func(status adapter.ServerStatus) bool {
+		return status.Client == nil || !has(status.Client.Server().Capabilities)
 	})
 }
 
@@ -29,17 +38,17 @@ func hasResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
 func hasPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
 
 // listResources is the command /resources.
-func (s *Session) listResources(ctx context.Context, _ string) error { return s.list(ctx, &resources) }
+func (o *offers) listResources(ctx context.Context, _ string) error { return o.list(ctx, &resources) }
 
 // listPrompts is the command /prompts.
-func (s *Session) listPrompts(ctx context.Context, _ string) error { return s.list(ctx, &prompts) }
+func (o *offers) listPrompts(ctx context.Context, _ string) error { return o.list(ctx, &prompts) }
 
 // list lists what the servers offer.
-func (s *Session) list(ctx context.Context, o *offer) error {
-	for _, server := range s.offering(o.capability) {
-		all, err := o.list(ctx, server.Client)
+func (o *offers) list(ctx context.Context, kind *offer) error {
+	for _, server := range o.servers(kind.capability) {
+		all, err := kind.list(ctx, server.Client)
 		for _, e := range all {
-			s.listItem(e.usage, server.Name, e.about)
+			listItem(o.screen, e.usage, server.Name, e.about)
 		}
 		if err != nil {
 			return fmt.Errorf("server %s: %w", server.Name, err)
@@ -49,8 +58,8 @@ func (s *Session) list(ctx context.Context, o *offer) error {
 }
 
 // readResource is the command /read.
-func (s *Session) readResource(ctx context.Context, argument string) error {
-	servers := s.offering(hasResources)
+func (o *offers) readResource(ctx context.Context, argument string) error {
+	servers := o.servers(hasResources)
 	server, uri, err := cutServer(servers, resources.plural, argument)
 	switch {
 	case err != nil:
@@ -66,16 +75,16 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 	if err != nil {
 		return fmt.Errorf("server %s: %w", server.Name, err)
 	}
-	s.Screen.Note(screen.Faint, "%s of the server %s:", hosttext.Line(uri, 200), server.Name)
+	o.screen.Note(screen.Faint, "%s of the server %s:", hosttext.Line(uri, 200), server.Name)
 	for _, c := range result.Contents {
 		switch {
-		case c.Blob != nil && s.saveBlob(server.Name, uri, c.Blob):
+		case c.Blob != nil && o.downloads.saveBlob(server.Name, uri, c.Blob):
 		case c.Blob != nil:
-			s.Screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(c.MIMEType, 80), len(c.Blob))
-		case s.Screen.Attended():
-			s.Screen.Note(screen.Tool, "%s", hosttext.Block(c.Text, screen.MaxShown))
+			o.screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(c.MIMEType, 80), len(c.Blob))
+		case o.screen.Attended():
+			o.screen.Note(screen.Tool, "%s", hosttext.Block(c.Text, screen.MaxShown))
 		default:
-			s.Screen.Deliver(c.Text)
+			o.screen.Deliver(c.Text)
 		}
 	}
 	return nil

@@ -18,9 +18,9 @@ const (
 )
 
 // page shows a text page by page, as long as the person wants to see more.
-func (s *Session) page(ctx context.Context, style screen.Style, text string) error {
+func page(ctx context.Context, ui screen.Screen, style screen.Style, text string) error {
 	columns, rows := 0, defaultPageRows
-	if sized, ok := s.Screen.(screen.Sized); ok {
+	if sized, ok := ui.(screen.Sized); ok {
 		if width, height := sized.Size(); height > 0 {
 			columns, rows = width, max(minPageRows, height-otherRows)
 		}
@@ -32,11 +32,11 @@ func (s *Session) page(ctx context.Context, style screen.Style, text string) err
 			line, rest = nextLine(rest)
 			lines = append(lines, wrap.Note(screen.Indent(line), columns)...)
 		}
-		s.Screen.Note(style, "%s", strings.Join(lines, "\n"))
+		ui.Note(style, "%s", strings.Join(lines, "\n"))
 		if rest == "" {
 			break
 		}
-		key, err := s.Screen.Choose(ctx, &screen.Choice{
+		key, err := ui.Choose(ctx, &screen.Choice{
 			Question: fmt.Sprintf("%d%% of it.", 100*(len(text)-len(rest))/len(text)),
 			Answers:  []screen.Answer{{Key: 'm', Label: "more"}, {Key: 'q', Label: "quit"}},
 		})

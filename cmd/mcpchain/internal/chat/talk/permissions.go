@@ -13,14 +13,21 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// managePermissions is the command /permissions: it lists or forgets decisions on later calls.
-func (s *Session) managePermissions(ctx context.Context, argument string) error {
-	if s.Servers.Decisions == "" {
+// permissions are the kept decisions on later calls, as the person sees them.
+type permissions struct {
+	screen  screen.Screen
+	servers *Servers
+	listed  []approval.StoredDecision // the last list
+}
+
+// manage is the command /permissions: it lists or forgets decisions.
+func (p *permissions) manage(ctx context.Context, argument string) error {
+	if p.servers.Decisions == "" {
 		return errors.New("there is no configuration folder: decisions end with the program")
 	}
-	store := approval.NewFiles(s.Servers.Decisions)
+	store := approval.NewFiles(p.servers.Decisions)
 	if argument == "" {
-		return s.listPermissions(ctx, store)
+		return p.list(ctx, store)
 	}
 	word, which, _ := strings.Cut(argument, " ")
 	which = strings.TrimSpace(which)
@@ -28,28 +35,28 @@ func (s *Session) managePermissions(ctx context.Context, argument string) error 
 		return errors.New("usage: /permissions, or /permissions forget N, or /permissions forget all")
 	}
 	if which == "all" {
-		return s.forgetAll(ctx, store)
+		return p.forgetAll(ctx, store)
 	}
 	n, err := strconv.Atoi(which)
-	if err != nil || n < 1 || n > len(s.listedDecisions) {
+	if err != nil || n < 1 || n > len(p.listed) {
 		return fmt.Errorf("no decision %s; /permissions lists them", hosttext.Line(which, 40))
 	}
-	if err := store.Drop(ctx, s.listedDecisions[n-1].Key); err != nil {
+	if err := store.Drop(ctx, p.listed[n-1].Key); err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "forgotten: %s", describeDecision(&s.listedDecisions[n-1]))
+	p.screen.Note(screen.Faint, "forgotten: %s", describeDecision(&p.listed[n-1]))
 	return nil
 }
 
 // forgetAll forgets the decisions of all folders. A person has to agree; a script is not asked.
-func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
+func (p *permissions) forgetAll(ctx context.Context, store *approval.Files) error {
 	kept, err := store.List(ctx)
 	if err != nil {
 		return err
 	}
 	decisions := screen.Plural(len(kept), "decision")
-	if s.Screen.Attended() && len(kept) > 0 {
-		key, err := s.Screen.Choose(ctx, &screen.Choice{
+	if p.screen.Attended() && len(kept) > 0 {
+		key, err := p.screen.Choose(ctx, &screen.Choice{
 			Question: fmt.Sprintf("Forget %s, also those for other folders?", decisions),
 			Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
 		})
@@ -57,24 +64,24 @@ func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
 			return err
 		}
 	}
-	s.listedDecisions = nil
+	p.listed = nil
 	if err := store.Forget(ctx, "", ""); err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "forgotten: %s", decisions)
+	p.screen.Note(screen.Faint, "forgotten: %s", decisions)
 	return nil
 }
 
-// listPermissions lists the decisions. Their numbers are valid until the next list.
-func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (err error) {
-	if s.listedDecisions, err = store.List(ctx); err != nil {
+// list lists the decisions. Their numbers are valid until the next list.
+func (p *permissions) list(ctx context.Context, store *approval.Files) (err error) {
+	if p.listed, err = store.List(ctx); err != nil {
 		return err
 	}
-	for i, kept := range s.listedDecisions {
-		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, formatTime(kept.Stored), describeDecision(&kept))
+	for i, kept := range p.listed {
+		p.screen.List(screen.Tool, "%2d  %s  %s", i+1, formatTime(kept.Stored), describeDecision(&kept))
 	}
-	if len(s.listedDecisions) == 0 {
-		s.Screen.List(screen.Faint, "nothing is decided for later calls")
+	if len(p.listed) == 0 {
+		p.screen.List(screen.Faint, "nothing is decided for later calls")
 	}
 	return nil
 }

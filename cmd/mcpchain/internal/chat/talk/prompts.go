@@ -32,8 +32,8 @@ func promptUsage(p *mcp.Prompt) string {
 }
 
 // askPrompt is the command /prompt: it asks the model with a server's prompt.
-func (s *Session) askPrompt(ctx context.Context, argument string) error {
-	servers := s.offering(hasPrompts)
+func (o *offers) askPrompt(ctx context.Context, argument string) error {
+	servers := o.servers(hasPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 			return err
 		}
 	}
-	given, err = s.fillArguments(ctx, server, name, given)
+	given, err = o.fillArguments(ctx, server, name, given)
 	if err == errDeclined {
 		return nil
 	}
@@ -68,9 +68,9 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
 	}
 	question := strings.Join(texts, "\n")
-	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s",
+	o.screen.Note(screen.Person, "the prompt %s of the server %s:\n%s",
 		hosttext.Line(name, 200), server.Name, hosttext.Block(question, screen.MaxShown))
-	return s.askModel(ctx, run.Text(run.RoleUser, question))
+	return o.ask(ctx, run.Text(run.RoleUser, question))
 }
 
 // findPrompt returns a prompt in the list of a server, nil if it is not there.
@@ -92,7 +92,7 @@ var errDeclined = errors.New("declined")
 // fillArguments returns the arguments of a prompt. If a required one is missing, the person is
 // asked for all that are not given. A prompt that the server does not list is taken to need none.
 // The error is errDeclined if the person does not want to fill them in.
-func (s *Session) fillArguments(
+func (o *offers) fillArguments(
 	ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string,
 ) (map[string]string, error) {
 	prompt, err := findPrompt(ctx, server.Client, name)
@@ -125,10 +125,10 @@ func (s *Session) fillArguments(
 	switch {
 	case missing == nil:
 		return given, nil
-	case !s.Screen.Attended():
+	case !o.screen.Attended():
 		return nil, missing
 	}
-	action, err := s.Screen.Fill(ctx, form)
+	action, err := o.screen.Fill(ctx, form)
 	if err == io.EOF || err == nil && action != mcp.ElicitAccept {
 		return nil, errDeclined
 	}

@@ -14,35 +14,35 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// restartServer connects to a server again, by its current entry in the file.
-func (s *Session) restartServer(ctx context.Context, name string) error {
-	if err := s.Servers.reread(ctx, s.Screen, name); err != nil {
+// restart connects to a server again, by its current entry in the file.
+func (c *connections) restart(ctx context.Context, name string) error {
+	if err := c.configured.reread(ctx, c.screen, name); err != nil {
 		return err
 	}
-	i := indexOf(s.Servers.Good, name)
+	i := indexOf(c.configured.Good, name)
 	if i < 0 {
-		return s.Servers.unknownServer(name)
+		return c.configured.unknownServer(name)
 	}
-	s.Screen.Progress("connecting to %s …", name)
-	for _, open := range s.tools.Servers() {
+	c.screen.Progress("connecting to %s …", name)
+	for _, open := range c.statuses() {
 		if open.Name == name {
-			_ = s.tools.Remove(name) // an error tells how the old connection ended
+			_ = c.toolset.Remove(name) // an error tells how the old connection ended
 		}
 	}
-	s.Servers.health.set(name, nil) // after the end of the old connection was noted
-	if err := s.add(ctx, s.Servers.Good[i]); err != nil {
-		s.Servers.health.set(name, err)
+	c.configured.health.set(name, nil) // after the end of the old connection was noted
+	if err := c.add(ctx, c.configured.Good[i]); err != nil {
+		c.configured.health.set(name, err)
 		return err
 	}
-	return s.afterConnect(ctx, name, "server")
+	return c.afterConnect(ctx, name, "server")
 }
 
 // add connects to a server, also to one that is configured to be connected by its first call.
-func (s *Session) add(ctx context.Context, server adapter.Server) error {
-	defer s.Servers.health.beginConnect(server.Name)()
-	err := s.tools.Add(ctx, server)
+func (c *connections) add(ctx context.Context, server adapter.Server) error {
+	defer c.configured.health.beginConnect(server.Name)()
+	err := c.toolset.Add(ctx, server)
 	if err == nil && server.Policy.Start == adapter.StartLazy {
-		err = s.tools.Refresh(ctx, server.Name) // connects
+		err = c.toolset.Refresh(ctx, server.Name) // connects
 	}
 	if err == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *Session) add(ctx context.Context, server adapter.Server) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner // without the text of Toolset.Add, which is for programmers
 	}
-	return s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
+	return c.configured.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
 }
 
 // unknownServer returns why a server cannot be restarted.

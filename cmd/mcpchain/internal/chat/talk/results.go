@@ -35,6 +35,8 @@ type result struct {
 // results are the last results of tools. Their methods may be called concurrently: completions read
 // them during a turn.
 type results struct {
+	screen screen.Screen
+
 	mu  sync.Mutex // guards the field below
 	all []result   // the oldest first
 }
@@ -89,9 +91,9 @@ func newResult(e *agent.ToolEnd) result {
 	return r
 }
 
-// recallResults replaces the results by the results of a history, as the model got them.
-func (s *Session) recallResults(history []run.Message) {
-	s.results.clear()
+// recall replaces the results by the results of a history, as the model got them.
+func (r *results) recall(history []run.Message) {
+	r.clear()
 	arguments := map[string]string{}
 	for _, m := range history {
 		for _, p := range m.Parts {
@@ -99,7 +101,7 @@ func (s *Session) recallResults(history []run.Message) {
 			case run.PartCall:
 				arguments[p.ID] = p.Arguments
 			case run.PartResult:
-				s.results.add(result{
+				r.add(result{
 					tool:      hosttext.Line(p.Name, 100),
 					arguments: arguments[p.ID],
 					text:      p.Text,
@@ -110,42 +112,42 @@ func (s *Session) recallResults(history []run.Message) {
 	}
 }
 
-// showResult is the command /show: it shows a call with its whole result, to a person page by page.
+// show is the command /show: it shows a call with its whole result, to a person page by page.
 // 1, the default, is the newest.
-func (s *Session) showResult(ctx context.Context, number string) error {
+func (r *results) show(ctx context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
-	all := s.results.list()
+	all := r.list()
 	switch {
 	case len(all) == 0:
 		return errors.New("no tool was called yet")
 	case err != nil || n < 1 || n > len(all):
 		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", hosttext.Line(number, 40), len(all))
 	}
-	r := all[n-1]
+	shown := all[n-1]
 	style, word := screen.Tool, "result"
-	if r.failed {
+	if shown.failed {
 		style, word = screen.Warn, "failure"
 	}
-	s.Screen.Note(screen.Plain, "%s", strings.TrimSpace(r.server+" "+r.tool))
-	changes, others := diff.Edits([]byte(r.arguments))
+	r.screen.Note(screen.Plain, "%s", strings.TrimSpace(shown.server+" "+shown.tool))
+	changes, others := diff.Edits([]byte(shown.arguments))
 	if text := string(others); text != "{}" && text != "" {
-		s.Screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSONLine(text)))
+		r.screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSONLine(text)))
 	}
 	for _, line := range screen.DiffLines(changes) {
-		s.Screen.Note(line.Style, "%s", line.Text)
+		r.screen.Note(line.Style, "%s", line.Text)
 	}
-	s.Screen.Note(screen.Plain, "%s, %s:", word, formatSize(int64(len(r.text))))
-	if !s.Screen.Attended() {
-		s.Screen.Deliver(r.text)
+	r.screen.Note(screen.Plain, "%s, %s:", word, formatSize(int64(len(shown.text))))
+	if !r.screen.Attended() {
+		r.screen.Deliver(shown.text)
 		return nil
 	}
-	return s.page(ctx, style, indentJSON(r.text))
+	return page(ctx, r.screen, style, indentJSON(shown.text))
 }
 
-// completeResult completes the argument of /show.
-func (s *Session) completeResult(context.Context, string) (c screen.Completion) {
-	for i, r := range s.results.list() {
-		c.Items = addItem(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
+// complete completes the argument of /show.
+func (r *results) complete(context.Context, string) (c screen.Completion) {
+	for i, each := range r.list() {
+		c.Items = addItem(c.Items, fmt.Sprint(i+1), each.tool+": "+hosttext.Line(each.text, 100), false)
 	}
 	return c
 }

@@ -16,23 +16,23 @@ import (
 )
 
 // save is the command /save: it writes the conversation to a new file.
-func (s *Session) save(_ context.Context, name string) error {
-	if len(s.history) == 0 {
+func (c *conversation) save(_ context.Context, name string) error {
+	if len(c.history) == 0 {
 		return errors.New("there is nothing to save")
 	}
 	if name == "" {
-		name = "conversation-" + s.name + ".md"
+		name = "conversation-" + c.name + ".md"
 	}
 	var text []byte
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":
-		raw, err := json.MarshalIndent(map[string]any{"model": s.Model.Name(), "messages": s.history}, "", "  ")
+		raw, err := json.MarshalIndent(map[string]any{"model": c.model.Name(), "messages": c.history}, "", "  ")
 		if err != nil {
 			return err
 		}
 		text = append(raw, '\n')
 	case ".md", ".markdown":
-		text = []byte(renderMarkdown(s.history))
+		text = []byte(renderMarkdown(c.history))
 	default:
 		return errors.New("want a file that ends with .md or .json")
 	}
@@ -43,7 +43,7 @@ func (s *Session) save(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), formatSize(int64(len(text))))
+	c.screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), formatSize(int64(len(text))))
 	return nil
 }
 
@@ -61,7 +61,7 @@ func writeNew(path string, text []byte) error {
 }
 
 // completeSavePath completes the argument of /save.
-func (s *Session) completeSavePath(_ context.Context, typed string) screen.Completion {
+func completeSavePath(_ context.Context, typed string) screen.Completion {
 	return screen.Completion{Items: fileCompletions(typed)}
 }
 

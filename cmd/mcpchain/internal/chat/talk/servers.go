@@ -1,27 +1,23 @@
 package talk
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/adapter/approval"
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -134,6 +130,20 @@ func (l *Servers) transport(name string) mcpclient.Transport {
 	return servers[i].Transport
 }
 
+// describeAddress says how a server is reached, without anything that may be secret.
+func (l *Servers) describeAddress(server string) string {
+	switch t := l.transport(server).(type) {
+	case *mcpclient.Command:
+		return "stdio, " + hosttext.Line(t.Path, 100)
+	case *mcpclient.HTTP:
+		if t.SSE {
+			return "HTTP with SSE, " + models.PublicURL(t.URL)
+		}
+		return "HTTP, " + models.PublicURL(t.URL)
+	}
+	return "not tried"
+}
+
 // serverNames returns the names of servers.
 func serverNames(servers []adapter.Server) (names []string) {
 	for _, s := range servers {
@@ -177,71 +187,6 @@ func (l *Servers) Configure(
 		}
 	}
 	return nil
-}
-
-// connect connects to the servers, and reports those that cannot be used. It asks the person to
-// sign in where a server requires that.
-func (s *Session) connect(ctx context.Context) error {
-	if names := serverNames(s.Servers.Good); len(names) > 0 {
-		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
-	}
-	options := &adapter.Options{
-		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout},
-		OpenWait: s.Servers.Patience,
-		ListDir:  s.Servers.Lists,
-		OnChange: s.onChange,
-	}
-	if s.Servers.Decisions != "" {
-		options.Decisions = approval.NewFiles(s.Servers.Decisions)
-	}
-	toolset, err := adapter.Open(ctx, s.Servers.Good, options)
-	if err != nil {
-		s.Screen.End()
-		return err
-	}
-	s.tools = toolset
-	if err := s.signInAtStart(ctx); err != nil {
-		s.tools.Close()
-		return err
-	}
-	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
-	if len(toolset.Catalog(profile.Plain).Tools()) == 0 {
-		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
-	}
-	return nil
-}
-
-// reportServers tells the person and the trace the state of servers, and what is left out. If no
-// server is reached, each of them counts as a failure.
-func (s *Session) reportServers(servers []adapter.ServerStatus) {
-	ui := s.Screen
-	reached := 0
-	for _, server := range servers {
-		s.Trace.write(traceLine{Type: "server", Server: server.Name, Error: errorText(server.Err)})
-		if errors.Is(server.Err, adapter.ErrConnecting) {
-			ui.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
-			reached++
-			continue
-		}
-		if server.Err != nil {
-			ui.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
-			continue
-		}
-		reached++
-		ui.Note(screen.Faint, "server %s: %s, %s",
-			server.Name, screen.Plural(len(server.Tools), "tool"), revisionOf(server))
-		for _, tool := range slices.Sorted(maps.Keys(server.Skipped)) {
-			ui.Note(screen.Warn, "left out: tool %s of server %s: %v",
-				hosttext.Line(tool, 100), server.Name, server.Skipped[tool])
-		}
-		for _, name := range server.Unmatched {
-			err := fmt.Errorf("has no tool %q, which the file allows or leaves out", name)
-			ui.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err}))
-		}
-	}
-	if reached == 0 {
-		s.Failures.Unreachable.Store(int64(len(servers)))
-	}
 }
 
 // revisionOf describes the protocol revision of a server, if it is connected.

@@ -11,19 +11,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
@@ -49,26 +45,46 @@ type Config struct {
 	Media    *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
 }
 
-// Session is a conversation.
+// Session is a conversation with its servers and the commands of the person.
 type Session struct {
 	Config
-	tools  *adapter.Toolset
-	agent  *agent.Agent
-	skills []skillInfo
-	views  *views.Service // nil: they are not shown
+	turnCount int // turns of this program
 
-	shownInstructions map[string]string // instructions that the person has seen, by server
-	name              string            // the conversation's name in the store
-	pendingMessages   []run.Message     // sent to the agent before the next question
-	history           []run.Message
-	turnCount         int
-	results           results
-	listedDecisions   []approval.StoredDecision  // the last list of /permissions
-	listedHeads       atomic.Pointer[[]run.Head] // the last list of /conversations, for completions; nil: none yet
+	conversation *conversation
+	archive      *archive
+	connections  *connections
+	instructions *instructions
+	toolbox      *toolbox
+	offers       *offers
+	attachments  *attachments
+	downloads    *downloads
+	results      *results
+	views        *toolViews
+	permissions  *permissions
+	modelChoice  *modelChoice
+}
 
-	turnUnfinished  int              // calls of models in the last turn that did not end
-	totalUnfinished int              // those in the conversation, since this program has it
-	window          *agent.WindowUse // of the last call of the agent's own model
+// newSession returns a session that is not connected.
+func newSession(c Config) *Session {
+	s := &Session{Config: c, results: &results{screen: c.Screen}}
+	s.archive = &archive{store: c.Store, screen: c.Screen, folder: c.Folder}
+	s.conversation = &conversation{
+		screen: c.Screen, archive: s.archive, model: c.Model, prices: c.Prices, name: newName(),
+	}
+	s.connections = &connections{
+		configured: c.Servers, screen: c.Screen, trace: c.Trace, failures: c.Failures, makeAgent: s.makeAgent,
+	}
+	s.instructions = &instructions{
+		screen: c.Screen, connections: s.connections, withheld: c.NoInstructions, shown: map[string]string{},
+	}
+	s.toolbox = &toolbox{screen: c.Screen, connections: s.connections}
+	s.downloads = &downloads{screen: c.Screen, folder: c.Media}
+	s.offers = &offers{screen: c.Screen, connections: s.connections, downloads: s.downloads, ask: s.askModel}
+	s.attachments = &attachments{screen: c.Screen, offers: s.offers}
+	s.views = &toolViews{screen: c.Screen, trace: c.Trace}
+	s.permissions = &permissions{screen: c.Screen, servers: c.Servers}
+	s.modelChoice = &modelChoice{screen: c.Screen, model: c.Model, file: c.Models, makeAgent: s.makeAgent}
+	return s
 }
 
 // ErrReported stands for errors that the person has already seen.
@@ -76,15 +92,15 @@ var ErrReported = errors.New("reported already")
 
 // Open connects to the servers. The caller has to close the session.
 func Open(ctx context.Context, c Config) (*Session, error) {
-	s := &Session{Config: c, name: newName(), shownInstructions: map[string]string{}}
-	if err := s.connect(ctx); err != nil {
+	s := newSession(c)
+	if err := s.connections.connect(ctx); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	if err := s.makeAgent(ctx); err != nil {
-		s.tools.Close()
+		s.connections.toolset.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	s.showViews()
+	s.views.open(s.connections.toolset, s.Person, s.Interrupts)
 	if editor, ok := c.Screen.(screen.Completing); ok {
 		editor.CompleteBy(s.complete)
 	}
@@ -98,12 +114,12 @@ func (s *Session) makeAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	set, err := s.openSkills(ctx)
+	set, err := s.instructions.openSkills(ctx)
 	if err != nil {
 		return err
 	}
-	system := s.systemPrompt()
-	sources := []adapter.Source{s.tools}
+	system := s.instructions.systemPrompt()
+	sources := []adapter.Source{s.connections.toolset}
 	if set != nil {
 		system += "\n\n" + set.Instructions()
 		sources = append(sources, set)
@@ -111,7 +127,7 @@ func (s *Session) makeAgent(ctx context.Context) error {
 	if gauge, ok := s.Screen.(screen.Windowed); ok {
 		gauge.Window(model.Window)
 	}
-	s.agent, err = agent.New(llm, &agent.Options{
+	s.conversation.agent, err = agent.New(llm, &agent.Options{
 		Name:    agentName,
 		System:  system,
 		Tools:   sources,
@@ -147,10 +163,8 @@ func statusOf(err error) int {
 
 // Close closes the views and the connections.
 func (s *Session) Close() {
-	if s.views != nil {
-		s.views.Close()
-	}
-	s.tools.Close()
+	s.views.close()
+	s.connections.toolset.Close()
 }
 
 // Ask asks a single question, and then reports failures for the exit status.
@@ -183,7 +197,7 @@ func (s *Session) reportFailures() error {
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
 		failed := func(server adapter.ServerStatus) bool { return server.Err != nil }
-		if slices.ContainsFunc(s.serverStatuses(), failed) {
+		if slices.ContainsFunc(s.connections.allStatuses(), failed) {
 			s.Screen.Note(screen.Faint, "After a change, /servers restart NAME tries a server again.")
 		}
 		s.Screen.Note(screen.Faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
@@ -220,7 +234,7 @@ func (s *Session) ask(ctx context.Context, text string) error {
 	}
 	ctx, done := s.Interrupts.beginTurn(person.InTurn(ctx))
 	defer done()
-	message, err := s.questionMessage(ctx, text)
+	message, err := s.attachments.message(ctx, text)
 	if err != nil {
 		return s.report(cmp.Or(context.Cause(ctx), err))
 	}

@@ -68,90 +68,90 @@ func (l *Servers) Close() {
 	}
 }
 
+// signIn returns the transport that signs in to a server.
+func (l *Servers) signIn(name string) (*oauth.Transport, error) {
+	if t := l.signIns[name]; t != nil {
+		return t, nil
+	}
+	if slices.Contains(l.Names(), name) {
+		return nil, fmt.Errorf("the server %s has no sign-in: it is started here, or has a key in its headers", name)
+	}
+	return nil, fmt.Errorf("no server is called %s", hosttext.Line(name, 80))
+}
+
+// completeSignIn completes the arguments of /login and /logout.
+func (l *Servers) completeSignIn(context.Context, string) (found screen.Completion) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(l.signIns)) {
+		found.Items = append(found.Items, screen.Item{Text: hosttext.Line(name, maxItemText)})
+	}
+	return found
+}
+
 // signInAtStart asks the person to sign in to the servers that could not be reached without it.
-func (s *Session) signInAtStart(ctx context.Context) error {
-	if !s.Screen.Attended() {
+func (c *connections) signInAtStart(ctx context.Context) error {
+	if !c.screen.Attended() {
 		return nil
 	}
-	for _, server := range s.tools.Servers() {
+	for _, server := range c.statuses() {
 		if _, needed := errors.AsType[*signin.NeededError](server.Err); !needed {
 			continue
 		}
-		err := s.signIn(signin.Asking(ctx), server.Name)
+		err := c.signIn(signin.Asking(ctx), server.Name)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, signin.ErrDeclined):
-			s.Screen.Note(screen.Fail, "%s", hosttext.Line(err.Error(), 2000))
+			c.screen.Note(screen.Fail, "%s", hosttext.Line(err.Error(), 2000))
 		}
 	}
 	return nil
 }
 
 // signIn signs in to a server and connects to it, also if it was removed before.
-func (s *Session) signIn(ctx context.Context, name string) error {
-	t, err := s.signInTransport(name)
+func (c *connections) signIn(ctx context.Context, name string) error {
+	t, err := c.configured.signIn(name)
 	if err != nil {
 		return err
 	}
 	if err := t.SignIn(ctx); err != nil {
 		return fmt.Errorf("sign in to %s: %w", name, signin.Failure(err))
 	}
-	isOpen := slices.ContainsFunc(s.tools.Servers(), func(o adapter.ServerStatus) bool { return o.Name == name })
-	i := indexOf(s.Servers.Good, name)
+	isOpen := slices.ContainsFunc(c.statuses(), func(o adapter.ServerStatus) bool { return o.Name == name })
+	i := indexOf(c.configured.Good, name)
 	if !isOpen && i >= 0 {
-		return s.add(ctx, s.Servers.Good[i])
+		return c.add(ctx, c.configured.Good[i])
 	}
-	defer s.Servers.health.beginConnect(name)()
-	return s.tools.Refresh(ctx, name)
-}
-
-// signInTransport returns the transport that signs in to a server.
-func (s *Session) signInTransport(name string) (*oauth.Transport, error) {
-	if t := s.Servers.signIns[name]; t != nil {
-		return t, nil
-	}
-	if slices.Contains(s.Servers.Names(), name) {
-		return nil, fmt.Errorf("the server %s has no sign-in: it is started here, or has a key in its headers", name)
-	}
-	return nil, fmt.Errorf("no server is called %s", hosttext.Line(name, 80))
+	defer c.configured.health.beginConnect(name)()
+	return c.toolset.Refresh(ctx, name)
 }
 
 // login is the command /login.
-func (s *Session) login(ctx context.Context, name string) error {
+func (c *connections) login(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /login SERVER")
 	}
-	if err := s.signIn(ctx, name); err != nil {
+	if err := c.signIn(ctx, name); err != nil {
 		return err
 	}
-	return s.afterConnect(ctx, name, "you are signed in to")
+	return c.afterConnect(ctx, name, "you are signed in to")
 }
 
 // logout is the command /logout: it forgets the token of a server and closes its connection.
-func (s *Session) logout(ctx context.Context, name string) error {
+func (c *connections) logout(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /logout SERVER")
 	}
-	t, err := s.signInTransport(name)
+	t, err := c.configured.signIn(name)
 	if err != nil {
 		return err
 	}
-	_ = s.tools.Remove(name) // fails if the server was removed before
+	_ = c.toolset.Remove(name) // fails if the server was removed before
 	if err := t.SignOut(ctx); err != nil {
 		return fmt.Errorf("sign out of %s: %w", name, err)
 	}
-	s.Screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back",
+	c.screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back",
 		name, name)
-	return s.makeAgent(ctx)
-}
-
-// completeSignIn completes the arguments of /login and /logout.
-func (s *Session) completeSignIn(context.Context, string) (c screen.Completion) {
-	s.Servers.mu.Lock()
-	defer s.Servers.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(s.Servers.signIns)) {
-		c.Items = append(c.Items, screen.Item{Text: hosttext.Line(name, maxItemText)})
-	}
-	return c
+	return c.makeAgent(ctx)
 }

@@ -20,21 +20,27 @@ import (
 // maxDescription bounds the shown description of a tool, in characters.
 const maxDescription = 2000
 
-// listTools is the command /tools: it lists all tools, or those that match a pattern.
-func (s *Session) listTools(_ context.Context, pattern string) error {
+// toolbox is the tools of the connected servers, as the person sees them.
+type toolbox struct {
+	screen      screen.Screen
+	connections *connections
+}
+
+// list is the command /tools: it lists all tools, or those that match a pattern.
+func (b *toolbox) list(_ context.Context, pattern string) error {
 	count, all := 0, 0
-	for _, server := range s.tools.Servers() {
+	for _, server := range b.connections.statuses() {
 		for _, t := range server.Tools {
 			if all++; !isMatch(t, pattern) {
 				continue
 			}
 			count++
-			s.listItem(t.Name(), server.Name, t.Definition().Description)
+			listItem(b.screen, t.Name(), server.Name, t.Definition().Description)
 		}
 	}
 	switch {
 	case all == 0:
-		s.Screen.List(screen.Faint, "there are no tools")
+		b.screen.List(screen.Faint, "there are no tools")
 	case count == 0:
 		return fmt.Errorf("no tool fits %s; there are %d", hosttext.Line(pattern, 80), all)
 	}
@@ -57,12 +63,12 @@ func isMatch(t *adapter.Tool, pattern string) bool {
 	return false
 }
 
-// showTool is the command /tool: it shows what a server says about a tool.
-func (s *Session) showTool(_ context.Context, argument string) error {
+// show is the command /tool: it shows what a server says about a tool.
+func (b *toolbox) show(_ context.Context, argument string) error {
 	if argument == "" {
 		return errors.New("usage: /tool NAME; /tools lists them")
 	}
-	t, err := s.findTool(argument)
+	t, err := b.find(argument)
 	if err != nil {
 		return err
 	}
@@ -71,28 +77,28 @@ func (s *Session) showTool(_ context.Context, argument string) error {
 	if t.Name() != def.Name {
 		heading += ", for the model " + hosttext.Line(t.Name(), 200)
 	}
-	s.Screen.List(screen.Plain, "%s", heading)
-	s.Screen.List(screen.Tool, "%s", hosttext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
-	s.Screen.List(screen.Plain, "Arguments:")
-	s.Screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.InputSchema)))
+	b.screen.List(screen.Plain, "%s", heading)
+	b.screen.List(screen.Tool, "%s", hosttext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
+	b.screen.List(screen.Plain, "Arguments:")
+	b.screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.InputSchema)))
 	if len(def.OutputSchema) > 0 {
-		s.Screen.List(screen.Plain, "Structured result:")
-		s.Screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.OutputSchema)))
+		b.screen.List(screen.Plain, "Structured result:")
+		b.screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.OutputSchema)))
 	}
 	for _, claim := range person.Claims(def) {
-		s.Screen.List(screen.Faint, "The server claims: %s.", claim)
+		b.screen.List(screen.Faint, "The server claims: %s.", claim)
 	}
 	return nil
 }
 
-// findTool finds a tool by its name for the model, or on a server, as in "@SERVER NAME".
-func (s *Session) findTool(argument string) (*adapter.Tool, error) {
-	server, name, err := cutServer(s.tools.Servers(), "tools", argument)
+// find finds a tool by its name for the model, or on a server, as in "@SERVER NAME".
+func (b *toolbox) find(argument string) (*adapter.Tool, error) {
+	server, name, err := cutServer(b.connections.statuses(), "tools", argument)
 	if err != nil {
 		return nil, err
 	}
 	var found []*adapter.Tool
-	for _, open := range s.tools.Servers() {
+	for _, open := range b.connections.statuses() {
 		if server != nil && open.Name != server.Name {
 			continue
 		}
@@ -115,9 +121,9 @@ func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 		found[0].Server(), hosttext.Line(name, 80))
 }
 
-// completeTool completes the arguments of /tools and /tool.
-func (s *Session) completeTool(context.Context, string) (c screen.Completion) {
-	for _, server := range s.tools.Servers() {
+// complete completes the arguments of /tools and /tool.
+func (b *toolbox) complete(context.Context, string) (c screen.Completion) {
+	for _, server := range b.connections.statuses() {
 		for _, t := range server.Tools {
 			c.Items = addItem(c.Items, t.Name(), server.Name+": "+t.Definition().Description, false)
 		}

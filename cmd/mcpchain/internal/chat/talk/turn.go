@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -14,21 +15,22 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // askModel asks the agent a question. It reports failures, but not the end of the program.
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	s.turnCount++
-	s.attachViewContext(&question)
+	s.views.attachContext(&question)
 	s.Trace.write(traceLine{Type: "question", Turn: s.turnCount, Text: questionText(question)})
-	return s.showTurn(ctx, []run.Message{question}, s.runTurn(ctx, question))
+	return s.showTurn(ctx, []run.Message{question}, s.conversation.events(ctx, question))
 }
 
 // showTurn shows the events of a turn, and adds its input and its messages to the history. It also
 // traces the events, keeps results, saves their pictures and offers their views.
 func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
-	messages := append(slices.Clip(s.history), input...)
-	s.turnUnfinished = 0
+	messages := append(slices.Clip(s.conversation.history), input...)
+	s.conversation.turnUnfinished = 0
 	started := map[string]bool{} // by call: one that waited for an answer starts twice, but is shown once
 	s.Screen.Begin()
 	defer s.Screen.End()
@@ -38,6 +40,7 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			return s.endFailedTurn(ctx, messages, err)
 		}
 		s.Trace.writeEvent(s.turnCount, e)
+		s.conversation.count(e)
 		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
 			s.Screen.Show(e)
 		}
@@ -47,23 +50,65 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			s.Failures.Ran.Add(1)
 		case *agent.ToolEnd:
 			s.results.add(newResult(e))
-			s.saveResultMedia(e)
-			s.offerView(e)
-		case *agent.ModelStart:
-			s.turnUnfinished++
-			s.totalUnfinished++
-		case *agent.ModelEnd:
-			s.turnUnfinished--
-			s.totalUnfinished--
-			if len(e.Path) == 0 {
-				s.window = e.Window
-			}
+			s.downloads.saveResult(e)
+			s.views.offer(e)
 		case *agent.TurnEnd:
 			messages = append(messages, e.Messages...)
 		}
 	}
-	s.history = messages
+	s.conversation.history = messages
 	return nil
+}
+
+// resume is the command /resume: it continues a conversation by its number in the list, or the
+// newest one of the folder. If the program ended during a turn, the turn continues, too.
+func (s *Session) resume(ctx context.Context, number string) error {
+	find := s.archive.newestOfFolder
+	if number != "" {
+		find = func(ctx context.Context) (run.Head, error) { return s.archive.find(ctx, number) }
+	}
+	head, err := find(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := s.archive.load(ctx, head.Key)
+	if err != nil {
+		return err
+	}
+	s.conversation.take(head.Key.ID, state.History)
+	s.results.recall(state.History)
+	messages := screen.Plural(len(state.History), "message")
+	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s",
+		formatTime(head.Updated), messages, hosttext.Line(firstQuestion(state.History), 60), s.archive.folderNote(state))
+	s.showLastTurn(state)
+	if state.Status.Ended() {
+		return nil
+	}
+	s.turnCount++
+	if err := s.showTurn(ctx, nil, s.conversation.resumeEvents(ctx, head.Key)); err != nil {
+		return err
+	}
+	if state, err = s.archive.load(ctx, head.Key); err == nil {
+		s.conversation.history = state.History
+	}
+	return err
+}
+
+// showLastTurn shows the last question, and the answer if the turn has ended.
+func (s *Session) showLastTurn(state *ledger.State) {
+	for _, m := range slices.Backward(state.History) {
+		if m.Role == run.RoleUser {
+			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(questionText(m), 500))
+			break
+		}
+	}
+	if len(state.History) == 0 || !state.Status.Ended() {
+		return
+	}
+	last := state.History[len(state.History)-1]
+	if text := last.Text(); last.Role == run.RoleAssistant && strings.TrimSpace(text) != "" {
+		s.Screen.Deliver(text)
+	}
 }
 
 // errElsewhere means that another program has begun a turn of the conversation.
@@ -83,16 +128,16 @@ func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, er
 	}
 	s.Trace.write(traceLine{Type: "error", Turn: s.turnCount, Error: err.Error()})
 	if isElsewhere {
-		s.branch(s.history)
+		s.conversation.branch(s.conversation.history)
 		return s.report(err)
 	}
 	note := "(no answer: the turn failed)"
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
 	}
-	s.history = append(messages, run.Text(run.RoleAssistant, note))
+	s.conversation.history = append(messages, run.Text(run.RoleAssistant, note))
 	if !isQuit(err) { // a turn that the end of the program interrupts can be continued
-		s.cancelTurn(run.Text(run.RoleAssistant, note))
+		s.conversation.cancel(run.Text(run.RoleAssistant, note))
 	}
 	return s.report(err)
 }

@@ -15,23 +15,38 @@ import (
 )
 
 // showUsage is the command /usage.
-func (s *Session) showUsage(ctx context.Context, _ string) error {
+func (c *conversation) showUsage(ctx context.Context, _ string) error {
 	var turn, sum run.Usage
-	if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
+	if state, err := c.archive.load(ctx, run.Key{ID: c.name}); err == nil {
 		turn, sum = state.Spent.Since(state.Before), state.Spent
 	} else if !errors.Is(err, record.ErrNotFound) { // there was no question yet
 		return err
 	}
-	s.Screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, s.turnUnfinished))
-	s.Screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, s.totalUnfinished))
-	if _, known := cost.PriceOf(s.Prices, s.Model.Name()); !known && s.Model.url() != "" {
-		s.Screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", s.Model.Name())
+	c.screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, c.turnUnfinished))
+	c.screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, c.totalUnfinished))
+	if _, known := cost.PriceOf(c.prices, c.model.Name()); !known && c.model.url() != "" {
+		c.screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", c.model.Name())
 	}
 	return nil
 }
 
 // forgetUsage resets the counts for another conversation.
-func (s *Session) forgetUsage() { s.turnUnfinished, s.totalUnfinished, s.window = 0, 0, nil }
+func (c *conversation) forgetUsage() { c.turnUnfinished, c.totalUnfinished, c.window = 0, 0, nil }
+
+// count counts an event of a turn.
+func (c *conversation) count(e agent.Event) {
+	switch e := e.(type) {
+	case *agent.ModelStart:
+		c.turnUnfinished++
+		c.totalUnfinished++
+	case *agent.ModelEnd:
+		c.turnUnfinished--
+		c.totalUnfinished--
+		if len(e.Path) == 0 {
+			c.window = e.Window
+		}
+	}
+}
 
 // formatSpent describes usage. unfinished counts calls of the model that did not end, whose tokens
 // are not known.
@@ -61,9 +76,9 @@ func formatSpent(u run.Usage, unfinished int) string {
 }
 
 // showWindow is the command /context.
-func (s *Session) showWindow(context.Context, string) error {
-	for _, line := range windowLines(s.window) {
-		s.Screen.List(screen.Plain, "%s", line)
+func (c *conversation) showWindow(context.Context, string) error {
+	for _, line := range windowLines(c.window) {
+		c.screen.List(screen.Plain, "%s", line)
 	}
 	return nil
 }
@@ -97,16 +112,16 @@ const maxReasoning = 20_000
 
 // showReasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the
 // provider gives it.
-func (s *Session) showReasoning(context.Context, string) error {
-	first := len(s.history)
-	for first > 0 && s.history[first-1].Role != run.RoleUser {
+func (c *conversation) showReasoning(context.Context, string) error {
+	first := len(c.history)
+	for first > 0 && c.history[first-1].Role != run.RoleUser {
 		first--
 	}
 	shown := false
-	for _, m := range s.history[first:] {
+	for _, m := range c.history[first:] {
 		for _, p := range m.Parts {
 			if p.Type == run.PartReasoning && strings.TrimSpace(p.Text) != "" {
-				s.Screen.List(screen.Faint, "%s", hosttext.Block(p.Text, maxReasoning))
+				c.screen.List(screen.Faint, "%s", hosttext.Block(p.Text, maxReasoning))
 				shown = true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
@@ -14,48 +15,55 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// showViews prepares to show views of tools if the screen has links.
-func (s *Session) showViews() {
-	if _, ok := s.Screen.(screen.Linking); !ok {
+// toolViews shows the views of tools in the person's browser, if the screen has links.
+type toolViews struct {
+	screen  screen.Screen
+	trace   *Trace
+	service *views.Service // nil: views are not shown
+}
+
+// open prepares to show the views of tools. Ctrl-C ends the questions that they cause.
+func (v *toolViews) open(tools *adapter.Toolset, p *person.Person, interrupts *Interrupts) {
+	if _, ok := v.screen.(screen.Linking); !ok {
 		return
 	}
-	s.views = views.New(views.Options{
-		Tools:       s.tools,
-		Person:      s.Person,
-		OnCallStart: s.onViewCallStart,
-		OnCallEnd:   s.onViewCallEnd,
+	v.service = views.New(views.Options{
+		Tools:       tools,
+		Person:      p,
+		OnCallStart: v.onCallStart,
+		OnCallEnd:   v.onCallEnd,
 		Interruptible: func(ctx context.Context) (context.Context, func()) {
-			return s.Interrupts.interruptible(person.InTurn(ctx))
+			return interrupts.interruptible(person.InTurn(ctx))
 		},
 	})
 }
 
-// offerView shows the address of the view of a tool's result.
-func (s *Session) offerView(e *agent.ToolEnd) {
-	link, ok := s.Screen.(screen.Linking)
-	if s.views == nil || !ok || e.Result.IsError || e.Result.Raw == nil {
+// offer shows the address of the view of a tool's result.
+func (v *toolViews) offer(e *agent.ToolEnd) {
+	link, ok := v.screen.(screen.Linking)
+	if v.service == nil || !ok || e.Result.IsError || e.Result.Raw == nil {
 		return
 	}
 	tool := e.Result.Tool
 	if tool == nil || tool.ViewURI() == "" {
 		return
 	}
-	address, err := s.views.Offer(tool, json.RawMessage(e.Arguments), e.Result.Raw)
+	address, err := v.service.Offer(tool, json.RawMessage(e.Arguments), e.Result.Raw)
 	if err != nil {
-		s.Screen.Note(screen.Warn, "  a view of %s is not shown: %s", e.Server, hosttext.Line(err.Error(), 400))
+		v.screen.Note(screen.Warn, "  a view of %s is not shown: %s", e.Server, hosttext.Line(err.Error(), 400))
 		return
 	}
 	link.Link(screen.Faint, fmt.Sprintf("view of %s %s:", e.Server, screen.CallName(&e.Call)), address)
 }
 
-// onViewCallStart shows that a view calls a tool.
-func (s *Session) onViewCallStart(c *views.Call) {
-	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)",
+// onCallStart shows that a view calls a tool.
+func (v *toolViews) onCallStart(c *views.Call) {
+	v.screen.Note(screen.Tool, "→ %s %s %s (by its view)",
 		c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
 }
 
-// onViewCallEnd shows and traces the outcome of a view's call.
-func (s *Session) onViewCallEnd(c *views.Call) {
+// onCallEnd shows and traces the outcome of a view's call.
+func (v *toolViews) onCallEnd(c *views.Call) {
 	r := traceLine{
 		Type:     "view_call",
 		Server:   c.Server,
@@ -74,19 +82,26 @@ func (s *Session) onViewCallEnd(c *views.Call) {
 	if r.IsError || c.Err != nil {
 		style, mark = screen.Warn, "✗"
 	}
-	s.Trace.write(r)
-	s.Screen.Note(style, "%s %s %s: %s",
+	v.trace.write(r)
+	v.screen.Note(style, "%s %s %s: %s",
 		mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
 }
 
-// attachViewContext adds to a question what views want to tell the model.
-func (s *Session) attachViewContext(m *run.Message) {
-	if s.views == nil {
+// attachContext adds to a question what views want to tell the model.
+func (v *toolViews) attachContext(m *run.Message) {
+	if v.service == nil {
 		return
 	}
-	for _, c := range s.views.TakeModelContexts() {
+	for _, c := range v.service.TakeModelContexts() {
 		text := "\n\n" + viewframe.From(c.Server) + fenced("", screen.CleanInput(c.Text))
 		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
-		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", c.Server, formatSize(int64(len(c.Text))))
+		v.screen.Note(screen.Faint, "attached: what a view of %s says, %s", c.Server, formatSize(int64(len(c.Text))))
+	}
+}
+
+// close closes the views.
+func (v *toolViews) close() {
+	if v.service != nil {
+		v.service.Close()
 	}
 }

@@ -41,11 +41,11 @@ func TestNewestOfTheFolder(t *testing.T) {
 	}
 	for folder, want := range map[string]string{"/a": "here", strange: "there"} {
 		screen := typist.New(t)
-		s := &Session{Config: Config{Screen: screen, Store: store, Folder: folder}}
-		if head, err := s.newestOfFolder(t.Context()); err != nil || head.Key.ID != want {
+		a := &archive{screen: screen, store: store, folder: folder}
+		if head, err := a.newestOfFolder(t.Context()); err != nil || head.Key.ID != want {
 			t.Errorf("%s: got %v, %v, want %s", folder, head.Key, err, want)
 		}
-		check.NoError(t, s.listConversations(t.Context(), ""))
+		check.NoError(t, a.list(t.Context(), ""))
 		for _, row := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
 			line := "about " + row.id + "\n"
 			switch row.folder {
@@ -65,14 +65,14 @@ func TestNewestOfTheFolder(t *testing.T) {
 func TestCompletionBesideAList(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, store, "one", "", time.Now())
-	s := &Session{Config: Config{Screen: typist.New(t), Store: store}}
+	a := &archive{screen: typist.New(t), store: store}
 	var completing sync.WaitGroup
 	for range 20 {
-		completing.Go(func() { s.complete(t.Context(), "/resume ") })
-		check.NoError(t, s.listConversations(t.Context(), ""))
+		completing.Go(func() { a.complete(t.Context(), "") })
+		check.NoError(t, a.list(t.Context(), ""))
 	}
 	completing.Wait()
-	if c := s.complete(t.Context(), "/resume "); len(c.Items) != 1 || c.Items[0].Text != "1" {
+	if c := a.complete(t.Context(), ""); len(c.Items) != 1 || c.Items[0].Text != "1" {
 		t.Errorf("got %+v, want the conversation", c.Items)
 	}
 }
@@ -84,17 +84,17 @@ func TestNoConversationOfTheFolder(t *testing.T) {
 	for i := range maxSearched {
 		keep(t, store, newName(), "/other", begin.Add(time.Duration(i)*time.Minute))
 	}
-	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Folder: "/a"}}
+	a := &archive{screen: typist.New(t), store: store, folder: "/a"}
 	for _, at := range []time.Duration{0, -time.Minute} {
 		if at < 0 {
 			keep(t, store, "too old", "/a", begin.Add(at))
 		}
-		if _, err := s.newestOfFolder(t.Context()); err == nil || !strings.Contains(err.Error(), "no conversation of this folder") {
+		if _, err := a.newestOfFolder(t.Context()); err == nil || !strings.Contains(err.Error(), "no conversation of this folder") {
 			t.Errorf("got %v, want none", err)
 		}
 	}
 	keep(t, store, "mine", "/a", begin.Add(time.Second))
-	if head, err := s.newestOfFolder(t.Context()); err != nil || head.Key.ID != "mine" {
+	if head, err := a.newestOfFolder(t.Context()); err != nil || head.Key.ID != "mine" {
 		t.Errorf("got %v, %v, want the one within the bound", head.Key, err)
 	}
 }
@@ -105,21 +105,21 @@ func TestNumbersOfAList(t *testing.T) {
 	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
 	keep(t, store, "first", "/a", begin)
-	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Folder: "/a"}}
+	a := &archive{screen: typist.New(t), store: store, folder: "/a"}
 	want := func(id string) {
 		t.Helper()
-		if head, err := s.findConversation(t.Context(), "1"); err != nil || head.Key.ID != id {
+		if head, err := a.find(t.Context(), "1"); err != nil || head.Key.ID != id {
 			t.Errorf("number 1: got %v, %v, want %s", head.Key, err, id)
 		}
-		if items := s.completeConversation(t.Context(), "").Items; len(items) == 0 || !strings.Contains(items[0].About, "about "+id) {
+		if items := a.complete(t.Context(), "").Items; len(items) == 0 || !strings.Contains(items[0].About, "about "+id) {
 			t.Errorf("completion: got %+v, want %s first", items, id)
 		}
 	}
 	want("first") // without a list
-	check.Must(t, s.listConversations(t.Context(), ""))
+	check.Must(t, a.list(t.Context(), ""))
 	keep(t, store, "second", "/a", begin.Add(time.Minute))
 	want("first")
-	check.Must(t, s.listConversations(t.Context(), ""))
+	check.Must(t, a.list(t.Context(), ""))
 	want("second")
 }
 
@@ -140,11 +140,11 @@ func (s *full) Create(ctx context.Context, by record.Holder, head run.Head, reco
 func TestTurnThatCannotBegin(t *testing.T) {
 	store := &full{Store: record.NewMemory(), full: true}
 	model := agenttest.Play(agenttest.Say("fine"))
-	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Model: &Model{}, Failures: &person.Failures{}}}
+	s := newSession(Config{Screen: typist.New(t), Store: store, Model: &Model{}, Failures: &person.Failures{}})
 	var err error
-	s.agent, err = agent.New(model, &agent.Options{Name: agentName, Durable: agent.Durable{Store: store}})
+	s.conversation.agent, err = agent.New(model, &agent.Options{Name: agentName, Durable: agent.Durable{Store: store}})
 	check.Must(t, err)
-	s.branch([]run.Message{run.Text(run.RoleUser, "first"), run.Text(run.RoleAssistant, "yes")})
+	s.conversation.branch([]run.Message{run.Text(run.RoleUser, "first"), run.Text(run.RoleAssistant, "yes")})
 	check.Is(t, s.askModel(t.Context(), run.Text(run.RoleUser, "second")), ErrReported)
 	store.full = false
 	check.NoError(t, s.askModel(t.Context(), run.Text(run.RoleUser, "third")))

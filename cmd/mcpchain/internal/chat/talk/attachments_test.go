@@ -24,13 +24,13 @@ func TestMentioned(t *testing.T) {
 	}
 }
 
-// emptySession returns a session without servers.
-func emptySession(t *testing.T, s *typist.Screen) *Session {
+// attachmentsOf returns the attachments of a conversation without servers.
+func attachmentsOf(t *testing.T, s *typist.Screen) *attachments {
 	t.Helper()
 	tools, err := adapter.Open(t.Context(), nil, nil)
 	check.Must(t, err)
 	t.Cleanup(func() { tools.Close() })
-	return &Session{Config: Config{Screen: s}, tools: tools}
+	return &attachments{screen: s, offers: &offers{connections: &connections{toolset: tools}}}
 }
 
 // Mentioned files become part of the question, within bounds.
@@ -59,7 +59,7 @@ func TestAttached(t *testing.T) {
 		"directory":   {dir, "", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := emptySession(t, typist.New(t)).questionMessage(t.Context(), "See @"+tt.path)
+			m, err := attachmentsOf(t, typist.New(t)).message(t.Context(), "See @"+tt.path)
 			switch {
 			case tt.kind == "":
 				if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
@@ -78,7 +78,7 @@ func TestAttached(t *testing.T) {
 	for i := range maxAttachments + 1 {
 		many += " @" + file(strings.Repeat("x", i+1), []byte("x"))
 	}
-	if _, err := emptySession(t, typist.New(t)).questionMessage(t.Context(), many); err == nil || !strings.Contains(err.Error(), "at most 20") {
+	if _, err := attachmentsOf(t, typist.New(t)).message(t.Context(), many); err == nil || !strings.Contains(err.Error(), "at most 20") {
 		t.Errorf("got %v, want a bound", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestAttachedFromElsewhere(t *testing.T) {
 		{filepath.Join(elsewhere, "a.txt"), "n", 1}, {filepath.Join(elsewhere, "a.txt"), "y", 2},
 		{".env", "n", 1}, {".env", "y", 2}, {"link", "n", 1}, {"b.txt", "", 2},
 	} {
-		m, err := emptySession(t, typist.New(t, tt.answer)).questionMessage(t.Context(), "See @"+tt.name)
+		m, err := attachmentsOf(t, typist.New(t, tt.answer)).message(t.Context(), "See @"+tt.name)
 		if err != nil || len(m.Parts) != tt.parts {
 			t.Errorf("%s, %q: got %d parts, %v, want %d", tt.name, tt.answer, len(m.Parts), err, tt.parts)
 		}
@@ -109,7 +109,7 @@ func TestAttachedFromElsewhere(t *testing.T) {
 func TestScriptsAttachNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	check.Must(t, os.WriteFile(path, []byte("secret"), 0o600))
-	m, err := emptySession(t, typist.Absent(t)).questionMessage(t.Context(), "See @"+path)
+	m, err := attachmentsOf(t, typist.Absent(t)).message(t.Context(), "See @"+path)
 	if err != nil || len(m.Parts) != 1 {
 		t.Errorf("got %v, %v; want the question alone", m.Parts, err)
 	}

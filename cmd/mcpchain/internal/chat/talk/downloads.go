@@ -14,8 +14,14 @@ import (
 // maxSaved is the most files that are saved from a result or resource.
 const maxSaved = 10
 
-// saveResultMedia saves the pictures, sounds and other files of a tool's result.
-func (s *Session) saveResultMedia(e *agent.ToolEnd) {
+// downloads saves the pictures, sounds and other files of servers.
+type downloads struct {
+	screen screen.Screen
+	folder *media.Folder // nil in a script: nothing is saved
+}
+
+// saveResult saves the pictures, sounds and other files of a tool's result.
+func (d *downloads) saveResult(e *agent.ToolEnd) {
 	if e.Result.Raw == nil {
 		return
 	}
@@ -32,34 +38,33 @@ func (s *Session) saveResultMedia(e *agent.ToolEnd) {
 			}
 		}
 	}
-	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
+	d.save(e.Server+" "+screen.CallName(&e.Call), files)
 }
 
-// saveMedia saves files, says where they are or why one is not saved, and draws pictures. It does
-// nothing in a script, which has no folder for them.
-func (s *Session) saveMedia(from string, files [][]byte) {
-	if s.Media == nil {
+// save saves files, says where they are or why one is not saved, and draws pictures.
+func (d *downloads) save(from string, files [][]byte) {
+	if d.folder == nil {
 		return
 	}
 	for i, data := range files {
 		if i == maxSaved {
-			s.Screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxSaved, "file"))
+			d.screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxSaved, "file"))
 			return
 		}
-		path, err := s.Media.Save(from, data)
+		path, err := d.folder.Save(from, data)
 		if err != nil {
-			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
+			d.screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
 			continue
 		}
-		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s",
+		d.screen.Note(screen.Faint, "  saved, %s:\n  %s",
 			formatSize(int64(len(data))), hosttext.Escape(abbreviateHome(path)))
-		s.draw(data)
+		d.draw(data)
 	}
 }
 
 // draw draws a picture if the screen can. It ignores data that is not a picture.
-func (s *Session) draw(data []byte) {
-	canvas, ok := s.Screen.(screen.Drawing)
+func (d *downloads) draw(data []byte) {
+	canvas, ok := d.screen.(screen.Drawing)
 	if !ok {
 		return
 	}
@@ -70,10 +75,10 @@ func (s *Session) draw(data []byte) {
 
 // saveBlob saves a resource that is not text. It returns false if the resource is empty or too
 // large, or there is no folder.
-func (s *Session) saveBlob(server, uri string, blob []byte) bool {
-	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
+func (d *downloads) saveBlob(server, uri string, blob []byte) bool {
+	if d.folder == nil || len(blob) == 0 || len(blob) > media.MaxFile {
 		return false
 	}
-	s.saveMedia(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
+	d.save(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
 	return true
 }

@@ -41,19 +41,25 @@ func mentions(text string) (names []string) {
 	return names
 }
 
-// questionMessage returns the message of a question, with the resources and files that it mentions,
+// attachments finds the resources and files that a question mentions.
+type attachments struct {
+	screen screen.Screen
+	offers *offers
+}
+
+// message returns the message of a question, with the resources and files that it mentions,
 // at most maxAttachments. A name without one is just text; a punctuation mark at its end may belong
 // to the sentence. Only a person at a screen can attach files: the text of a script may come from
 // somebody else.
-func (s *Session) questionMessage(ctx context.Context, question string) (run.Message, error) {
+func (a *attachments) message(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
-	if !s.Screen.Attended() {
+	if !a.screen.Attended() {
 		return message, nil
 	}
 	for _, name := range mentions(question) {
-		parts, err := s.attachment(ctx, name)
+		parts, err := a.find(ctx, name)
 		if short := strings.TrimRight(name, ".,;:!?)"); parts == nil && err == nil && short != name {
-			parts, err = s.attachment(ctx, short)
+			parts, err = a.find(ctx, short)
 		}
 		if err != nil {
 			return message, fmt.Errorf("@%s: %w", hosttext.Line(name, 200), err)
@@ -65,11 +71,11 @@ func (s *Session) questionMessage(ctx context.Context, question string) (run.Mes
 	return message, nil
 }
 
-// attachment returns the content of a resource or file, nil if there is none of that name or the
+// find returns the content of a resource or file, nil if there is none of that name or the
 // person does not give it. If several names of servers fit, the longest one is meant.
-func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, error) {
+func (a *attachments) find(ctx context.Context, name string) ([]run.Part, error) {
 	var owner *adapter.ServerStatus
-	servers := s.offering(hasResources)
+	servers := a.offers.servers(hasResources)
 	for i, server := range servers {
 		uri, ok := strings.CutPrefix(name, server.Name+":")
 		if ok && strings.Contains(uri, ":") && (owner == nil || len(server.Name) > len(owner.Name)) {
@@ -77,24 +83,24 @@ func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, erro
 		}
 	}
 	if owner != nil {
-		return s.attachResource(ctx, owner, name[len(owner.Name)+1:])
+		return a.attachResource(ctx, owner, name[len(owner.Name)+1:])
 	}
 	path := expandHome(name)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	if ok, err := s.mayAttach(ctx, name, path); !ok {
+	if ok, err := a.mayAttach(ctx, name, path); !ok {
 		return nil, err
 	}
-	return s.attachFile(name, path)
+	return a.attachFile(name, path)
 }
 
 // mayAttach asks about a file that is hidden or outside of the folder: a pasted text may name it.
-func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error) {
+func (a *attachments) mayAttach(ctx context.Context, name, path string) (bool, error) {
 	if isInside(path) {
 		return true, nil
 	}
-	key, err := s.Screen.Choose(ctx, &screen.Choice{
+	key, err := a.screen.Choose(ctx, &screen.Choice{
 		Heading:  "The question names a file that is hidden or outside of this folder:",
 		Text:     hosttext.Line(name, 1000),
 		Question: "Give it to the model?",
@@ -129,7 +135,7 @@ func realPath(path string) (string, error) {
 }
 
 // attachFile returns the content of a file, and tells the person.
-func (s *Session) attachFile(name, path string) ([]run.Part, error) {
+func (a *attachments) attachFile(name, path string) ([]run.Part, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -144,12 +150,12 @@ func (s *Session) attachFile(name, path string) ([]run.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.noteAttached(name, part, len(data))
+	a.noteAttached(name, part, len(data))
 	return []run.Part{part}, nil
 }
 
 // attachResource returns the contents of a resource, and tells the person.
-func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStatus, uri string) ([]run.Part, error) {
+func (a *attachments) attachResource(ctx context.Context, server *adapter.ServerStatus, uri string) ([]run.Part, error) {
 	result, err := server.Client.ReadResource(ctx, uri)
 	if err != nil {
 		return nil, err
@@ -166,7 +172,7 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 		if err != nil {
 			return nil, err
 		}
-		s.noteAttached(server.Name+":"+uri, part, len(data))
+		a.noteAttached(server.Name+":"+uri, part, len(data))
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
@@ -176,12 +182,12 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 }
 
 // noteAttached tells the person what was attached, and how much of its size in bytes.
-func (s *Session) noteAttached(name string, part run.Part, size int) {
+func (a *attachments) noteAttached(name string, part run.Part, size int) {
 	note := formatSize(int64(size))
 	if part.Type == run.PartText && size > maxAttachedText {
 		note = "the first " + formatSize(maxAttachedText)
 	}
-	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
+	a.screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
 }
 
 // makePart returns a file or a resource as a part of a message: a picture, or a text with a title,
