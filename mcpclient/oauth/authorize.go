@@ -62,7 +62,7 @@ func (g *AuthorizationCode) flow() (flow, error) {
 	return f, nil
 }
 
-// copyUnbound checks and copies credentials that are of no certain issuer. It returns nil for nil.
+// copyUnbound checks and copies credentials without an issuer. It returns nil for nil.
 func copyUnbound(field string, c *Credentials) (*Credentials, error) {
 	if c == nil {
 		return nil, nil
@@ -70,11 +70,10 @@ func copyUnbound(field string, c *Credentials) (*Credentials, error) {
 	if c.Issuer != "" {
 		return nil, fmt.Errorf("%s %q has an Issuer: put it into Clients", field, safeURL(c.ID))
 	}
-	own := *c
-	own.Issuer = "any" // check wants one; configuredClient sets the right one
-	if err := own.check(); err != nil {
+	if err := c.checkIdentity(); err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}
+	own := *c
 	return &own, nil
 }
 

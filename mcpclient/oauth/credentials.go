@@ -60,13 +60,22 @@ func (c Credentials) Format(f fmt.State, _ rune) {
 // LogValue returns the text that Format writes.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
-// check returns an error for credentials that cannot work.
+// check returns an error for credentials that cannot work, or have no issuer.
 func (c *Credentials) check() error {
+	if err := c.checkIdentity(); err != nil {
+		return err
+	}
+	if c.Issuer == "" {
+		return fmt.Errorf("Credentials.Issuer of client %q is empty: name the authorization server that it is registered with", c.ID)
+	}
+	return nil
+}
+
+// checkIdentity returns an error for credentials that cannot work, whatever the issuer.
+func (c *Credentials) checkIdentity() error {
 	switch {
 	case c.ID == "":
 		return errors.New("Credentials.ID is empty")
-	case c.Issuer == "":
-		return fmt.Errorf("Credentials.Issuer of client %q is empty: name the authorization server that it is registered with", c.ID)
 	case c.Secret != "" && c.Key != nil:
 		return fmt.Errorf("client %q has a Secret and a Key: set only the registered one", c.ID)
 	case c.Key != nil:

@@ -171,23 +171,39 @@ func canonical(server *url.URL) string {
 }
 
 // probe sends a request without a token, and returns the server's demand. needed is false unless
-// the server answers 401.
+// the server answers 401. A server without streams may protect only POST: if it has no GET, probe
+// sends a ping.
 func (t *Transport) probe(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.server.String(), nil)
-	if err != nil {
-		return false, nil, fmt.Errorf("GET %s: invalid request", t.name)
+	resp, err := t.sendProbe(ctx, http.MethodGet, "")
+	if err == nil && (resp.StatusCode == http.StatusMethodNotAllowed || resp.StatusCode == http.StatusNotFound) {
+		resp, err = t.sendProbe(ctx, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	}
-	req.Header.Set("Accept", "text/event-stream, application/json")
-	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		return false, nil, fmt.Errorf("GET %s: %w", t.name, err)
+		return false, nil, err
 	}
-	_ = resp.Body.Close()
 	d, ours := parseDemand(resp.Header, t.opts.DPoP != nil)
 	if resp.StatusCode == http.StatusUnauthorized && !ours {
-		return false, nil, fmt.Errorf("GET %s: the server wants another kind of authentication than OAuth", t.name)
+		return false, nil, fmt.Errorf("%s wants another kind of authentication than OAuth", t.name)
 	}
 	return resp.StatusCode == http.StatusUnauthorized, d, nil
+}
+
+// sendProbe sends one request without a token. The body of the response is closed.
+func (t *Transport) sendProbe(ctx context.Context, method, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, t.server.String(), strings.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: invalid request", method, t.name)
+	}
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, t.name, err)
+	}
+	_ = resp.Body.Close()
+	return resp, nil
 }

@@ -42,7 +42,7 @@ const codeScope = "insufficient_scope"
 // Error returns the operation, the server's error and, for known codes, advice.
 func (e *ServerError) Error() string {
 	if e.Code == codeScope {
-		return e.beyond()
+		return e.scopeText()
 	}
 	var b strings.Builder
 	if e.doing != "" {
@@ -80,8 +80,8 @@ var advices = map[string]string{
 	"unsupported_response_type": "the authorization server does not offer the code flow",
 }
 
-// beyond returns the text about scopes that the account may not have.
-func (e *ServerError) beyond() string {
+// scopeText is the text of an error with codeScope.
+func (e *ServerError) scopeText() string {
 	if len(e.scopes) == 0 {
 		return fmt.Sprintf("%s: the token is not enough, and the server does not say what is missing", e.Issuer)
 	}

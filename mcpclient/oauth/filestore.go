@@ -43,7 +43,7 @@ func NewFileStore(dir string) (Store, error) {
 
 type fileStore struct {
 	dir    string
-	within *memoryStore // its locks order the goroutines of this process
+	within *memoryStore // orders the updates of this process
 }
 
 // entry is the content of a file. The key is for people who look into the

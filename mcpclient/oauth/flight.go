@@ -64,11 +64,13 @@ func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 	t.sessions.running.Go(func() {
 		defer cancel()
 		defer stop()
-		s, err := t.obtainGuarded(ctx, r)
+		var s *session
+		err := errors.New("the goroutine of Options.Grant or Options.Store ended (runtime.Goexit)")
+		defer func() { t.sessions.finish(f, s, err) }()
+		s, err = t.obtainGuarded(ctx, r)
 		if err != nil && t.ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", errClosed, err)
 		}
-		t.sessions.finish(f, s, err)
 	})
 	return f
 }

@@ -61,7 +61,7 @@ func (t *Transport) isUsable(tok *token) bool {
 }
 
 // obtain gets a token and stores it: one that is stored already or can be refreshed, else a new
-// one. For a new one a person may have to sign in, which is an error for a quiet renewal.
+// one. For a new one a person may have to sign in, which is an error for an unattended renewal.
 func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	s, err := t.locate(ctx, r)
 	if err != nil {

@@ -106,6 +106,9 @@ func New(serverURL string, opts *Options) (*Transport, error) {
 	if opts == nil || opts.Grant == nil {
 		return nil, errors.New("Options.Grant is nil: set how to get a token")
 	}
+	if err := checkScopes(opts.Scopes); err != nil {
+		return nil, err
+	}
 	f, err := opts.Grant.flow()
 	if err != nil {
 		return nil, err
@@ -127,13 +130,8 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	if !isConfidential(u) {
 		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", safeURL(serverURL))
 	}
-	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults(), sessions: sessions{server: safeURL(serverURL)}}
-	t.log = t.opts.Logger
-	if opts != nil {
-		if err := checkScopes(opts.Scopes); err != nil {
-			return nil, err
-		}
-	}
+	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults()}
+	t.sessions.server, t.log = t.name, t.opts.Logger
 	if t.opts.DPoP != nil {
 		if t.dpop, err = newDPoP(t.opts.DPoP); err != nil {
 			return nil, err

@@ -34,13 +34,13 @@ type Store interface {
 
 // NewMemoryStore returns a store in memory. Its contents are lost when the process ends.
 func NewMemoryStore() Store {
-	return &memoryStore{values: map[Key][]byte{}, locks: map[Key]chan struct{}{}}
+	return &memoryStore{values: map[Key][]byte{}, updates: map[Key]chan struct{}{}}
 }
 
 type memoryStore struct {
-	mu     sync.Mutex
-	values map[Key][]byte
-	locks  map[Key]chan struct{} // each has room for one holder
+	mu      sync.Mutex
+	values  map[Key][]byte
+	updates map[Key]chan struct{} // the running updates; each is closed at its end
 }
 
 func (s *memoryStore) Load(_ context.Context, key Key) ([]byte, error) {
@@ -50,13 +50,10 @@ func (s *memoryStore) Load(_ context.Context, key Key) ([]byte, error) {
 }
 
 func (s *memoryStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
-	lock := s.lock(key)
-	select {
-	case lock <- struct{}{}:
-		defer func() { <-lock }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.begin(ctx, key); err != nil {
+		return err
 	}
+	defer s.end(key)
 	old, _ := s.Load(ctx, key)
 	value, err := change(ctx, old)
 	if err != nil {
@@ -71,13 +68,30 @@ func (s *memoryStore) Update(ctx context.Context, key Key, change func(context.C
 	return nil
 }
 
-func (s *memoryStore) lock(key Key) chan struct{} {
+// begin waits until no other update of the key runs.
+func (s *memoryStore) begin(ctx context.Context, key Key) error {
+	for {
+		s.mu.Lock()
+		running := s.updates[key]
+		if running == nil {
+			s.updates[key] = make(chan struct{})
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-running:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *memoryStore) end(key Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.locks[key] == nil {
-		s.locks[key] = make(chan struct{}, 1)
-	}
-	return s.locks[key]
+	close(s.updates[key])
+	delete(s.updates, key)
 }
 
 // token is the stored result of one authorization. It is printed without its secrets.

@@ -60,6 +60,15 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestMemoryStoreShrinks: a deleted entry leaves nothing behind.
+func TestMemoryStoreShrinks(t *testing.T) {
+	s := NewMemoryStore().(*memoryStore)
+	for _, v := range []any{1, nil} {
+		check.Must(t, save(t.Context(), s, Key{Resource: "a"}, v))
+	}
+	check.Equal(t, "entries", len(s.values)+len(s.updates), 0)
+}
+
 func TestUpdatesOfOneKeyTakeTurns(t *testing.T) {
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {

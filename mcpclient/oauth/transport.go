@@ -118,8 +118,8 @@ type attempts struct {
 	acquired     bool // a newly acquired token was tried
 }
 
-// send makes the request with the token of s, or without one if s is nil or has none. Like
-// RoundTrip it closes the body of the request, even if it fails.
+// send makes the request with the token of s, or without one if s is nil. Like RoundTrip it closes
+// the body of the request, even if it fails.
 func (a *attempts) send(s *session) (*http.Response, error) {
 	req := a.req.Clone(a.req.Context())
 	if a.sent > 0 && req.Body != nil && req.Body != http.NoBody {
@@ -130,7 +130,7 @@ func (a *attempts) send(s *session) (*http.Response, error) {
 		req.Body = body
 	}
 	a.sent++
-	if s != nil && s.token != nil {
+	if s != nil {
 		req.Header.Set("Authorization", s.token.Type+" "+s.token.Access)
 		if s.token.Type == "DPoP" {
 			proof, err := a.transport.dpop.proof(req.Method, req.URL.String(), s.token.Access, nil)

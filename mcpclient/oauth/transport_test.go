@@ -8,9 +8,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -311,11 +313,19 @@ func TestSignInAndOut(t *testing.T) {
 	}
 }
 
-func TestSignInWhereNoneIsNeeded(t *testing.T) {
-	w := newWorld(t)
-	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusMethodNotAllowed) }
-	if err := w.transport(w.options()).SignIn(t.Context()); err != nil || len(w.asked) > 0 {
-		t.Errorf("got %v, %q, want nothing to happen", err, w.asked)
+// TestSignInWithoutGET: at a server without GET, the answer to a POST says whether a token is needed.
+func TestSignInWithoutGET(t *testing.T) {
+	for _, protected := range []bool{false, true} {
+		w := newWorld(t)
+		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+			if req.Method == http.MethodPost && protected {
+				w.protected(rw, req)
+				return
+			}
+			rw.WriteHeader(http.StatusMethodNotAllowed)
+		}
+		check.NoError(t, w.transport(w.options()).SignIn(t.Context()))
+		check.Equal(t, fmt.Sprint("signs in, protected ", protected), len(w.asked) == 1, protected)
 	}
 }
 
@@ -360,6 +370,17 @@ func TestNewReportsMistakes(t *testing.T) {
 func clientWith(c Credentials) Grant {
 	c.Issuer, c.ID = issuerOne, "c"
 	return &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{c}}
+}
+
+// TestHostEndsItsGoroutine: a runtime.Goexit of the host's code fails the request.
+func TestHostEndsItsGoroutine(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { runtime.Goexit(); return nil }}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		check.Text(t, call(ctx, w.transport(opts)), "runtime.Goexit")
+	})
 }
 
 // TestHostPanics: a panic of the host's code fails the request, and is logged with its stack.
