@@ -74,7 +74,7 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 		return nil, fmt.Errorf("%d fields, want at most %d", len(properties.names), maxFields)
 	}
 	fields := make([]*Field, 0, len(properties.names))
-	patterns, work := 0, 0
+	patterns, work := 0, int64(0)
 	var budget tree.PatternBudget
 	for _, name := range properties.names {
 		f, preset, err := readField(name, properties.values[name])
@@ -88,7 +88,7 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 		if over != nil {
 			return nil, fmt.Errorf("field %q: pattern: %w", excerpt.Cut(name), over)
 		}
-		if cost := size * len(preset); cost <= maxWork-work {
+		if cost := int64(size) * int64(len(preset)); cost <= maxWork-work {
 			work += cost
 			f.Default = f.readDefault(preset)
 		}

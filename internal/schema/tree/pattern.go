@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
 )
@@ -19,7 +20,9 @@ type Pattern struct {
 
 // Work is an upper bound for the cost of a match, in instructions times bytes:
 // a few nanoseconds each.
-func (p *Pattern) Work(text string) int { return p.Size * (1 + len(text)) }
+func (p *Pattern) Work(text string) int {
+	return int(min(int64(p.Size)*int64(1+len(text)), math.MaxInt))
+}
 
 // CompilePattern is [regexp.Compile] within [MaxPattern].
 func CompilePattern(expr string) (*Pattern, error) {
