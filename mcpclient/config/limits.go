@@ -26,7 +26,7 @@ func (s *settings) timeout() (d time.Duration) {
 	case kindNumber:
 		n, err := json.Number(m.value.text).Int64()
 		switch {
-		case err != nil || n > maxTimeout.Milliseconds():
+		case err != nil || n < 0 || n > maxTimeout.Milliseconds():
 		case n >= 1000 && n <= 3600:
 			s.noteMistake(m.line, s.at("timeout"), `milliseconds in some programs, seconds in others; write "%dms" or "%ds"`, n, n)
 		case n < 1000:

@@ -121,6 +121,7 @@ func TestHints(t *testing.T) {
 		server(`{"command": "x", "oauth": {}}`):                                "s.oauth: does not go with a server that is started by command",
 		server(`{"command": "x", "timeout": 1800}`):                            `s.timeout: milliseconds in some programs, seconds in others; write "1800ms" or "1800s"`,
 		server(`{"command": "x", "timeout": -1}`):                              `want milliseconds, or text such as "90s"`,
+		server(`{"command": "x", "timeout": -18446744073}`):                    `want milliseconds, or text such as "90s"`, // times 1e9 it is positive in 64 bits
 		server(`{"command": "x", "timeout": "25h"}`):                           "up to 24 hours",
 		server(`{"command": "x", "timeout": 86400001}`):                        "up to 24 hours",
 		server(`{"command": "x", "timeout": {"request": 1}}`):                  `want milliseconds, or text such as "90s"`,
