@@ -49,7 +49,7 @@ type taskWire struct {
 	UpdatedAt      string     `json:"lastUpdatedAt,omitempty"`
 	TTL            *float64   `json:"ttl,omitempty"`
 	PollInterval   *float64   `json:"pollInterval,omitempty"`
-	TTLMs          *float64   `json:"ttlMs,omitempty"`
+	TTLMs          *float64   `json:"ttlMs"`
 	PollIntervalMs *float64   `json:"pollIntervalMs,omitempty"`
 }
 

@@ -20,3 +20,10 @@ func TestTaskStateIsReadAgain(t *testing.T) {
 		t.Errorf("%s: got %v, %v", raw, got, err)
 	}
 }
+
+// TestTaskStateForever: the extension requires ttlMs, with null for a task that is kept.
+func TestTaskStateForever(t *testing.T) {
+	raw, err := json.Marshal(mcp.TaskState{ID: "t", Status: mcp.TaskWorking})
+	check.Must(t, err)
+	check.Contains(t, "", string(raw), `"ttlMs":null`)
+}
