@@ -61,6 +61,9 @@ func TestEveryCell(t *testing.T) {
 				if timed := len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1; timed != (at.do != nil) {
 					t.Errorf("%s: got timed %v, want %v", client.name, timed, at.do != nil)
 				}
+				if got := c.Of(client.name, copies); at.name == "alive" && (len(got) != 1 || got[0] < 0.9) {
+					t.Errorf("%s: got %v copies of a result alive, want at least one", client.name, got)
+				}
 				weighed := slices.ContainsFunc([]rig.Figure{sessionBytes, kept, copies}, func(f rig.Figure) bool { return len(c.Of(client.name, f)) == 1 })
 				if weighed != (at.weigh != nil) {
 					t.Errorf("%s: got weighed %v, want %v", client.name, weighed, at.weigh != nil)
