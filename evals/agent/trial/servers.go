@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
@@ -37,20 +38,17 @@ func (p *player) reach(ctx context.Context, label string, s *suite.Server) (t mc
 	case s.URL != "":
 		return &mcpclient.HTTP{URL: s.URL}, nil, nil
 	}
-	t, err = p.command(s)
+	t, err = p.command(label, s)
 	return t, nil, err
 }
 
 // command returns the transport of a server that is a child process in the directory of the trial,
-// and writes the files of its seed there. It notes hints about arguments that may be meant for a
-// file beside the suite.
-func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
-	argv := s.Command
-	in := func(text string) string {
-		return strings.ReplaceAll(text, "${DIR}", p.dir)
-	}
-	c := &mcpclient.Command{Path: in(p.fromFolder(argv[0])), Dir: p.dir}
-	for _, arg := range argv[1:] {
+// and writes the files of its seed there, once. It notes hints about arguments that may be meant for
+// a file beside the suite.
+func (p *player) command(label string, s *suite.Server) (mcpclient.Transport, error) {
+	in := func(text string) string { return strings.ReplaceAll(text, "${DIR}", p.dir) }
+	c := &mcpclient.Command{Path: in(p.fromFolder(s.Command[0])), Dir: p.dir}
+	for _, arg := range s.Command[1:] {
 		c.Args = append(c.Args, in(p.fromFolder(arg)))
 		if _, seeded := s.Seed[arg]; !seeded && p.beside(arg) {
 			p.hints = append(p.hints, "write ./"+arg+" for the file beside the suite")
@@ -59,7 +57,11 @@ func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+in(value))
 	}
-	for path, raw := range s.Seed { // files in the directory of the trial
+	if slices.Contains(p.seeded, label) { // a sub-agent starts it, too
+		return c, nil
+	}
+	p.seeded = append(p.seeded, label)
+	for path, raw := range s.Seed {
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, err
@@ -97,10 +99,8 @@ func seed(dir, path, text string) error {
 		return err
 	}
 	defer root.Close()
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		if err := root.MkdirAll(path[:i], 0o700); err != nil {
-			return err
-		}
+	if err := root.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
 	return root.WriteFile(path, []byte(text), 0o600)
 }

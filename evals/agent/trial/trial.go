@@ -185,6 +185,7 @@ type player struct {
 	models *model.Session
 	line   *results.Line
 	closes []func() error
+	seeded []string // servers whose files are written
 	hints  []string // what may be wrong if a server does not start
 }
 
