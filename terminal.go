@@ -102,7 +102,8 @@ func (t *Terminal) askLocked(ctx context.Context, format string, args ...any) (s
 func (t *Terminal) readLocked(ctx context.Context, question string, secret bool) (string, error) {
 	fmt.Fprint(t.out(), question+" ")
 	if t.pending == nil {
-		read := t.lineReader(secret)
+		read, show := t.lineReader(secret)
+		defer show()
 		line := make(chan input, 1)
 		go func() { line <- read() }() // ends with the line
 		t.pending = line
@@ -123,26 +124,35 @@ func (t *Terminal) readLocked(ctx context.Context, question string, secret bool)
 }
 
 // lineReader returns a function that reads one line, however long, with its line break. A secret
-// comes from the terminal itself, if the input is one.
-func (t *Terminal) lineReader(secret bool) func() input {
+// comes from the terminal itself, if the input is one: show makes it show again what is typed, also
+// if nothing was, and begins a new line.
+func (t *Terminal) lineReader(secret bool) (read func() input, show func()) {
 	in := t.In
 	if in == nil {
 		in = os.Stdin
 	}
-	if file, ok := in.(*os.File); secret && ok && term.IsTerminal(int(file.Fd())) {
-		return func() input {
-			line, err := term.ReadPassword(int(file.Fd()))
-			fmt.Fprintln(t.out())
-			return input{string(line), err == nil}
+	if file, ok := in.(*os.File); secret && ok {
+		fd := int(file.Fd())
+		if state, err := term.GetState(fd); err == nil {
+			read = func() input {
+				line, err := term.ReadPassword(fd)
+				return input{string(line), err == nil}
+			}
+			show = func() {
+				_ = term.Restore(fd, state)
+				fmt.Fprintln(t.out())
+			}
+			return read, show
 		}
 	}
 	if t.buffered == nil {
 		t.buffered = bufio.NewReader(in)
 	}
-	return func() input {
+	read = func() input {
 		line, err := t.buffered.ReadString('\n')
 		return input{line, err == nil || line != ""}
 	}
+	return read, func() {}
 }
 
 // askInput asks for a value that the file refers to as an input.
