@@ -64,7 +64,7 @@ type Client struct {
 	extra   map[string]json.RawMessage
 	api     string
 
-	quirks sync.Map // quirks, by model
+	learned sync.Map // *Profile by model: the profile with what the host demands or refuses beside it
 }
 
 // New returns a client. It does no I/O.
@@ -155,7 +155,7 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	}
 	var discardedUsage *Usage // usage of a reply without the required call
 	for mayRepeat := deltas == nil && !r.OneChance; ; mayRepeat = false {
-		reply, err := c.retry(ctx, d, deltas)
+		reply, err := c.retry(ctx, r, d, deltas)
 		if err != nil {
 			if failure, ok := errors.AsType[*Error](err); ok {
 				failure.Usage = failure.Usage.plus(discardedUsage)
@@ -176,29 +176,33 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 }
 
 // retry repeats an attempt after a temporary failure, unless the reply has begun to stream. A request that the host
-// refuses because of a quirk is adapted and repeated immediately; if that succeeds, later requests for the model are
-// adapted, too.
-func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
+// refuses for a known reason is written again and repeated immediately. If that succeeds, later requests for the model
+// are written in this way, too.
+func (c *Client) retry(ctx context.Context, r *Request, d *draft, deltas *Deltas) (*Reply, error) {
 	again, adapted := retrier{sender: &c.sender, api: chatCompletion}, false
 	for {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
 			if adapted {
-				c.quirks.Store(d.model, d.quirks)
+				c.learned.Store(d.model, d.profile)
 			}
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
-		if ok && !begun && c.adapt(d, failure) {
-			adapted = true
-			continue
-		}
 		if !ok {
 			return nil, err
 		}
 		failure.Begun = begun
 		if begun {
 			return nil, failure
+		}
+		if profile := d.adaptedTo(failure); profile != nil {
+			next, err := c.encodeBy(profile, r, d.streams)
+			if err != nil {
+				return nil, failure
+			}
+			*d, adapted = *next, true
+			continue
 		}
 		if err := again.wait(ctx, failure); err != nil {
 			return nil, err

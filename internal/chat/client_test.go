@@ -339,8 +339,8 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// Hosts behind an unknown URL refuse fields in which others want reasoning back, and stop sequences. Later requests leave
-// out what was refused.
+// Hosts behind an unknown URL refuse fields in which others want reasoning back, stop sequences and penalties. Later
+// requests leave out what was refused.
 func TestRefusedFields(t *testing.T) {
 	const used = `{"choices":[{"message":{"content":"Hello, you."},"finish_reason":"stop"}]}`
 	for name, tt := range map[string]struct {
@@ -352,7 +352,8 @@ func TestRefusedFields(t *testing.T) {
 			[]int{2, 3}, `"reasoning":"Hm."`},
 		"a gateway to Groq": {map[string]string{`"reasoning_content"`: "'messages.1' : property 'reasoning_content' is unsupported", `"reasoning":`: "messages[1].reasoning: reasoning is not supported with this model"},
 			[]int{3, 4}, `"content":"a"}`},
-		"xAI":             {map[string]string{`"stop"`: "Model grok-4.5 does not support parameter stop."}, []int{2, 3}, `"reasoning_content":"Hm."`},
+		"xAI": {map[string]string{`"stop"`: "Model grok-4.5 does not support parameter stop.", `"presence_penalty"`: "Model grok-4.5 does not support parameter presencePenalty."},
+			[]int{3, 4}, `"reasoning_content":"Hm."`},
 		"another refusal": {map[string]string{`"model"`: "reasoning_effort is not supported with this model"}, []int{1, 2}, `"stop"`},
 	} {
 		var h *host
@@ -367,17 +368,49 @@ func TestRefusedFields(t *testing.T) {
 		})
 		c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 		for i, want := range tt.asked {
-			r := &Request{Model: "m", Recorded: true, Stop: []string{", you"},
+			r := &Request{Model: "m", Recorded: true, Stop: []string{", you"}, PresencePenalty: ptr(0.5), FrequencyPenalty: ptr(0.0),
 				Messages: []Message{Text(User, "Hi"), {Role: Assistant, Reasoning: "Hm.", Parts: []Part{{Text: "a"}}}, Text(User, "b")}}
 			got, err := c.Complete(t.Context(), r)
 			if name == "another refusal" {
 				wantCode(t, err, "")
-			} else if err != nil || got.Text != "Hello" {
+			} else if err != nil || got.Text != "Hello" || (got.Note != "") != (name == "xAI") {
 				t.Errorf("%s: got %+v, %v", name, got, err)
 			}
 			if h.asked() != want || !strings.Contains(h.last(), tt.last) {
 				t.Errorf("%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.asked(), want, h.last(), tt.last)
 			}
+		}
+	}
+}
+
+// DeepSeek cannot be forced to call a tool while it thinks: an instruction asks for the call.
+func TestRefusedChoice(t *testing.T) {
+	for i, tt := range []struct {
+		choice  ToolChoice
+		refused string
+		last    string // text of the accepted request
+	}{
+		{ToolChoice{Choice: Required}, `"tool_choice":"required"`, "Answer by calling at least one of the tools."},
+		{ToolChoice{Choice: Named, Name: "f"}, `"tool_choice":{"`, "Answer by calling at least one of the tools."},
+		{ToolChoice{Choice: None}, `"tool_choice":"none"`, `"messages":[{"role":"user","content":"Hi"}]`},
+	} {
+		var h *host
+		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(h.last(), tt.refused) {
+				failing(400, "", `{"error":{"message":"Thinking mode does not support this tool_choice","type":"invalid_request_error"}}`)(w, r)
+				return
+			}
+			answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`)(w, r)
+		})
+		c := h.client(t, "https://api.deepseek.com", nil)
+		for _, want := range []int{2, 3} {
+			got, err := c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, ToolChoice: tt.choice, Tools: []Tool{{Name: "f"}, {Name: "g"}}})
+			if err != nil || len(got.ToolCalls) != 1 || h.asked() != want || !strings.Contains(h.last(), tt.last) {
+				t.Errorf("choice %d: got %+v, %v after %d requests, want a call after %d; the last request was %s, want %s in it", i, got, err, h.asked(), want, h.last(), tt.last)
+			}
+		}
+		if offersBoth := strings.Contains(h.last(), `"name":"g"`); offersBoth != (tt.choice.Choice == Required) {
+			t.Errorf("choice %d: the other tool is offered: %v", i, offersBoth)
 		}
 	}
 }

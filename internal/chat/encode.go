@@ -65,7 +65,9 @@ type draft struct {
 	streams   bool   // the reply comes in pieces
 	textBytes int    // bytes of text in the messages
 	note      string // note for the person, with the reply
-	quirks    quirks
+
+	profile      *Profile // of the host for the model
+	hasReasoning bool     // a message has reasoning
 
 	memory       *Memory // nil if the host wants no data back, or the messages have it
 	conversation conversationHash
@@ -73,6 +75,11 @@ type draft struct {
 
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
+	return c.encodeBy(c.profileOf(r.Model), r, streams)
+}
+
+// encodeBy writes a request by a profile of the host.
+func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, error) {
 	d := &draft{
 		model:     r.Model,
 		fields:    map[string]any{"model": r.Model},
@@ -82,7 +89,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		streams:   streams,
 		textBytes: textSize(r.Messages),
 		stops:     slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
-		quirks:    c.quirksOf(r.Model),
+		profile:   profile,
 	}
 	if len(r.Metadata) > 0 {
 		if err := c.CheckMetadata(); err != nil {
@@ -149,12 +156,12 @@ func (c *Client) encodeChat(d *draft, r *Request, rule modelRule) error {
 			return err
 		}
 	}
-	c.encodeSampling(d, r, rule, effort)
-	c.encodeTools(d, r)
+	d.encodeSampling(r, rule, effort)
+	d.encodeTools(r)
 	if c.profile.Developer && r.CacheKey != "" {
 		d.fields["prompt_cache_key"] = cacheKey(r.CacheKey)
 	}
-	err := c.encodeMessages(d, r, rule)
+	err := d.encodeMessages(r, rule)
 	d.fields["messages"], d.fields["stream"] = d.messages, d.streams
 	return err
 }
@@ -173,25 +180,30 @@ func textSize(messages []Message) (n int) {
 }
 
 // encodeSampling sets the parameters of the generation.
-func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort string) {
+func (d *draft) encodeSampling(r *Request, rule modelRule, effort string) {
+	p := d.profile
 	if r.MaxTokens > 0 {
-		d.fields[c.tokenField()] = r.MaxTokens
-	} else if d.quirks.needsMaxTokens {
-		c.addMaxTokens(d)
+		d.fields[p.tokenField()] = r.MaxTokens
+	} else if p.NeedsMaxTokens {
+		d.fields[p.tokenField()] = upstreamTokens
 	}
 	if rule.samplingWith(effort) {
 		set(d, "temperature", r.Temperature)
 		set(d, "top_p", r.TopP)
-		set(d, "presence_penalty", r.PresencePenalty)
-		set(d, "frequency_penalty", r.FrequencyPenalty)
+		if !p.NoPenalties {
+			set(d, "presence_penalty", r.PresencePenalty)
+			set(d, "frequency_penalty", r.FrequencyPenalty)
+		} else if r.PresencePenalty != nil || r.FrequencyPenalty != nil {
+			d.note = fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model))
+		}
 	}
 	set(d, "reasoning_effort", effort)
-	set(d, cmp.Or(c.profile.SeedField, "seed"), r.Seed)
+	set(d, cmp.Or(p.SeedField, "seed"), r.Seed)
 	if len(r.Metadata) > 0 {
 		d.fields["metadata"] = r.Metadata
 	}
 	// Models that may reason refuse stop sequences; their reply is cut here.
-	if stops := c.profile.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.effortNone && !d.quirks.refusesStop {
+	if stops := p.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.effortNone {
 		d.fields["stop"] = stops
 	}
 	switch {
@@ -200,40 +212,29 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 	case r.JSON:
 		d.fields["response_format"] = map[string]any{"type": "json_object"}
 	}
-	if d.streams && c.profile.StreamUsage {
+	if d.streams && p.StreamUsage {
 		d.fields["stream_options"] = map[string]bool{"include_usage": true}
 	}
 }
-
-func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_tokens") }
 
 // upstreamTokens bounds a reply, in tokens, if the request has no bound and the API behind a gateway requires one:
 // Anthropic's does, and not every gateway adds one.
 const upstreamTokens = 8192
 
-// addMaxTokens bounds the reply to a request without a bound. It returns false if there was one.
-func (c *Client) addMaxTokens(d *draft) (changed bool) {
-	if _, set := d.fields[c.tokenField()]; set || d.responses {
-		return false
-	}
-	d.fields[c.tokenField()] = upstreamTokens
-	return true
-}
-
 // encodeTools sets the tools and the choice among them.
-func (c *Client) encodeTools(d *draft, r *Request) {
-	tools, choice := r.Tools, r.ToolChoice
-	if choice.Choice == Named && !c.profile.NamedChoice { // offer only that tool
+func (d *draft) encodeTools(r *Request) {
+	p, tools, choice := d.profile, r.Tools, r.ToolChoice
+	if choice.Choice == Named && !p.NamedChoice { // offer only that tool
 		i := findTool(tools, choice.Name)
 		tools, choice = tools[i:i+1], ToolChoice{Choice: Required}
 	}
-	if choice.Choice == None && c.profile.NoneDrops || len(tools) == 0 {
+	if choice.Choice == None && p.NoneDrops || len(tools) == 0 {
 		return
 	}
 	offered := make([]chatTool, len(tools))
 	for i, t := range tools {
 		offered[i] = chatTool{Type: "function"}
-		offered[i].Function = chatFunction{d.names.outgoing(t.Name), t.Description, t.Strict && c.profile.Strict, parameters(t.Parameters)}
+		offered[i].Function = chatFunction{d.names.outgoing(t.Name), t.Description, t.Strict && p.Strict, parameters(t.Parameters)}
 	}
 	d.fields["tools"] = offered
 	switch {
@@ -242,9 +243,9 @@ func (c *Client) encodeTools(d *draft, r *Request) {
 	case choice.Choice == Named:
 		d.fields["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": d.names.outgoing(choice.Name)}}
 	case choice.Choice == Required:
-		set(d, "tool_choice", string(c.profile.Required)) // "": an instruction asks for the call
+		set(d, "tool_choice", string(p.Required)) // "": an instruction asks for the call
 	}
-	if c.profile.Parallel {
+	if p.Parallel {
 		d.fields["parallel_tool_calls"] = true
 	}
 }

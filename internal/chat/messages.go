@@ -13,17 +13,14 @@ import (
 )
 
 // encodeMessages sets the conversation. System messages at its start become one; later ones stay where they are.
-func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
+func (d *draft) encodeMessages(r *Request, rule modelRule) error {
 	system, rest := leadingSystem(r.Messages)
-	if d.mustCall && c.profile.Required == requiredBySystem {
+	if d.mustCall && d.profile.Required == requiredBySystem {
 		system = append(system, "Answer by calling at least one of the tools.")
 	}
-	profile := c.profile
-	if d.quirks.movesReasoning {
-		profile.Reasoning = d.quirks.reasoning
+	e := &messageEncoder{
+		draft: d, ids: newIDs(d.profile.IDs), toolNames: map[string]string{}, system: systemRole(d.profile, r.Model, rule),
 	}
-	e := &messageEncoder{draft: d, profile: &profile,
-		ids: newIDs(c.profile.IDs), toolNames: map[string]string{}, system: systemRole(&c.profile, r.Model, rule)}
 	if len(system) > 0 {
 		e.addText(e.system, strings.Join(system, "\n\n"))
 	}
@@ -38,7 +35,7 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	if len(d.messages) == 0 {
 		return errors.New("no messages")
 	}
-	if profile.StrictTurns && d.messages[len(d.messages)-1].Role == "assistant" {
+	if d.profile.StrictTurns && d.messages[len(d.messages)-1].Role == "assistant" {
 		e.addText("user", "Continue.")
 	}
 	e.fillReasoning()
@@ -58,12 +55,10 @@ func leadingSystem(messages []Message) (system []string, rest []Message) {
 
 // messageEncoder appends messages to the conversation of a draft, in the form of Chat Completions.
 type messageEncoder struct {
-	draft        *draft
-	profile      *Profile
-	ids          *ids
-	system       string            // the role of instructions
-	hasReasoning bool              // a message has reasoning
-	toolNames    map[string]string // the tools' names, by the ids of their calls
+	draft     *draft
+	ids       *ids
+	system    string            // the role of instructions
+	toolNames map[string]string // the tools' names, by the ids of their calls
 }
 
 func (e *messageEncoder) add(m chatMessage) { e.draft.messages = append(e.draft.messages, m) }
@@ -90,7 +85,7 @@ func (e *messageEncoder) encode(m *Message) error {
 		}
 		e.draft.ids[m.ToolCallID] = true
 		answer := chatMessage{Role: "tool", Content: text, CallID: e.ids.outgoing(m.ToolCallID)}
-		if !e.profile.Nameless {
+		if !e.draft.profile.Nameless {
 			answer.Name = e.toolNames[m.ToolCallID]
 		}
 		e.add(answer)
@@ -102,7 +97,7 @@ func (e *messageEncoder) encode(m *Message) error {
 
 // addUser adds a message of the user.
 func (e *messageEncoder) addUser(m *Message) error {
-	if sent := e.draft.messages; e.profile.StrictTurns && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
+	if sent := e.draft.messages; e.draft.profile.StrictTurns && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
 		e.addText("assistant", "I have the results.")
 	}
 	var parts []chatPart
@@ -112,7 +107,7 @@ func (e *messageEncoder) addUser(m *Message) error {
 		if p.File != nil {
 			return errors.New("the Chat Completions API takes no files")
 		}
-		if err := e.profile.checkPart(p); err != nil {
+		if err := e.draft.profile.checkPart(p); err != nil {
 			return err
 		}
 		media = media || p.Image != nil || p.Audio != nil
@@ -120,7 +115,7 @@ func (e *messageEncoder) addUser(m *Message) error {
 			parts = append(parts, wirePart(p))
 		}
 	}
-	if !media && (len(parts) < 2 || e.profile.JoinText) {
+	if !media && (len(parts) < 2 || e.draft.profile.JoinText) {
 		e.addText("user", joinText(slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p == Part{} })))
 		return nil
 	}
@@ -194,13 +189,13 @@ func (e *messageEncoder) addAssistant(m *Message) error {
 		thought = thought.or(kept)
 		switch {
 		case text != "":
-		case e.profile.EmptyContent == nullContent:
+		case e.draft.profile.EmptyContent == nullContent:
 			msg.Content = json.RawMessage("null")
-		case e.profile.EmptyContent != blankContent:
+		case e.draft.profile.EmptyContent != blankContent:
 			msg.Content = nil
 		}
 	}
-	e.hasReasoning = e.setReasoning(&msg, thought) || e.hasReasoning
+	e.draft.hasReasoning = e.setReasoning(&msg, thought) || e.draft.hasReasoning
 	e.add(msg)
 	return nil
 }
@@ -216,7 +211,7 @@ func (v hostData) or(other hostData) hostData {
 // setReasoning sets the reasoning of a message in the form in which the host wants it back. It
 // returns false if the message has none.
 func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
-	switch field := e.profile.Reasoning; {
+	switch field := e.draft.profile.Reasoning; {
 	case field == "":
 	case field == reasoningContent:
 		m.ReasoningContent = v.reasoning
@@ -231,7 +226,7 @@ func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
 // fillReasoning gives every message of the assistant some reasoning, if one has reasoning and the host requires it for
 // all. DeepSeek accepts a space for reasoning that was not kept.
 func (e *messageEncoder) fillReasoning() {
-	if !e.hasReasoning || !e.profile.AllReasoning {
+	if !e.draft.hasReasoning || !e.draft.profile.AllReasoning {
 		return
 	}
 	for i := range e.draft.messages {
@@ -255,7 +250,7 @@ func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought h
 			kept.extra = call.Extra
 		}
 		thought = thought.or(kept)
-		if e.profile.EchoExtra {
+		if e.draft.profile.EchoExtra {
 			wire.Extra = kept.extra
 		}
 		msg.Calls = append(msg.Calls, wire)

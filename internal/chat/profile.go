@@ -47,8 +47,10 @@ type Profile struct {
 	Audio     bool            // accepts sounds in messages of the user, in OpenAI's form
 	Metadata  metadataSupport
 
-	MaxStop     int  // the most stop sequences; 0 is 4, negative none
-	StreamUsage bool // stream_options.include_usage gives the usage of a stream
+	NeedsMaxTokens bool // a request needs a bound of the reply
+	NoPenalties    bool // the penalties are refused
+	MaxStop        int  // the most stop sequences; 0 is 4, negative none
+	StreamUsage    bool // stream_options.include_usage gives the usage of a stream
 }
 
 // formatSupport specifies when a host enforces the schema of a Format.
@@ -269,6 +271,9 @@ func hostNames() []hostName {
 		{"ollama.com", "ollama"},
 	}
 }
+
+// tokenField returns the name of the field for the bound of a reply.
+func (p *Profile) tokenField() string { return cmp.Or(p.TokenField, "max_tokens") }
 
 // stops returns the stop sequences to send to the host.
 func (p *Profile) stops(all []string) []string {
