@@ -94,23 +94,14 @@ func (d *decoder) responseEvent() (e responseEvent) {
 	return e
 }
 
-// items reads at most maxItems items with at most maxCalls calls.
+// items reads at most maxItems items.
 func (d *decoder) items() (items []itemWire) {
-	calls := 0
 	for range d.objects {
 		if len(items) == maxItems {
 			d.Fail(errManyItems)
 			break
 		}
-		item := d.item()
-		if item.kind == "function_call" {
-			calls++
-		}
-		if calls > maxCalls {
-			d.Fail(errManyCalls)
-			break
-		}
-		items = append(items, item)
+		items = append(items, d.item())
 	}
 	return items
 }
@@ -230,6 +221,9 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 				a.items = append(a.items, Item{Raw: item.raw})
 			}
 		case "function_call":
+			if len(a.calls) == maxCalls {
+				return nil, x.newError(CodeMalformed, errManyCalls.Error())
+			}
 			a.calls = append(a.calls, answerCall{ToolCall: ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)}})
 			a.items = append(a.items, Item{Call: &ToolCall{}})
 		}

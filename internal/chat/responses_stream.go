@@ -28,7 +28,7 @@ func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*a
 	for !s.done() {
 		event, err := x.next(events)
 		if err == nil {
-			err = s.handleEvent(event)
+			err = s.add(event)
 		}
 		switch {
 		case err != nil && s.text.stopped:
@@ -47,9 +47,9 @@ func (s *responseStream) done() bool {
 	return s.final != nil || s.text.stopped && !s.draft.readToEnd
 }
 
-// handleEvent handles one event of the stream. It ignores other kinds: they only repeat content
-// that these have.
-func (s *responseStream) handleEvent(event sse.Event) error {
+// add adds an event of the stream to the answer. It ignores other kinds of events: they only repeat
+// content that these have.
+func (s *responseStream) add(event sse.Event) error {
 	data := bytes.TrimSpace(event.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
 		return nil

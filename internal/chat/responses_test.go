@@ -242,6 +242,10 @@ func TestEndpoints(t *testing.T) {
 // TestResponsesEnd has how responses end, and fail.
 func TestResponsesEnd(t *testing.T) {
 	first := slices.Clip(events(textItem))
+	var manyCalls []string
+	for i := range maxCalls + 1 {
+		manyCalls = append(manyCalls, fmt.Sprintf(`data: {"type":"response.output_item.done","output_index":%d,"item":%s}`, i, callItem))
+	}
 	for name, tt := range map[string]struct {
 		h      http.HandlerFunc
 		finish string
@@ -259,6 +263,7 @@ func TestResponsesEnd(t *testing.T) {
 		"cut off":             {streaming(first...), "", CodeTruncated, "before the model did"},
 		"not a response":      {answering(plainAnswer), "", CodeEmpty, "no output"},
 		"not JSON":            {answering("<title>Gateway</title>"), "", CodeMalformed, "Gateway"},
+		"too many calls":      {streaming(append(manyCalls, completed("response.completed", response("completed", "", "")))...), "", CodeMalformed, "256 tool calls"},
 		"odd event":           {streaming("data: [1]"), "", CodeMalformed, "not an object"},
 		"no endpoint":         {failing(404, "", ""), "", "", "set API to chat"},
 		"wrong method":        {failing(405, "", ""), "", "", "set API to chat"},

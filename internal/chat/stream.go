@@ -54,7 +54,7 @@ type textStream struct {
 	bytesAfterStop int
 }
 
-// write handles a piece of the text.
+// write adds a piece of the text. Text behind a stop sequence is only counted.
 func (s *textStream) write(piece string) error {
 	if s.stopped {
 		s.bytesAfterStop += len(piece)
@@ -79,7 +79,7 @@ func (s *textStream) send(text string) error {
 	return s.deltas.sendText(text)
 }
 
-// flush handles the text that was held back, at the end of the stream.
+// flush passes on the text that was held back, at the end of the stream.
 func (s *textStream) flush() error {
 	if s.stopped {
 		return nil
@@ -119,9 +119,9 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 	for !s.done {
 		ev, err := events.Next()
 		if err == nil {
-			err = s.handleEvent(ev)
+			err = s.add(ev)
 		} else {
-			err = s.handleEnd(err)
+			err = s.end(err)
 		}
 		switch {
 		case err != nil && s.text.stopped:
@@ -140,8 +140,8 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 // errNoStream means that the answer came in one piece instead of a stream.
 var errNoStream = errors.New("an answer in one piece")
 
-// handleEnd returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
-func (s *chatStream) handleEnd(err error) error {
+// end ends the stream, or returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
+func (s *chatStream) end(err error) error {
 	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
 	case isTooLarge(err):
@@ -162,14 +162,14 @@ func (s *chatStream) handleEnd(err error) error {
 	return s.exchange.wrapError(CodeTruncated, err)
 }
 
-// handleEvent handles one event of the stream.
-func (s *chatStream) handleEvent(ev sse.Event) error {
+// add adds an event of the stream to the answer.
+func (s *chatStream) add(ev sse.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	switch {
 	case ev.Type == "error":
 		return s.exchange.bodyError(data)
 	case string(data) == "[DONE]":
-		return s.handleEnd(nil)
+		return s.end(nil)
 	case len(data) == 0:
 		return nil
 	}
