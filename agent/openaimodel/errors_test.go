@@ -62,6 +62,9 @@ func TestErrors(t *testing.T) {
 			if !tt.is(err) {
 				t.Errorf("%v: not the error of langchaingo that it should be", err)
 			}
+			if _, ok := errors.AsType[*model.Error](err); !ok {
+				t.Errorf("%v: got a %T, want a *model.Error, too", err, err)
+			}
 			if strings.Contains(err.Error(), testKey) {
 				t.Errorf("the key is in %v", err)
 			}
