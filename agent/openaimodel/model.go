@@ -146,9 +146,9 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 // RepetitionPenalty, and Metadata. More than one candidate is an error. A streaming function gets
 // only the text, as it arrives; its error ends the call and is returned.
 //
-// A failure of the provider is an [*Error]. It wraps an [*llms.Error], so that functions like
-// [llms.IsRateLimitError] work. If the provider is known to refuse media of the request, the
-// request is not sent, and the error is an [*Error], too.
+// A failure of the provider matches [*model.Error], [*Error] and [*llms.Error] by errors.As, so
+// functions such as [llms.IsRateLimitError] work. So does the error of a request that is not sent,
+// because the provider is known to refuse its media.
 func (m *Model) GenerateContent(
 	ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption,
 ) (*llms.ContentResponse, error) {

@@ -76,6 +76,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// IsTransient reports whether an HTTP status is about the server's state rather than the request:
+// 408, 429 and 5xx.
+func IsTransient(status int) bool {
+	return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
+}
+
 // RetryAfter reads the wait that a server asks for: Retry-After-Ms, or Retry-After in seconds or as
 // a date. A date is compared with the server's clock (Date) if it is given, otherwise with now. The
 // wait is at most 24 h. ok is false if there is no valid wait.

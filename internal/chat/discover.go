@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,8 +17,64 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
+
+// detect returns the name of the profile for a configuration.
+func detect(cfg *openai.ClientConfig) (string, error) {
+	base, err := url.Parse(cfg.BaseURL)
+	switch {
+	case err != nil: // the error's text would quote the URL
+		return "", errors.New("base URL is malformed: want http://host/path or https://host/path")
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
+		return "", fmt.Errorf("base URL %q: want http://host/path or https://host/path", excerpt.Cut(bareURL(base)))
+	}
+	switch cfg.APIType {
+	case openai.APITypeAzure, openai.APITypeAzureAD, openai.APITypeCloudflareAzure:
+		return "azure", nil
+	case openai.APITypeAnthropic:
+		return "", fmt.Errorf("API type %s sends no credentials; use Anthropic's OpenAI-compatible URL with type %s",
+			cfg.APIType, openai.APITypeOpenAI)
+	}
+	host := strings.ToLower(base.Hostname())
+	for _, h := range hostNames() {
+		if host == h.domain || strings.HasSuffix(host, "."+h.domain) {
+			return h.profile, nil
+		}
+	}
+	switch {
+	case base.Port() == "11434":
+		return "ollama", nil
+	case base.Port() == "1234" && reach.ThisMachine(host):
+		return "lmstudio", nil
+	}
+	return "compatible", nil
+}
+
+type hostName struct{ domain, profile string }
+
+// hostNames returns the profiles of known domains and their subdomains.
+func hostNames() []hostName {
+	return []hostName{
+		{"api.openai.com", "openai"},
+		{"openai.azure.com", "azure"},
+		{"services.ai.azure.com", "azure"},
+		{"cognitiveservices.azure.com", "azure"},
+		{"openrouter.ai", "openrouter"},
+		{"api.groq.com", "groq"},
+		{"api.together.xyz", "together"},
+		{"api.together.ai", "together"},
+		{"generativelanguage.googleapis.com", "gemini"},
+		{"aiplatform.googleapis.com", "gemini"},
+		{"api.mistral.ai", "mistral"},
+		{"api.deepseek.com", "deepseek"},
+		{"api.moonshot.ai", "moonshot"},
+		{"api.moonshot.cn", "moonshot"},
+		{"ollama.com", "ollama"},
+	}
+}
 
 const (
 	discoverTime = 5 * time.Second // time for all requests of a discovery

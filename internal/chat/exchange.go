@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
@@ -178,27 +175,6 @@ func (x *exchange) withOwnBody(req *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// explain returns the error of the exchange: from the caller's callback or context, a bound of time, the
-// host, or of go-openai.
-func (x *exchange) explain(err error) error {
-	if own, ok := errors.AsType[*Stopped](err); ok {
-		return own.Err
-	}
-	if ctxErr := x.callerCtx.Err(); ctxErr != nil {
-		return fmt.Errorf("%s: %w", x.api, ctxErr)
-	}
-	switch cause := context.Cause(x.ctx); {
-	case errors.Is(cause, errTimeout):
-		return x.newError(CodeTimeout, fmt.Sprintf("no complete answer within %v", x.timeout))
-	case errors.Is(cause, errIdle):
-		return x.newError(CodeIdle, fmt.Sprintf("the stream was silent for %v", x.idleTimeout))
-	}
-	if failure, ok := errors.AsType[*Error](err); ok {
-		return failure
-	}
-	return x.wrapError(CodeRequest, err)
-}
-
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(x.limitReader(r))
 	switch {
@@ -209,50 +185,6 @@ func (x *exchange) readAll(r io.Reader) ([]byte, error) {
 	}
 	return body, nil
 }
-
-// wrapError returns the error of an interrupted exchange, with its cause but without the URL in it.
-func (x *exchange) wrapError(code string, cause error) *Error {
-	cause = withoutURL(cause)
-	e := x.newError(code, cause.Error())
-	e.cause = cause
-	return e
-}
-
-// newError returns the error of an unusable answer, or of a request that was not sent.
-func (x *exchange) newError(code, message string) *Error {
-	if x.request == nil { // go-openai failed before it sent the request
-		return &Error{Code: code, Message: excerpt.Cut(message)}
-	}
-	return &Error{Host: x.request.URL.Host, Code: code, Message: newRedactor(x.request).clean(message)}
-}
-
-func (x *exchange) tooLarge() *Error {
-	return x.newError(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
-}
-
-// hostError returns the error of a failure that the host reports. The status in the body
-// counts if the response's own status is not a failure.
-func (x *exchange) hostError(status int, body []byte) *Error {
-	b := parseErrorBody(x.header.Get("Content-Type"), body)
-	if b.status != 0 && status < 400 {
-		status = b.status
-	}
-	if b.message == "" {
-		b.message = strings.ToLower(http.StatusText(status))
-	}
-	redact := newRedactor(x.request)
-	e := &Error{Host: x.request.URL.Host, Status: status, Code: redact.clean(b.code), Message: redact.clean(b.message)}
-	if u := x.request.URL; u.Path == "/chat/completions" {
-		e.suggestedURL = u.Scheme + "://" + u.Host + "/v1"
-	}
-	e.responses = strings.HasSuffix(x.request.URL.Path, "/responses")
-	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
-	e.detectOverflow()
-	return e
-}
-
-// bodyError returns the error of a failure that the host reports in a response with status OK.
-func (x *exchange) bodyError(body []byte) *Error { return x.hostError(http.StatusOK, body) }
 
 // isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts
 // stream as text/plain or application/json, or without a content type.

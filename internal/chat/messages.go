@@ -200,14 +200,6 @@ func (e *messageEncoder) addAssistant(m *Message) error {
 	return nil
 }
 
-// or returns v, or other if v has no reasoning.
-func (v hostData) or(other hostData) hostData {
-	if v.reasoning == "" && v.details == nil {
-		return other
-	}
-	return v
-}
-
 // setReasoning sets the reasoning of a message in the form in which the host wants it back. It
 // returns false if the message has none.
 func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {

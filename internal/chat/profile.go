@@ -3,16 +3,11 @@ package chat
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"net/url"
 	"strings"
-
-	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // Profile describes how a host's API differs from OpenAI's. With only a Name it is the most cautious one: every
@@ -158,6 +153,49 @@ func profiles() []Profile {
 	}
 }
 
+// Hosts lists the names of the known hosts.
+func Hosts() []string {
+	var names []string
+	for _, p := range profiles() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// findProfile returns the profile of a host.
+func findProfile(name string) (Profile, error) {
+	for _, p := range profiles() {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Profile{}, fmt.Errorf("unknown host %q; use one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
+}
+
+// tokenField returns the name of the field for the bound of a reply.
+func (p *Profile) tokenField() string { return cmp.Or(p.TokenField, "max_tokens") }
+
+// stops returns the stop sequences to send to the host.
+func (p *Profile) stops(all []string) []string {
+	limit := p.MaxStop
+	if limit == 0 {
+		limit = 4
+	}
+	return all[:max(0, min(limit, len(all)))]
+}
+
+// schemas returns the profile for the schemas of the tools of a model.
+func (p *Profile) schemas(model string) profile.Profile {
+	model = strings.ToLower(model)
+	switch {
+	case p.AnyVendor && strings.Contains(model, "claude"):
+		return profile.Anthropic
+	case p.AnyVendor && (strings.Contains(model, "gemini") || strings.Contains(model, "kimi")):
+		return profile.Gemini
+	}
+	return cmp.Or(p.Schemas, profile.OpenAI)
+}
+
 // Host returns the host's kind of API, as in [Options].
 func (c *Client) Host() string { return c.profile.Name }
 
@@ -199,101 +237,5 @@ func (c *Client) CheckMetadata() error {
 	return nil
 }
 
-// Hosts lists the names of the known hosts.
-func Hosts() []string {
-	var names []string
-	for _, p := range profiles() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// findProfile returns the profile of a host.
-func findProfile(name string) (Profile, error) {
-	for _, p := range profiles() {
-		if p.Name == name {
-			return p, nil
-		}
-	}
-	return Profile{}, fmt.Errorf("unknown host %q; use one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
-}
-
-// detect returns the name of the profile for a configuration.
-func detect(cfg *openai.ClientConfig) (string, error) {
-	base, err := url.Parse(cfg.BaseURL)
-	switch {
-	case err != nil: // the error's text would quote the URL
-		return "", errors.New("base URL is malformed: want http://host/path or https://host/path")
-	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return "", fmt.Errorf("base URL %q: want http://host/path or https://host/path", excerpt.Cut(bareURL(base)))
-	}
-	switch cfg.APIType {
-	case openai.APITypeAzure, openai.APITypeAzureAD, openai.APITypeCloudflareAzure:
-		return "azure", nil
-	case openai.APITypeAnthropic:
-		return "", fmt.Errorf("API type %s sends no credentials; use Anthropic's OpenAI-compatible URL with type %s",
-			cfg.APIType, openai.APITypeOpenAI)
-	}
-	host := strings.ToLower(base.Hostname())
-	for _, h := range hostNames() {
-		if host == h.domain || strings.HasSuffix(host, "."+h.domain) {
-			return h.profile, nil
-		}
-	}
-	switch {
-	case base.Port() == "11434":
-		return "ollama", nil
-	case base.Port() == "1234" && reach.ThisMachine(host):
-		return "lmstudio", nil
-	}
-	return "compatible", nil
-}
-
-type hostName struct{ domain, profile string }
-
-// hostNames returns the profiles of known domains and their subdomains.
-func hostNames() []hostName {
-	return []hostName{
-		{"api.openai.com", "openai"},
-		{"openai.azure.com", "azure"},
-		{"services.ai.azure.com", "azure"},
-		{"cognitiveservices.azure.com", "azure"},
-		{"openrouter.ai", "openrouter"},
-		{"api.groq.com", "groq"},
-		{"api.together.xyz", "together"},
-		{"api.together.ai", "together"},
-		{"generativelanguage.googleapis.com", "gemini"},
-		{"aiplatform.googleapis.com", "gemini"},
-		{"api.mistral.ai", "mistral"},
-		{"api.deepseek.com", "deepseek"},
-		{"api.moonshot.ai", "moonshot"},
-		{"api.moonshot.cn", "moonshot"},
-		{"ollama.com", "ollama"},
-	}
-}
-
-// tokenField returns the name of the field for the bound of a reply.
-func (p *Profile) tokenField() string { return cmp.Or(p.TokenField, "max_tokens") }
-
-// stops returns the stop sequences to send to the host.
-func (p *Profile) stops(all []string) []string {
-	limit := p.MaxStop
-	if limit == 0 {
-		limit = 4
-	}
-	return all[:max(0, min(limit, len(all)))]
-}
-
 // Schemas returns the profile for the schemas of tools of a model at this host.
 func (c *Client) Schemas(model string) profile.Profile { return c.profile.schemas(model) }
-
-func (p *Profile) schemas(model string) profile.Profile {
-	model = strings.ToLower(model)
-	switch {
-	case p.AnyVendor && strings.Contains(model, "claude"):
-		return profile.Anthropic
-	case p.AnyVendor && (strings.Contains(model, "gemini") || strings.Contains(model, "kimi")):
-		return profile.Gemini
-	}
-	return cmp.Or(p.Schemas, profile.OpenAI)
-}

@@ -19,6 +19,14 @@ type hostData struct {
 
 func (v *hostData) size() int { return len(v.extra) + len(v.reasoning) + len(v.details) }
 
+// or returns v, or other if v has no reasoning.
+func (v hostData) or(other hostData) hostData {
+	if v.reasoning == "" && v.details == nil {
+		return other
+	}
+	return v
+}
+
 // keyOfText returns the call under which the data of a message without calls is kept: its text is the name.
 func keyOfText(text string) *ToolCall { return &ToolCall{Name: text} }
 

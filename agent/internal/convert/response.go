@@ -54,6 +54,16 @@ func ID(response *llms.ContentResponse) string {
 	return ""
 }
 
+// Warning returns the model's note about how it was asked.
+func Warning(response *llms.ContentResponse) string {
+	for _, c := range choicesOf(response) {
+		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // choicesOf returns the choices of a response that are not nil.
 func choicesOf(response *llms.ContentResponse) []*llms.ContentChoice {
 	if response == nil {
@@ -114,14 +124,4 @@ func withProvider(p run.Part, name string, value json.RawMessage) run.Part {
 	values[name] = value
 	p.Provider = values
 	return p
-}
-
-// Warning returns the model's note about how it was asked.
-func Warning(response *llms.ContentResponse) string {
-	for _, c := range choicesOf(response) {
-		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" {
-			return text
-		}
-	}
-	return ""
 }

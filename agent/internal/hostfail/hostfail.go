@@ -1,4 +1,5 @@
-// Package hostfail classifies the errors of model hosts.
+// Package hostfail turns the replies and failures of models' hosts into those of package model, for openaimodel and
+// anthropicmodel.
 package hostfail
 
 import (

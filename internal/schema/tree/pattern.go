@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
 )
 
 // MaxPattern bounds the compiled size of a pattern, in approximate instructions of
@@ -44,6 +46,25 @@ func CheckPattern(expr string) error {
 	return err
 }
 
+// MaxPatterns bounds the size of all patterns of one document together, in the
+// unit of [MaxPattern].
+const MaxPatterns = 250_000
+
+// PatternBudget bounds the patterns of one document. A pattern counts each time it is
+// written. The zero value allows [MaxPatterns]. It is for one goroutine at a time.
+type PatternBudget struct{ spent int }
+
+// Check returns the approximate size of a pattern in instructions. foreign is the error of
+// [CheckPattern] for the pattern. If over is not nil, the budget is used up.
+func (b *PatternBudget) Check(expr string) (size int, foreign, over error) {
+	size, effort, err := measure(expr)
+	if b.spent += effort; b.spent > MaxPatterns {
+		b.spent = MaxPatterns
+		return size, err, fmt.Errorf("patterns up to here compile to more than %d instructions together: want fewer of them, or shorter repetitions", MaxPatterns)
+	}
+	return size, err, nil
+}
+
 // measure returns the approximate number of instructions of a pattern, and the
 // cost to find it out, in the same unit. The cost is valid also with an error.
 func measure(expr string) (instructions, effort int, err error) {
@@ -76,6 +97,36 @@ func size(re *syntax.Regexp) int {
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= max(re.Min, re.Max, 1)
+	}
+	return n
+}
+
+// Costs of reading, in instructions.
+const (
+	ofNamedClass  = 25    // \pL and similar classes have more than a thousand runes
+	ofFoldedRange = 2_000 // a range whose runes are folded one by one
+)
+
+// folds finds the flag for case-insensitive matching.
+var folds = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
+
+// reading returns an upper bound of the cost to parse a pattern, in instructions. Named classes and
+// wide ranges cost more than other bytes.
+func reading(expr string) int {
+	n := len(expr) + ofNamedClass*(strings.Count(expr, `\p`)+strings.Count(expr, `\P`))
+	if n <= MaxPattern && folds.MatchString(expr) {
+		n += ofFoldedRange * wideRanges(expr)
+	}
+	return n
+}
+
+// wideRanges counts possible ranges that end beyond ASCII.
+func wideRanges(expr string) int {
+	n := 0
+	for i := range len(expr) - 1 {
+		if expr[i] == '-' && (expr[i+1] == '\\' || expr[i+1] >= utf8.RuneSelf) {
+			n++
+		}
 	}
 	return n
 }
