@@ -37,6 +37,7 @@ func TestErrors(t *testing.T) {
 			llms.IsInvalidRequestError, chat.Error{Status: 422}},
 		{"model", 404, `{"error":"model not found"}`,
 			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Status: 404}},
+		{"too slow", 408, ``, llms.IsTimeoutError, chat.Error{Status: 408}},
 		{"down", 503, ``, llms.IsProviderUnavailableError, chat.Error{Status: 503}},
 		{"Groq cannot read a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`,
 			llms.IsProviderUnavailableError, chat.Error{Status: 400, Code: "tool_use_failed"}},

@@ -31,6 +31,8 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 		return model.ErrorAuth
 	case e.Status == http.StatusNotFound:
 		return model.ErrorNotFound
+	case e.Status == http.StatusRequestTimeout:
+		return model.ErrorTimeout
 	case e.Status == http.StatusTooManyRequests, e.Status == statusOverloaded:
 		return model.ErrorRateLimit
 	case e.Status >= 500:
