@@ -295,7 +295,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 // The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
 	g := newGovernor(Limits{Total: Budget{Tokens: 450}}.withDefaults())
-	_, err := g.admit(&who{}, usage{Input: 200, Output: 100})
+	_, err := g.admit(&requester{}, usage{Input: 200, Output: 100})
 	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -314,7 +314,7 @@ func TestCurrencies(t *testing.T) {
 		{cost.Money{Currency: "CHF"}, false},
 		{cost.Money{}, false},
 	} {
-		if _, err := g.admit(&who{}, usage{Cost: step.cost}); (err == nil) != step.ok {
+		if _, err := g.admit(&requester{}, usage{Cost: step.cost}); (err == nil) != step.ok {
 			t.Errorf("step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)
 		}
 	}

@@ -95,7 +95,7 @@ type record struct {
 
 // run is the state of one request.
 type run struct {
-	who        *who
+	requester  *requester
 	request    *Request
 	model      Model
 	ticket     *ticket
@@ -108,19 +108,19 @@ type run struct {
 }
 
 // newRun returns the state of a request that has arrived.
-func newRun(w *who, params *mcp.CreateMessageParams) *run {
-	r := &run{who: w}
+func newRun(q *requester, params *mcp.CreateMessageParams) *run {
+	r := &run{requester: q}
 	r.record = record{
 		Time:     time.Now(),
-		Server:   w.label,
-		SelfName: excerpt.Cut(w.origin.Server.Info.Name),
-		Revision: w.origin.Server.Revision,
-		ID:       excerpt.Cut(string(w.origin.ID)),
-		Depth:    w.depth,
-		Call:     w.call,
+		Server:   q.label,
+		SelfName: excerpt.Cut(q.origin.Server.Info.Name),
+		Revision: q.origin.Server.Revision,
+		ID:       excerpt.Cut(string(q.origin.ID)),
+		Depth:    q.depth,
+		Call:     q.call,
 		Outcome:  outcomeFailed,
 	}
-	if call := w.origin.Call; call != nil {
+	if call := q.origin.Call; call != nil {
 		r.record.Method, r.record.Tool = call.Method, excerpt.Cut(call.Name)
 	}
 	if params != nil {

@@ -147,19 +147,19 @@ type ticket struct {
 }
 
 // admit counts a request and reserves an upper bound of its cost. The caller closes the ticket.
-func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
-	if w.depth > maxDepth {
-		return nil, newRefusal(kindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
+func (g *governor) admit(q *requester, reserved usage) (*ticket, error) {
+	if q.depth > maxDepth {
+		return nil, newRefusal(kindDepth, fmt.Sprintf("a request within %d others", q.depth-1))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
-	if w.chargeKey != (callKey{}) {
-		t.accounts = append(t.accounts, openAccount(g.calls, w.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.PerCall, 0)))
+	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: q.depth > 1}
+	if q.chargeKey != (callKey{}) {
+		t.accounts = append(t.accounts, openAccount(g.calls, q.chargeKey, now, g.limits.Window, newAccount("one call", g.limits.PerCall, 0)))
 	}
-	server := newAccount("one server", w.budget(&g.limits), g.limits.Window)
-	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, g.limits.Window, server), g.allServers)
+	server := newAccount("one server", q.budget(&g.limits), g.limits.Window)
+	t.accounts = append(t.accounts, openAccount(g.servers, q.key, now, g.limits.Window, server), g.allServers)
 	for _, a := range t.accounts {
 		if err := a.check(now, t.charge); err != nil {
 			return nil, err

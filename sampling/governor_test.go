@@ -63,7 +63,7 @@ func TestWindow(t *testing.T) {
 		g := newGovernor(Limits{Total: Budget{Requests: 2}, Window: time.Hour, Share: 1}.withDefaults())
 		admit := func(want bool) {
 			t.Helper()
-			ticket, err := g.admit(&who{}, usage{})
+			ticket, err := g.admit(&requester{}, usage{})
 			if (err == nil) != want {
 				t.Fatalf("got %v, want admitted: %t", err, want)
 			}
@@ -94,7 +94,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 		var tickets [2]*ticket
 		for i := range tickets {
 			var err error
-			if tickets[i], err = g.admit(&who{}, usage{}); err != nil {
+			if tickets[i], err = g.admit(&requester{}, usage{}); err != nil {
 				t.Fatal(err)
 			}
 			defer tickets[i].close()

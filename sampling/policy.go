@@ -51,11 +51,11 @@ type labelledHandler struct {
 
 // CreateMessage implements [mcp.SamplingHandler].
 func (l *labelledHandler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	return l.handle(ctx, params, l.server)
+	return l.createMessage(ctx, params, l.server)
 }
 
-// who identifies the server and the call of a request.
-type who struct {
+// requester is the server of a request, and the call in which it asks.
+type requester struct {
 	origin     mcp.Origin
 	label      string  // the host's name for the server
 	key        string  // the server in accounts and remembered decisions
@@ -75,59 +75,59 @@ type callKey struct {
 	server, call string
 }
 
-// parentKey is the context key of the parent request's *who.
+// parentKey is the context key for the *requester of the request around this one.
 type parentKey struct{}
 
 // identify finds the server and the call of a request. It fails if the host has
 // policies by name, but no name for the server.
-func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
-	w := &who{label: label, depth: 1, policy: s.options.Policy}
-	w.origin, _ = mcp.OriginFrom(ctx)
-	w.duringCall = w.origin.Call != nil
+func (s *Sampler) identify(ctx context.Context, label string) (*requester, error) {
+	q := &requester{label: label, depth: 1, policy: s.options.Policy}
+	q.origin, _ = mcp.OriginFrom(ctx)
+	q.duringCall = q.origin.Call != nil
 	if s.options.Origin != nil {
 		server, call := s.options.Origin(ctx)
-		if w.label == "" {
-			w.label = server
+		if q.label == "" {
+			q.label = server
 		}
-		w.duringCall = w.duringCall || call != ""
+		q.duringCall = q.duringCall || call != ""
 		if call != "" {
-			w.call, w.chargeKey = call, callKey{session: w.origin.Session, server: w.label, call: call}
+			q.call, q.chargeKey = call, callKey{session: q.origin.Session, server: q.label, call: call}
 		}
 	}
-	if call := w.origin.Call; call != nil && call.ID != 0 {
-		w.chargeKey = callKey{session: w.origin.Session, id: call.ID}
-		if w.call == "" {
-			w.call = strconv.FormatInt(call.ID, 10)
+	if call := q.origin.Call; call != nil && call.ID != 0 {
+		q.chargeKey = callKey{session: q.origin.Session, id: call.ID}
+		if q.call == "" {
+			q.call = strconv.FormatInt(call.ID, 10)
 		}
 	}
-	w.key = "named\x00" + w.label
-	if w.label == "" { // a server's name for itself never equals a host's name
-		w.key = "unnamed\x00" + excerpt.Cut(w.origin.Server.Info.Name)
+	q.key = "named\x00" + q.label
+	if q.label == "" { // a server's name for itself never equals a host's name
+		q.key = "unnamed\x00" + excerpt.Cut(q.origin.Server.Info.Name)
 	}
-	if parent, ok := ctx.Value(parentKey{}).(*who); ok {
-		w.depth = parent.depth + 1
+	if parent, ok := ctx.Value(parentKey{}).(*requester); ok {
+		q.depth = parent.depth + 1
 		if parent.chargeKey != (callKey{}) {
-			w.call, w.chargeKey = parent.call, parent.chargeKey
+			q.call, q.chargeKey = parent.call, parent.chargeKey
 		}
 	}
-	if p, ok := s.options.Servers[w.label]; ok && w.label != "" {
-		w.policy = p
-	} else if w.label == "" && len(s.options.Servers) > 0 {
-		return w, newRefusal(kindPolicy, "the host has policies by server, but no name for this one")
+	if p, ok := s.options.Servers[q.label]; ok && q.label != "" {
+		q.policy = p
+	} else if q.label == "" && len(s.options.Servers) > 0 {
+		return q, newRefusal(kindPolicy, "the host has policies by server, but no name for this one")
 	}
-	return w, nil
+	return q, nil
 }
 
-func (w *who) mode() Mode {
-	if w.duringCall {
-		return w.policy.DuringCalls
+func (q *requester) mode() Mode {
+	if q.duringCall {
+		return q.policy.DuringCalls
 	}
-	return w.policy.OutsideCalls
+	return q.policy.OutsideCalls
 }
 
-func (w *who) budget(l *Limits) Budget {
-	if w.policy.Budget != nil {
-		return *w.policy.Budget
+func (q *requester) budget(l *Limits) Budget {
+	if q.policy.Budget != nil {
+		return *q.policy.Budget
 	}
 	return l.PerServer
 }
@@ -153,12 +153,12 @@ func checkPolicies(o *Options) error {
 
 // checkDenied returns an error if the policy or a remembered decision refuses a request.
 // Such a request does not count in the limits.
-func (s *Sampler) checkDenied(w *who) error {
+func (s *Sampler) checkDenied(q *requester) error {
 	switch {
-	case w.mode() == ModeDeny:
+	case q.mode() == ModeDeny:
 		return newRefusal(kindPolicy, "the host's policy does not allow the request")
-	case w.mode() == ModeReview && s.options.Review != nil && s.decisions.recall(w.decisionScope(false)) == ModeDeny:
-		return notApprovedError(w.decisionScope(false), nil)
+	case q.mode() == ModeReview && s.options.Review != nil && s.decisions.recall(q.decisionScope(false)) == ModeDeny:
+		return notApprovedError(q.decisionScope(false), nil)
 	}
 	return nil
 }
@@ -178,8 +178,8 @@ func (s decisionScope) what() string {
 	return "request"
 }
 
-func (w *who) decisionScope(reply bool) decisionScope {
-	return decisionScope{w.key, !w.duringCall, reply}
+func (q *requester) decisionScope(reply bool) decisionScope {
+	return decisionScope{q.key, !q.duringCall, reply}
 }
 
 // decisionMemory holds a reviewer's remembered decisions.

@@ -25,16 +25,16 @@ type memoryKey struct {
 // maxServers bounds the memories. The least recently used memory is dropped.
 const maxServers = 32
 
-func (w *who) memoryKey() memoryKey {
-	if w.label != "" {
-		return memoryKey{server: w.label}
+func (q *requester) memoryKey() memoryKey {
+	if q.label != "" {
+		return memoryKey{server: q.label}
 	}
-	return memoryKey{session: w.origin.Session}
+	return memoryKey{session: q.origin.Session}
 }
 
 // memory returns the memory of a server.
-func (h *hostMemories) memory(w *who) *chat.Memory {
-	key := w.memoryKey()
+func (h *hostMemories) memory(q *requester) *chat.Memory {
+	key := q.memoryKey()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m, known := h.memories[key]

@@ -66,10 +66,10 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 
 func TestRecallIsBounded(t *testing.T) {
 	var r hostMemories
-	kept := r.memory(&who{label: "kept"})
+	kept := r.memory(&requester{label: "kept"})
 	for i := range 3 * maxServers {
-		r.memory(&who{label: fmt.Sprint(i)})
-		if r.memory(&who{label: "kept"}) != kept {
+		r.memory(&requester{label: fmt.Sprint(i)})
+		if r.memory(&requester{label: "kept"}) != kept {
 			t.Fatal("a memory that is in use was forgotten")
 		}
 	}

@@ -199,7 +199,7 @@ func blockText(c mcp.Content) string {
 		if c.Resource.Blob != nil {
 			return fmt.Sprintf("[resource %s %s, %d bytes of binary data]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
 		}
-		return "resource " + c.Resource.URI + ":\n" + marks(c.Resource.Text)
+		return "resource " + c.Resource.URI + ":\n" + fenced(c.Resource.Text)
 	case *mcp.UnknownContent:
 		return "[content of unknown type " + excerpt.Cut(c.Type) + "]"
 	}
@@ -218,20 +218,20 @@ func linkText(r *mcp.Resource) string {
 	return "[" + strings.Join(fields, " ") + "]"
 }
 
-// marks puts a text between fences.
-func marks(text string) string {
-	marks := strings.Repeat("`", fenceSize(text))
-	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
+// fenced puts a text between fences.
+func fenced(text string) string {
+	fence := strings.Repeat("`", fenceSize(text))
+	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
 // fenceSize returns the size of a fence that is longer than all of the text.
 func fenceSize(text string) int {
-	longest, run := 2, 0
+	longest, length := 2, 0
 	for i := range len(text) {
-		if run++; text[i] != '`' {
-			run = 0
+		if length++; text[i] != '`' {
+			length = 0
 		}
-		longest = max(longest, run)
+		longest = max(longest, length)
 	}
 	return longest + 1
 }

@@ -41,10 +41,10 @@ func TestRequestMapping(t *testing.T) {
 // A text of fences costs as much as any other.
 func TestFences(t *testing.T) {
 	text := strings.Repeat("`", 4<<20)
-	if got, want := marks(text+"\na"), text+"`\n"+text+"\na\n`"+text; got != want {
+	if got, want := fenced(text+"\na"), text+"`\n"+text+"\na\n`"+text; got != want {
 		t.Errorf("got %d bytes, want %d", len(got), len(want))
 	}
-	if got, want := marks("a `b` ``\n"), "```\na `b` ``\n```"; got != want {
+	if got, want := fenced("a `b` ``\n"), "```\na `b` ``\n```"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

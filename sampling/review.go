@@ -35,8 +35,8 @@ type Request struct {
 	// refusals are remembered, because another server could use the same name.
 	Remember bool
 
-	reason string // why the model was chosen
-	who    *who
+	reason    string // why the model was chosen
+	requester *requester
 }
 
 // Review allows, edits or refuses requests and replies. Its functions are called concurrently, each
@@ -75,7 +75,7 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 		}
 		return nil
 	})
-	by, err := s.decide(ctx, r.request, false, r.who.mode(), ask)
+	by, err := s.decide(ctx, r.request, false, r.requester.mode(), ask)
 	r.record.Decision = by
 	if err != nil || by != byReviewer {
 		return err
@@ -122,7 +122,7 @@ var errReplyWaits = errors.New("review of a reply cannot wait")
 
 // decide returns who decided, and an error for a refusal. ask asks the reviewer.
 func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {
-	scope := req.who.decisionScope(reply)
+	scope := req.requester.decisionScope(reply)
 	switch {
 	case mode == ModeDeny:
 		return byPolicy, newRefusal(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", scope.what()))

@@ -89,13 +89,13 @@ func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
 // errors are an [*mcp.RPCError]: code -32602 for an invalid request, -32603 for a failure of the
 // model.
 func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	return s.handle(ctx, params, "")
+	return s.createMessage(ctx, params, "")
 }
 
-// handle answers a request. server is the host's name for the server, "" if ForServer was not used.
-func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
-	w, unknown := s.identify(ctx, server)
-	r := newRun(w, params)
+// createMessage answers a request. server is the host's name for the server, "" if ForServer was not used.
+func (s *Sampler) createMessage(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
+	q, unknown := s.identify(ctx, server)
+	r := newRun(q, params)
 	r.approvedFor, r.approved = inquiry.Approved(ctx, params)
 	defer func() { s.audit(ctx, r, params, result, err) }()
 	if err := s.check(params); err != nil {
@@ -107,7 +107,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, s
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r.request = &Request{Server: w.label, Params: copyParams(params), who: w}
+	r.request = &Request{Server: q.label, Params: copyParams(params), requester: q}
 	s.clamp(r)
 	if err := s.admit(ctx, r); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, s
 	if err != nil {
 		return nil, err
 	}
-	return s.answer(context.WithValue(ctx, parentKey{}, w), r)
+	return s.answer(context.WithValue(ctx, parentKey{}, q), r)
 }
 
 // answer reviews and answers an admitted request.
@@ -153,7 +153,7 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 // admit chooses a model and asks the account of the context and the governor to admit the request.
 // If the model costs more than the rest of the budget, admit tries other models.
 func (s *Sampler) admit(ctx context.Context, r *run) error {
-	if err := s.checkDenied(r.who); err != nil {
+	if err := s.checkDenied(r.requester); err != nil {
 		return err
 	}
 	models := s.models
@@ -189,7 +189,7 @@ func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 	if err := bill.reserve(r.model.ID, most); err != nil {
 		return nil, err
 	}
-	t, err := s.governor.admit(r.who, most)
+	t, err := s.governor.admit(r.requester, most)
 	if err != nil {
 		bill.settle(r.model.ID, usage{})
 		return nil, err
@@ -243,7 +243,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		return nil, err
 	}
 	question := chatRequest(r.request, tools, &s.options)
-	question.Memory = s.memories.memory(r.who)
+	question.Memory = s.memories.memory(r.requester)
 	result, err := s.completeOnce(ctx, r, question, tools)
 	if badCall(err) && r.ticket.reserve(r.model.ID, s.reservation(r)) == nil {
 		result, err = s.completeOnce(ctx, r, question, tools)

@@ -127,7 +127,7 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			var origin mcp.Origin
 			client := connect(t, revision, h.sampler(t, &Options{Review: &Review{
-				Request: func(_ context.Context, r *Request) error { origin = r.who.origin; return nil },
+				Request: func(_ context.Context, r *Request) error { origin = r.requester.origin; return nil },
 			}}))
 			got, err := client.CallTool(t.Context(), "poem", nil)
 			check.Must(t, err)
