@@ -63,9 +63,66 @@ func Read(path string) (*File, error) {
 		f.Models[name] = model
 	}
 	if _, ok := f.Models[f.Default]; f.Default != "" && !ok {
-		return wrong("/default", "default", fmt.Sprintf("%s is not one of the models: %s", hosttext.Line(f.Default, 80), f.names()))
+		return wrong("/default", "default", fmt.Sprintf("%s is not one of the models: %s", hosttext.Line(f.Default, 80), f.quoted()))
 	}
 	return f, nil
+}
+
+// Names returns the person's names for the models.
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
+
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// Find returns a model by its name in the file, or the default for "". getenv looks up the variables in its key.
+func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
+	if name == "" {
+		name = f.Default
+	}
+	model, found = f.Models[name]
+	model.Key = variable.ReplaceAllStringFunc(model.Key, func(text string) string {
+		key := variable.FindStringSubmatch(text)[1]
+		value := getenv(key)
+		if value == "" && err == nil {
+			err = fmt.Errorf("the key of the model %s: environment variable %s is not set", hosttext.Line(name, 80), key)
+		}
+		return value
+	})
+	return model, found, err
+}
+
+// missing returns the error for a name that is not in the file.
+func (f *File) missing(name string) error {
+	return fmt.Errorf("%s has no model %q%s; it has %s", hosttext.Line(f.path, 400), hosttext.Line(name, 80), spelling.Hint(name, f.Names()), f.quoted())
+}
+
+// quoted lists the names, for the text of an error.
+func (f *File) quoted() string {
+	names := f.Names()
+	for i, name := range names {
+		names[i] = strconv.Quote(hosttext.Line(name, 80))
+	}
+	return hosttext.Line(strings.Join(names, ", "), 400)
+}
+
+// read reads a file of bounded size that is not a pipe or a device.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	return data, err
 }
 
 // decode reads the one object of a file. It refuses unknown members. An error begins with the path and the line.
@@ -129,63 +186,4 @@ func contentBefore(data []byte, at jsontext.Pointer) []byte {
 		}
 	}
 	return data[:d.InputOffset()]
-}
-
-// read reads a file of bounded size that is not a pipe or a device.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
-	}
-	return data, err
-}
-
-// quoted lists the names, for the end of an error.
-func (f *File) quoted() string {
-	names := f.Names()
-	for i, name := range names {
-		names[i] = strconv.Quote(hosttext.Line(name, 80))
-	}
-	return hosttext.Line(strings.Join(names, ", "), 400)
-}
-
-// missing returns the error for a name that is not in the file.
-func (f *File) missing(name string) error {
-	return fmt.Errorf("%s has no model %q%s; it has %s", hosttext.Line(f.path, 400), hosttext.Line(name, 80), spelling.Hint(name, f.Names()), f.quoted())
-}
-
-func (f *File) names() string { return hosttext.Line(strings.Join(f.Names(), ", "), 400) }
-
-// Names returns the person's names for the models.
-func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
-
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// Find returns a model by its name in the file, or the default for "". getenv looks up the variables in its key.
-func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
-	if name == "" {
-		name = f.Default
-	}
-	model, found = f.Models[name]
-	model.Key = variable.ReplaceAllStringFunc(model.Key, func(text string) string {
-		key := variable.FindStringSubmatch(text)[1]
-		value := getenv(key)
-		if value == "" && err == nil {
-			err = fmt.Errorf("the key of the model %s: environment variable %s is not set", hosttext.Line(name, 80), key)
-		}
-		return value
-	})
-	return model, found, err
 }

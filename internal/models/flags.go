@@ -89,25 +89,49 @@ func (f *Flags) Complete() error {
 	if err := m.complete(); err != nil {
 		return err
 	}
-	switch { // a key of the environment goes to its own host, or to one of the command line
+	f.useKeyOfClaude(filed, given)
+	if m.Name == "" {
+		return f.explainDemo(given)
+	}
+	return f.completeEndpoint()
+}
+
+// useKeyOfClaude sets the key of a model of the API messages. A key of the environment goes to its own host, or to one
+// of the command line.
+func (f *Flags) useKeyOfClaude(filed bool, given map[string]bool) {
+	m := &f.Model
+	switch {
 	case m.API != Messages:
 	case !filed && !given["base-url"]:
 		m.Key, m.BaseURL = f.getenv("ANTHROPIC_API_KEY"), f.getenv("ANTHROPIC_BASE_URL")
 	case !filed, m.BaseURL == "" && m.Key == "":
 		m.Key = f.getenv("ANTHROPIC_API_KEY")
 	}
+}
+
+// explainDemo says in the hint why the settings name no model. It returns an error for a mistake on the command line.
+func (f *Flags) explainDemo(given map[string]bool) error {
+	m := &f.Model
 	switch {
-	case m.Name == "" && given["base-url"]:
+	case given["base-url"]:
 		return errors.New("-base-url needs the name of a model, in -model or OPENAI_MODEL")
-	case m.Name == "" && m.BaseURL != "":
+	case m.BaseURL != "":
 		f.Hint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
-	case m.Name == "" && given["models"]:
+	case given["models"]:
 		f.Hint = "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default"
-	case m.Name == "" && m.Key != "" && m.API != Messages:
+	case m.Key != "" && m.API != Messages:
 		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
-	case m.Name == "" && f.getenv("ANTHROPIC_API_KEY") != "":
+	case f.getenv("ANTHROPIC_API_KEY") != "":
 		f.Hint = "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL"
-	case m.Name == "":
+	}
+	return nil
+}
+
+// completeEndpoint sets the default of the base URL. It returns an error if the model has no endpoint, no key that it
+// needs, or a wrong URL.
+func (f *Flags) completeEndpoint() error {
+	m := &f.Model
+	switch {
 	case m.Key == "" && m.API == Messages:
 		return &SettingError{errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")}
 	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
@@ -115,11 +139,10 @@ func (f *Flags) Complete() error {
 	case m.BaseURL == "" && m.Key == "":
 		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI +
 			"; Claude needs -model-api messages and an ANTHROPIC_API_KEY")
-	case m.BaseURL == "" && m.API != Messages:
+	case m.BaseURL == "" && m.API == Messages:
+		return nil // Anthropic's own
+	case m.BaseURL == "":
 		m.BaseURL = OpenAI
-	}
-	if m.Name == "" || m.BaseURL == "" {
-		return nil
 	}
 	u, err := url.Parse(m.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

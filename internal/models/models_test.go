@@ -57,7 +57,7 @@ func TestWrongModels(t *testing.T) {
 		"{\"models\": {\n\"a/b\": {\"api\": \"messages\", \"model\": \"m\", \"host\": \"vllm\"}}}":   "2: a/b: host and extra are for OpenAI-compatible endpoints",
 		"{\"models\": {}}\n{\"default\": \"a\"}":                                                     "2: invalid character '{' after top-level value",
 		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"m\",\n\"maxTokens\":\n\"9\"}}}":      "3: models.a.maxTokens: want a whole number",
-		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"hidden\"}},\n\"default\": \"b\"}":    "2: default: b is not one of the models: a",
+		"{\"models\": {\"a\": {\"baseUrl\": \"x\", \"model\": \"hidden\"}},\n\"default\": \"b\"}":    "2: default: b is not one of the models: \"a\"",
 	} {
 		path := filepath.Join(t.TempDir(), "models.json")
 		write(t, path, text)
