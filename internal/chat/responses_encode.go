@@ -228,11 +228,7 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 			out = append(out, responsesMessage{Type: "message", Role: "assistant", Content: item.Text.Text, Phase: item.Text.Phase})
 		case item.Call != nil:
 			d.ids[item.Call.ID] = true
-			arguments := item.Call.Arguments
-			if strings.TrimSpace(arguments) == "" {
-				arguments = "{}"
-			}
-			out = append(out, responsesCall{"function_call", ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name), arguments})
+			out = append(out, responsesCall{"function_call", ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name), objectText(item.Call.Arguments)})
 		}
 	}
 	if slices.ContainsFunc(m.Parts, Part.isMedia) {

@@ -189,11 +189,14 @@ func TestResponsesRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			host := newHost(t, answering(response("completed", textItem+","+callItem, "")))
 			r := tt.request
-			r.Model, r.Messages = tt.model, []Message{Text(System, "Be brief."), Text(User, "Hi"), Text(System, "Today is Monday.")}
+			r.Model, r.Messages = tt.model, []Message{
+				Text(System, "Be brief."), Text(User, "Hi"), Text(System, "Today is Monday."),
+				{Role: Assistant, ToolCalls: []ToolCall{{ID: "c", Name: "f", Arguments: "{"}}}, {Role: ToolRole, ToolCallID: "c", Parts: []Part{{Text: "It is not JSON."}}},
+			}
 			check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), &r)))
 			var got map[string]json.RawMessage
 			check.Must(t, json.Unmarshal([]byte(host.last()), &got))
-			if string(got["store"]) != "false" || string(got["instructions"]) != `"Be brief."` || !strings.Contains(string(got["input"]), `"developer"`) {
+			if string(got["store"]) != "false" || string(got["instructions"]) != `"Be brief."` || !strings.Contains(string(got["input"]), `"developer"`) || !strings.Contains(string(got["input"]), `"{\"malformed\":\"{\"}"`) {
 				t.Errorf("got %s", host.last())
 			}
 			for _, key := range []string{"model", "input", "store", "instructions"} {

@@ -124,9 +124,9 @@ func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	return At(p, n), true
 }
 
-// OfReply returns the cost of a reply, like Of. If the model that replied has no price, the requested one
-// counts, because hosts reply with the dated name of a model: of the names that may have been
-// requested, the longest with which the reply's name begins, or else the first.
+// OfReply returns the cost of a reply, like Of. Hosts reply with the dated name of a model. If that
+// name has no price, the price of a requested name counts: of the longest one with which the dated
+// name begins, or else of the first.
 func OfReply(t *price.Table, replied string, requested []string, n Tokens) (Money, bool) {
 	if amount, ok := Of(t, replied, n); ok {
 		return amount, true

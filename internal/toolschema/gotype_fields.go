@@ -16,7 +16,7 @@ type field struct {
 	name     string // name of the property
 	tagged   bool   // the name is from the tag
 	optional bool
-	quoted   bool // the value is inside a string
+	quoted   bool // the value, a scalar, is inside a string
 	depth    int  // depth of embedding
 }
 
@@ -73,11 +73,21 @@ func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]boo
 			name = f.Name
 		}
 		out = append(out, field{
-			StructField: f, name: name, tagged: tag != "", depth: depth, quoted: has("string"),
+			StructField: f, name: name, tagged: tag != "", depth: depth, quoted: has("string") && isScalar(inner),
 			optional: has("omitempty") || has("omitzero") || f.Type.Kind() == reflect.Pointer,
 		})
 	}
 	return out
+}
+
+// isScalar reports whether encoding/json reads a type of this kind from inside a string.
+func isScalar(t reflect.Type) bool {
+	_, _, isInteger := integers(t)
+	switch t.Kind() {
+	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64:
+		return true
+	}
+	return isInteger
 }
 
 // property returns the schema of a field.

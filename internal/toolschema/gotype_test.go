@@ -66,6 +66,9 @@ func TestOfType(t *testing.T) {
 	}{
 		{struct{}{}, `{"type":"object","properties":{},"additionalProperties":false}`},
 		{&base{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"inner","type":"string"}},"required":["id","name"],"additionalProperties":false}`},
+		{struct {
+			L []int `json:"l,string"` // encoding/json ignores the option for lists
+		}{}, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}}},"required":["l"],"additionalProperties":false}`},
 		{map[string]int{}, `{"type":"object","additionalProperties":{"type":"integer"}}`},
 		{json.RawMessage{}, `{}`},
 		{leaf{}, `{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false,"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
