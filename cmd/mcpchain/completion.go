@@ -51,15 +51,15 @@ func completion() *cli.Command {
 			err = c.Wrong("completion is for bash, zsh or fish: name one of them")
 		}
 		if err == nil {
-			fmt.Print(scripts[words[0]])
+			_, err = fmt.Print(scripts[words[0]])
 		}
 		return cli.Status(err, os.Stderr)
 	}
 	return c
 }
 
-// complete prints what may stand at the place of the last word.
-func complete(words []string) {
+// complete prints what may stand at the place of the last word, which may be unfinished.
+func complete(words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -73,10 +73,13 @@ func complete(words []string) {
 		command, words = service.Command(), words[1:]
 	default:
 		if command, words = find(words[0]), words[1:]; command == nil {
-			return
+			return nil
 		}
 	}
 	for _, found := range command.Complete(words) {
-		fmt.Println(found)
+		if _, err := fmt.Println(found); err != nil {
+			return err
+		}
 	}
+	return nil
 }

@@ -15,7 +15,10 @@ func TestFullDisk(t *testing.T) {
 	suite := filepath.Join(t.TempDir(), "s.json")
 	const text = `{"name": "s", "tasks": [{"id": "a", "prompt": "What is 17 plus 25?", "expect": {"answer": {"contains": ["42"]}}}]}`
 	check.Must(t, os.WriteFile(suite, []byte(text), 0o600))
-	for _, line := range []string{"chat -prompt hello", "chat -prompt /tools", "chat -json -prompt hello", "chat", "eval " + suite, "eval -json " + suite} {
+	for _, line := range []string{
+		"chat -prompt hello", "chat -prompt /tools", "chat -json -prompt hello", "chat", "eval " + suite, "eval -json " + suite,
+		"help", "help chat", "version", "completion bash", "complete i", "chat -help", "inspect -help", "serve -api -help", "demo model",
+	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
 
@@ -39,29 +37,34 @@ The guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md
 `
 
 // help prints the help of the program, or of a command.
-func help(args []string) int {
+func help(args []string) error {
+	text := programHelp()
 	if len(args) > 0 && args[0] != "help" {
 		c := find(args[0])
 		switch {
 		case c == nil:
-			return refuseUnknown(args[0])
+			return unknownCommand(args[0])
 		case c.Name == "serve" && wantsService(args[1:]):
 			c = service.Command()
 		}
-		c.Help(os.Stdout)
-		return cli.StatusFine
+		text = c.Help()
 	}
-	fmt.Print(about)
+	_, err := fmt.Print(text)
+	return err
+}
+
+// programHelp returns the help of the program.
+func programHelp() string {
+	text := about
 	for i, group := range commands() {
 		if i > 0 {
-			fmt.Println()
+			text += "\n"
 		}
 		for _, c := range group {
-			fmt.Printf("  %-12s%s\n", c.Name, c.Summary)
+			text += fmt.Sprintf("  %-12s%s\n", c.Name, c.Summary)
 		}
 	}
-	fmt.Print("  help        print this help, or the help of a command\n", further)
-	return cli.StatusFine
+	return text + "  help        print this help, or the help of a command\n" + further
 }
 
 // versionText is the version of the program, as far as the build knows it.

@@ -37,7 +37,7 @@ func commands() [][]*cli.Command {
 	version.Main = func(args []string) int {
 		err := version.NoWords(args, os.Stdout)
 		if err == nil {
-			fmt.Println(versionText())
+			_, err = fmt.Println(versionText())
 		}
 		return cli.Status(err, os.Stderr)
 	}
@@ -73,17 +73,18 @@ func run(args []string) int {
 	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || isProgramFlag(args[0])) {
 		name, rest = strings.TrimLeft(args[0], "-"), args[1:]
 	}
-	switch name {
-	case "h", "help":
-		return help(rest)
-	case "complete": // for the scripts of completion
-		complete(rest)
-		return cli.StatusFine
-	}
-	if c := find(name); c != nil {
+	var err error
+	switch c := find(name); {
+	case name == "h", name == "help":
+		err = help(rest)
+	case name == "complete": // for the scripts of completion
+		err = complete(rest)
+	case c != nil:
 		return c.Main(rest)
+	default:
+		err = unknownCommand(name)
 	}
-	return refuseUnknown(name)
+	return cli.Status(err, os.Stderr)
 }
 
 // isProgramFlag reports whether a flag stands for a command of the program.
@@ -91,10 +92,9 @@ func isProgramFlag(flag string) bool {
 	return slices.Contains([]string{"h", "help", "version"}, strings.TrimLeft(flag, "-"))
 }
 
-// refuseUnknown reports that there is no such command.
-func refuseUnknown(name string) int {
-	fmt.Fprintf(os.Stderr, "mcpchain: there is no command %q%s; mcpchain help lists them\n", hosttext.Line(name, 80), spelling.Hint(name, names()))
-	return cli.StatusUsage
+// unknownCommand returns the error that there is no such command.
+func unknownCommand(name string) error {
+	return &cli.Error{Reason: fmt.Sprintf("there is no command %q%s", hosttext.Line(name, 80), spelling.Hint(name, names()))}
 }
 
 // serve serves the page, or the service if the flags select it.

@@ -70,8 +70,8 @@ func TestProgram(t *testing.T) {
 		"version":              {"-version", "", 0, "mcpchain ", ""},
 		"help of version":      {"version -help", "", 0, "mcpchain version: print the version", ""},
 		"version of what":      {"version now", "", 2, "", `mcpchain: unexpected argument "now"`},
-		"mistyped":             {"inspekt", "", 2, "", `mcpchain: there is no command "inspekt" (did you mean "inspect"?); mcpchain help lists them`},
-		"unknown":              {"help quux12345", "", 2, "", `mcpchain: there is no command "quux12345"; mcpchain help lists them` + "\n"},
+		"mistyped":             {"inspekt", "", 2, "", `mcpchain: there is no command "inspekt" (did you mean "inspect"?); mcpchain help lists the commands`},
+		"unknown":              {"help quux12345", "", 2, "", `mcpchain: there is no command "quux12345"; mcpchain help lists the commands` + "\n"},
 		"demo of what":         {"demo model x", "", 2, "", `mcpchain: unexpected argument "x"`},
 		"completion":           {"completion bash", "", 0, "_mcpchain() {", ""},
 		"unknown shell":        {"completion ksh", "", 2, "", "mcpchain: completion is for bash"},
@@ -120,10 +120,8 @@ func TestOneSetOfFlags(t *testing.T) {
 			}
 			seen[f.Name] = f
 		})
-		var help strings.Builder
-		c.Help(&help)
 		for _, want := range []string{"\nUsage:\n  mcpchain ", "\nExit status:\n  0 "} {
-			check.Contains(t, "the help of "+c.Name, help.String(), want)
+			check.Contains(t, "the help of "+c.Name, c.Help(), want)
 		}
 	}
 	for _, name := range []string{"model", "config", "store", "users", "listen", "log", "connect-timeout"} {

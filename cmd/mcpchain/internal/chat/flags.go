@@ -138,8 +138,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	return c, o
 }
 
-// parseFlags reads the command line. Its error is [flag.ErrHelp] after the help was written to out,
-// or a [*cli.Error].
+// parseFlags reads the command line, and returns the errors of [cli.Command.Arguments].
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)

@@ -73,11 +73,14 @@ func (c *Command) Given(name string) (given bool) {
 	return given
 }
 
-// Error is a mistake on the command line.
+// Error is a mistake on the command line of a command, or in the name of the command if Command is "".
 type Error struct{ Command, Reason string }
 
 // Error implements error.
 func (e *Error) Error() string {
+	if e.Command == "" {
+		return e.Reason + "; mcpchain help lists the commands"
+	}
 	return e.Reason + "; mcpchain " + e.Command + " -help lists the flags"
 }
 
@@ -109,13 +112,16 @@ func (e *FileError) Error() string { return e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
 // Arguments parses a command line, and returns the arguments that are not flags. Flags may follow
-// them. The error is [flag.ErrHelp] after the help was written to out, or an [*Error].
+// them. The error is [flag.ErrHelp] after the help was written to out, why that was not possible, or
+// an [*Error].
 func (c *Command) Arguments(args []string, out io.Writer) (words []string, err error) {
 	for rest := args; ; rest = c.Args()[1:] {
 		err := c.FlagSet.Parse(rest)
 		switch {
 		case errors.Is(err, flag.ErrHelp):
-			c.Help(out)
+			if _, failed := io.WriteString(out, c.Help()); failed != nil {
+				err = fmt.Errorf("write the help: %w", failed)
+			}
 			return nil, err
 		case err != nil:
 			return nil, c.Wrong("%s", c.explain(err))

@@ -3,7 +3,6 @@ package cli
 import (
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 )
@@ -14,23 +13,25 @@ const (
 	flagWidth = 27 // columns for a flag with its value
 )
 
-// Help writes the help of the command.
-func (c *Command) Help(out io.Writer) {
-	fmt.Fprintf(out, "mcpchain %s: %s\n\nUsage:\n", c.Name, c.Summary)
+// Help returns the help of the command.
+func (c *Command) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mcpchain %s: %s\n\nUsage:\n", c.Name, c.Summary)
 	for _, s := range c.Synopsis {
-		fmt.Fprintf(out, "  mcpchain %s\n", s)
+		fmt.Fprintf(&b, "  mcpchain %s\n", s)
 	}
-	fmt.Fprintf(out, "\n%s\n", strings.Trim(c.About, "\n"))
+	fmt.Fprintf(&b, "\n%s\n", strings.Trim(c.About, "\n"))
 	for _, g := range c.groups {
-		fmt.Fprintf(out, "\n%s:\n", g.title)
+		fmt.Fprintf(&b, "\n%s:\n", g.title)
 		for _, name := range g.names {
-			fmt.Fprint(out, describe(c.Lookup(strings.TrimPrefix(name, "-"))))
+			b.WriteString(describe(c.Lookup(strings.TrimPrefix(name, "-"))))
 		}
 	}
 	for _, s := range c.Sections {
-		fmt.Fprintf(out, "\n%s:\n%s", s.Title, indent(s.Text))
+		fmt.Fprintf(&b, "\n%s:\n%s", s.Title, indent(s.Text))
 	}
-	fmt.Fprintf(out, "\nThe guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md\n")
+	b.WriteString("\nThe guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md\n")
+	return b.String()
 }
 
 // describe returns the help for a flag. The default is added unless it is zero, or the usage mentions one.

@@ -65,7 +65,9 @@ func serveModel() error {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "The demo model runs until Ctrl-C. Programs find it by these variables:")
-	fmt.Printf("export OPENAI_BASE_URL=%s OPENAI_MODEL=%s OPENAI_API_KEY=none\n", model.BaseURL, tryout.ModelName)
-	<-ctx.Done()
-	return model.Close()
+	_, err = fmt.Printf("export OPENAI_BASE_URL=%s OPENAI_MODEL=%s OPENAI_API_KEY=none\n", model.BaseURL, tryout.ModelName)
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, model.Close())
 }

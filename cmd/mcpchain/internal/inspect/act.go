@@ -32,6 +32,9 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 		mcpclient.WithIdleTimeout(cmp.Or(about.entry.Timeout, o.timeouts.Idle)),
 		mcpclient.WithTimeout(o.timeouts.Call),
 	}
+	if err := checkBlanks(ctx, server.Client, o, limits); err != nil {
+		return p.fail(statusUsage, err)
+	}
 	before := asked.declined()
 	got, err := request(ctx, server, o, limits)
 	if err == nil {
@@ -75,9 +78,6 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 		}
 		return &answer{result: r, text: resource(r)}, nil
 	}
-	if err := checkBlanks(ctx, s.Client, o, limits); err != nil {
-		return nil, err
-	}
 	r, err := s.Client.GetPrompt(ctx, o.prompt, o.blanks, limits...)
 	if err != nil {
 		return nil, err
@@ -85,9 +85,12 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 	return &answer{result: r, text: messages(r)}, nil
 }
 
-// checkBlanks returns an error if the prompt does not take one of its arguments, or needs another
-// one. A prompt that the server does not list may take any.
+// checkBlanks returns an error if the prompt of -prompt does not take one of its arguments, or needs
+// another one. A prompt that the server does not list may take any.
 func checkBlanks(ctx context.Context, c *mcpclient.Client, o *options, limits []mcpclient.CallOption) error {
+	if o.prompt == "" {
+		return nil
+	}
 	for prompt, err := range c.Prompts(ctx, limits...) {
 		if err != nil {
 			break

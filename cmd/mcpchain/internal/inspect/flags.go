@@ -91,7 +91,7 @@ func profileNames() string {
 	return strings.Join(names, ", ")
 }
 
-// parse parses the command line. The error is [flag.ErrHelp] after the help was written to out, or a [*cli.Error].
+// parse parses the command line, and returns the errors of [cli.Command.Arguments].
 func parse(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)

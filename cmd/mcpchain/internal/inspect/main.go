@@ -8,8 +8,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -80,11 +78,8 @@ type program struct {
 // run runs the program and returns its exit status.
 func (p *program) run(ctx context.Context, args []string) int {
 	o, err := parse(args, os.Getenv, p.out)
-	if errors.Is(err, flag.ErrHelp) {
-		return statusFine
-	}
 	if err != nil {
-		return p.fail(statusUsage, err)
+		return cli.Status(err, p.err)
 	}
 	file, err := o.load(ctx, p.you)
 	if err != nil {
