@@ -67,33 +67,6 @@ func (a Answers) ByServer(servers []string) (map[string]Answers, error) {
 	return sorted, nil
 }
 
-// mistakes sorts the keys that are not fields of a form. near has those that are probably
-// misspelled, with the field that is meant: one that has no answer, at a distance of less than 2
-// plus a quarter of the key's length. others has those that may be for another form.
-func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others []string) {
-	near = map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(a)) {
-		if slices.ContainsFunc(fields, func(f *forms.Field) bool { return f.Name == key }) {
-			continue
-		}
-		best, least := "", 2+len(key)/4
-		for _, f := range fields {
-			if _, given := a[f.Name]; given || len(f.Name) > 2*len(key)+2 {
-				continue
-			}
-			if d := spelling.Distance(key, f.Name, least); d < least {
-				best, least = f.Name, d
-			}
-		}
-		if best == "" {
-			others = append(others, key)
-			continue
-		}
-		near[key] = best
-	}
-	return near, others
-}
-
 // Filled is a form that is filled in with prepared answers.
 type Filled struct {
 	Fields   []*forms.Field
@@ -104,16 +77,10 @@ type Filled struct {
 	Others   []string        // keys that may be for another form
 }
 
-// Fill fills in a form. A key that is almost the name of a field is a mistake: ignoring it could
-// send a wrong form.
+// Fill fills in a form.
 func (a Answers) Fill(fields []*forms.Field) *Filled {
 	f := &Filled{Fields: fields, Values: map[string]any{}, Faulty: map[string]bool{}}
-	near, others := a.mistakes(fields)
-	for _, key := range slices.Sorted(maps.Keys(near)) {
-		f.Mistakes = append(f.Mistakes, fmt.Errorf("-answer: no field %q; did you mean %q?", key, near[key]))
-		f.Faulty[near[key]] = true
-	}
-	f.Others = others
+	f.sortUnknown(a)
 	for _, field := range fields {
 		text, ok := a[field.Name]
 		if !ok {
@@ -131,6 +98,30 @@ func (a Answers) Fill(fields []*forms.Field) *Filled {
 		}
 	}
 	return f
+}
+
+// sortUnknown adds the keys that are not fields to Mistakes or Others. A key that is almost the name
+// of a field without an answer is a mistake: ignoring it could send a wrong form.
+func (f *Filled) sortUnknown(a Answers) {
+	var names, unanswered []string
+	for _, field := range f.Fields {
+		names = append(names, field.Name)
+		if _, given := a[field.Name]; !given {
+			unanswered = append(unanswered, field.Name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		if slices.Contains(names, key) {
+			continue
+		}
+		meant := spelling.Nearest(key, unanswered)
+		if meant == "" {
+			f.Others = append(f.Others, key)
+			continue
+		}
+		f.Mistakes = append(f.Mistakes, fmt.Errorf("-answer: no field %q; did you mean %q?", key, meant))
+		f.Faulty[meant] = true
+	}
 }
 
 // Complete adds the server's defaults, and reports whether the form can be sent, or else why not. A

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -85,7 +84,7 @@ type options struct {
 	config         string // may be [cli.NoServers]; "": a file is looked for
 	demo           bool
 	timeouts       cli.Timeouts
-	revisions      revisions.Flag
+	revisions      cli.Revisions
 	noInstructions bool
 
 	database string // keeps conversations; "": in the configuration folder
@@ -101,7 +100,7 @@ func Command() *cli.Command {
 
 // declare returns the command, and the options that its flags set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
-	o := &options{answers: answers.Answers{}, revisions: revisions.Flag{}}
+	o := &options{answers: answers.Answers{}, revisions: cli.Revisions{}}
 	c := cli.New("chat", "chat with a model that uses your servers, in a terminal or a script")
 	c.Synopsis, c.About = []string{"[chat] [flags]"}, about
 	c.Group("Questions and answers", func(flags *flag.FlagSet) {
@@ -116,9 +115,9 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	c.ConfigFlag(&o.config, "with your own model ./mcp.json, if you allow it, "+
 		"or mcp.json in your configuration folder; otherwise the demo server")
 	c.TimeoutFlags(&o.timeouts)
+	c.RevisionFlag(o.revisions)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) {
 		flags.BoolVar(&o.demo, "demo", false, "use the demo server, even with a real model")
-		flags.Var(o.revisions, "revision", revisions.Usage)
 		flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not pass the servers' instructions to the model")
 	})
 	c.StoreFlag(&o.database, "conversations", cli.StoreAny, "chatbot/conversations.db")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
@@ -46,7 +45,7 @@ func TestFlags(t *testing.T) {
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{config: "c", prompt: "p", oneShot: true, yes: true,
 				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", timeouts: cli.Timeouts{Connect: time.Minute, Idle: 2 * time.Minute, Call: 3 * time.Minute},
-				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
+				revisions: cli.Revisions{"a": "2025-11-25"}, noInstructions: true},
 			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
 		},
 		"environment": {

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -26,7 +25,7 @@ type options struct {
 	model        *models.Flags // decides on the profile, if it is given
 	timeouts     cli.Timeouts
 	budget       int64 // most tokens of all tools in a request; 0: no limit
-	revisions    revisions.Flag
+	revisions    cli.Revisions
 
 	signIn, paste bool   // sign in, with a browser here or on another device
 	tokens        string // the folder; "" means the user's
@@ -52,7 +51,7 @@ func Command() *cli.Command {
 
 // declare returns the flags, and the variables that they set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
-	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
+	o := &options{revisions: cli.Revisions{}, answers: answers.Answers{}}
 	c := cli.New("inspect", "check the servers of an mcp.json, and call their tools")
 	c.Synopsis, c.About = []string{"inspect [mcp.json] [flags] [arguments of -call or -prompt]"}, about
 	c.Group("Actions", func(flags *flag.FlagSet) {
@@ -71,7 +70,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	c.Lookup("model").Usage = "`name` of a model, or of an entry in -models: show the definitions of tools as they are sent to it; default: none"
 	c.ConfigFlag(&o.file, "the first argument, or mcp.json in your configuration folder")
 	c.TimeoutFlags(&o.timeouts)
-	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
+	c.RevisionFlag(o.revisions)
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
 		flags.StringVar(&o.tokens, "tokens", "", "`folder` for the tokens of sign-ins; default tokens in your configuration folder")
 	})

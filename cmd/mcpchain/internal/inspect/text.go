@@ -258,9 +258,7 @@ const (
 // line returns a server's text on one line.
 func line(text string) string { return hosttext.Line(text, maxShown) }
 
-// block returns an error with its line breaks, the later lines indented. It names the flag
-// instead of the option behind it.
+// block returns an error with its line breaks, the later lines indented.
 func block(text string) string {
-	text = strings.ReplaceAll(text, "(Policy.ConnectTimeout)", "(-connect-timeout)")
 	return strings.TrimLeft(hosttext.Indent(hosttext.Block(text, maxReason)), " ")
 }

@@ -1,4 +1,4 @@
-package revisions
+package cli
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-func TestFlag(t *testing.T) {
+func TestRevisions(t *testing.T) {
 	const wrong = "want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
 	for name, tt := range map[string]struct {
 		given []string
@@ -25,7 +25,7 @@ func TestFlag(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			servers := []adapter.Server{{Name: "a", Revision: "2025-06-18"}, {Name: "b=c"}}
-			f, err := Flag{}, error(nil)
+			f, err := Revisions{}, error(nil)
 			for _, s := range tt.given {
 				if err == nil {
 					err = f.Set(s)
