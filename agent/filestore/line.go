@@ -12,6 +12,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -175,11 +176,14 @@ func parseNumber(text []byte) int64 {
 	return n
 }
 
+// anyJSON allows what the JSON of peers may have, which records and heads keep as it is.
+var anyJSON = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
 // headOf returns the head of a line that is whole, see [checkedTrailer].
 func headOf(raw []byte) (h head, err error) {
 	t, _ := trailerOf(raw)
 	stop := int64(len(raw) - trailerSize)
-	err = jsonv2.Unmarshal(raw[stop-t.head:stop], &h)
+	err = jsonv2.Unmarshal(raw[stop-t.head:stop], &h, anyJSON)
 	h.TTL = time.Duration(h.Lasts)
 	return h, err
 }
@@ -187,7 +191,7 @@ func headOf(raw []byte) (h head, err error) {
 // decode parses a line. The error says so if the line is of a later version of the format.
 func decode(raw []byte) (*line, error) {
 	var l line
-	err := jsonv2.Unmarshal(raw, &l) // has read the version, the first member, before it fails
+	err := jsonv2.Unmarshal(raw, &l, anyJSON) // has read the version, the first member, before it fails
 	if l.V > version {
 		return nil, fmt.Errorf("version %d, and this program reads versions up to %d", l.V, version)
 	}

@@ -68,14 +68,15 @@ func names(key run.Key) (tenant, id string) {
 	return key.Tenant, key.ID
 }
 
-// anyText allows names that are not UTF-8, as other stores do.
-var anyText = jsontext.AllowInvalidUTF8(true)
+// anyJSON allows names that are not UTF-8, as other stores do, and what the JSON of peers may have,
+// which questions keep as it is.
+var anyJSON = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // encodeHead returns the part of a head that the agent writes, with its checksum. The part of
 // the store has columns.
 func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.HeldUntil, h.TTL, h.ReplyCount = 0, time.Time{}, 0, 0
-	data, err := json.Marshal(h, anyText)
+	data, err := json.Marshal(h, anyJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (
 	if err := checkHead(data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
 	}
-	if err := json.Unmarshal(data, &h, anyText); err != nil {
+	if err := json.Unmarshal(data, &h, anyJSON); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, record.ErrCorrupt, err)
 	}
 	if h.Key != key {

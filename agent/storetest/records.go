@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -44,6 +45,15 @@ func oddTexts(t *trial) {
 		}},
 	})
 	t.wantLog(d)
+	const odd = `{"a":"\ud800","a":"` + "\xff" + `"}` // names twice, and text that is not Unicode
+	t.append(lease, d, &ledger.Noted{Vars: map[string]json.RawMessage{"odd": json.RawMessage(odd)}})
+	t.wantLog(d)
+	t.append(lease, d, &ledger.Opened{Question: run.Question{ID: "q", Kind: run.QuestionForm, Arguments: json.RawMessage(odd)}})
+	t.wantLog(d)
+	t.wantList("with odd texts", record.Query{AllTenants: true}, one.ID)
+	reply := run.Reply{Question: "q", Action: run.ActionAccept, Content: json.RawMessage(odd)}
+	t.reply(d, reply)
+	t.wantLog(d, reply)
 }
 
 // large stores a record of 10 MiB.
