@@ -34,7 +34,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
 		var num, runSize, tenantSize int64
 		tenant, id := names(lease.Key)
-		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num)
+		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lockRows, []any{tenant, id, int64(lease.Epoch)}, &num)
 		if err == nil {
 			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &runSize, &tenantSize)
 		}

@@ -24,21 +24,12 @@ const (
 
 // dialect holds the differences between databases.
 type dialect struct {
-	name   string
-	reader string // sets a connection up for a query; "": nothing does
-	lock   string // appended to a SELECT: locks the rows
-	text   string // type of text that is ordered by its bytes
-	blob   string // type of bytes
-	serial string // type of a number that the database assigns
-	clock  string // a query for the time in nanoseconds; "": the clock of the process
-	alone  string // keeps other processes out of the migration; "": takeLock does
-	remote bool   // each statement is a round trip to a server
-	dollar bool   // parameters are $1, $2, … instead of ?
+	name string
 
-	computed  string             // how a computed column is stored
-	room      string             // has pages keep room for updates in place; "": they do not
-	takeLock  string             // takes the lock of the file, by the table of the version; "": rows have locks
-	isolation sql.IsolationLevel // for transactions that write
+	// remote is true for a server: each statement is a round trip to it, it has parameters $1, $2, …,
+	// its driver compiles statements once, and it locks rows. Otherwise the database is a file, which
+	// one transaction at a time writes.
+	remote bool
 
 	// configure returns the settings of connections that write. The error says which setting of
 	// the database loses commits.
@@ -47,47 +38,46 @@ type dialect struct {
 	// isRetryable reports whether a transaction that failed with this error is worth another try.
 	isRetryable func(error) bool
 
-	// sharesCommits is true if one transaction at a time can write.
-	sharesCommits bool
+	reader    string             // sets a connection up for a query; "": nothing does
+	isolation sql.IsolationLevel // for transactions that write
+	lockFile  string             // takes the lock of the file
+	lockRows  string             // appended to a SELECT: locks the rows
+	alone     string             // keeps other processes out of the migration; "": lockFile does
+	clock     string             // a query for the time in nanoseconds; "": the clock of the process
 
-	// shrinks is true if the file shrinks when runs are deleted.
-	shrinks bool
-
-	// compiles is true if statements are compiled once for each connection. Drivers of Postgres
-	// do that themselves.
-	compiles bool
+	text     string // type of text that is ordered by its bytes
+	blob     string // type of bytes
+	serial   string // type of a number that the database assigns
+	computed string // how a computed column is stored
+	room     string // has pages keep room for updates in place; "": they do not
 }
 
 var dialects = map[Dialect]*dialect{
 	DialectSQLite: {
-		name:          "SQLite",
-		reader:        "PRAGMA busy_timeout = 10000",
-		takeLock:      lockSchema,
-		computed:      "VIRTUAL",
-		text:          "TEXT",
-		blob:          "BLOB",
-		serial:        "INTEGER PRIMARY KEY AUTOINCREMENT",
-		configure:     configureSQLite,
-		isRetryable:   func(error) bool { return false }, // busy_timeout makes it wait
-		sharesCommits: true,
-		shrinks:       true,
-		compiles:      true,
+		name:        "SQLite",
+		configure:   configureSQLite,
+		isRetryable: func(error) bool { return false }, // busy_timeout makes it wait
+		reader:      "PRAGMA busy_timeout = 10000",
+		lockFile:    lockSchema,
+		text:        "TEXT",
+		blob:        "BLOB",
+		serial:      "INTEGER PRIMARY KEY AUTOINCREMENT",
+		computed:    "VIRTUAL",
 	},
 	DialectPostgres: {
 		name:        "Postgres",
+		remote:      true,
+		configure:   configurePostgres,
+		isRetryable: isConflict,
 		isolation:   sql.LevelReadCommitted, // the updates compare under a row lock
-		lock:        " FOR UPDATE",
+		lockRows:    " FOR UPDATE",
+		alone:       "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same in all processes
+		clock:       "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
 		text:        `text COLLATE "C"`,
 		blob:        "bytea",
 		serial:      "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 		computed:    "STORED",
 		room:        "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
-		clock:       "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
-		alone:       "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same in all processes
-		remote:      true,
-		dollar:      true,
-		configure:   configurePostgres,
-		isRetryable: isConflict,
 	},
 }
 
@@ -103,7 +93,7 @@ type settingsOf struct{ before, after string }
 
 // statement returns a statement with the dialect's form of parameters.
 func (d *dialect) statement(text string) string {
-	if !d.dollar {
+	if !d.remote {
 		return text
 	}
 	var b strings.Builder

@@ -142,19 +142,29 @@ func TestAcquireMeetsRelease(t *testing.T) {
 	}
 }
 
-// TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes nothing.
+// TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes nothing, and
+// that the others, which are made again, have the same results.
 func TestDamagedHeadIsNotTaken(t *testing.T) {
 	store, db := inSQLite(t).open(t)
-	ids := []string{"a", "bad", "b", "c"}
+	ids := []string{"a", "gone", "bad", "b", "c"}
 	for _, id := range ids {
-		create(t, store, run.Key{ID: id})
+		if id != "gone" {
+			create(t, store, run.Key{ID: id})
+		}
 	}
 	execute(t, db, `UPDATE mcpchain_runs SET head = CAST('{' AS BLOB) WHERE id = 'bad'`)
 	errs := make([]error, len(ids))
+	var lost []record.Lease
 	release := locked(t, db)
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		wg.Go(func() { _, errs[i] = store.Acquire(t.Context(), run.Key{ID: id}, record.Holder{TTL: time.Hour}) })
+		wg.Go(func() {
+			if key := (run.Key{ID: id}); id == "gone" {
+				lost, errs[i] = store.RenewAll(t.Context(), []record.Lease{{Key: key}}, time.Hour)
+			} else {
+				_, errs[i] = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
+			}
+		})
 		for changes, committing := 0, false; changes != i || !committing; changes, committing = sqlstore.Waiting(store) {
 			runtime.Gosched() // the first one commits, and the others wait to share the next commit
 		}
@@ -165,6 +175,9 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 		if bad := id == "bad"; bad != errors.Is(errs[i], record.ErrCorrupt) || !bad && errs[i] != nil {
 			t.Errorf("run %q: got %v", id, errs[i])
 		}
+	}
+	if len(lost) != 1 {
+		t.Errorf("got the lost leases %v, want one", lost)
 	}
 	var held int
 	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM mcpchain_runs WHERE id = 'bad' AND holder = ''`).Scan(&held); err != nil || held != 0 {

@@ -133,10 +133,6 @@ func (s *database) commitTogether(ctx context.Context, batch []*waiter) error {
 	if err != nil {
 		return err
 	}
-	if err := t.takeLock(ctx); err != nil { // without the lock none can be made
-		t.rollback(ctx)
-		return err
-	}
 	for _, w := range batch {
 		w.err = w.change(ctx, t)
 		if w.err != nil && !isRefusal(w.err) {

@@ -258,3 +258,43 @@ func TestKilledProcess(t *testing.T) {
 		}
 	})
 }
+
+// TestBesideAnotherProgram makes each change while another program writes to the database without a
+// pause: none may find it locked.
+func TestBesideAnotherProgram(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		store, _ := j.open(t)
+		other, _ := j.open(t)
+		busy, lease := create(t, other, run.Key{ID: "busy"})
+		ctx, stop := context.WithCancel(t.Context())
+		var writer sync.WaitGroup
+		defer writer.Wait()
+		defer stop()
+		writer.Go(func() {
+			for ctx.Err() == nil {
+				check.NoError(t, busy.Append(t.Context(), other, lease, notes("x", 1)...))
+			}
+		})
+		for range 10 {
+			changeInAllWays(t, store)
+		}
+	})
+}
+
+// changeInAllWays makes each change of a run, from its beginning to its end.
+func changeInAllWays(t *testing.T, store sqlstore.Store) {
+	t.Helper()
+	ctx := t.Context()
+	d, lease := create(t, store, key, ledgertest.Question("a"), ledgertest.Question("b"))
+	reply := func(question string) run.Reply { return run.Reply{Question: question, Action: run.ActionCancel} }
+	check.NoError(t, store.PutBlob(ctx, lease, "blob", []byte("data")))
+	check.NoError(t, store.Reply(ctx, key, []run.Reply{reply("a")}))
+	records := d.Add(notes("x", 1)...)
+	check.NoError(t, store.Append(ctx, lease, d.Head(), records, reply("b")))
+	check.NoError(t, store.RequestCancel(ctx, key))
+	check.NoError(t, store.Prune(ctx, lease))
+	check.NoError(t, store.Renew(ctx, lease, time.Hour))
+	check.NoError(t, store.Release(ctx, lease))
+	check.NoError(t, check.Err(store.Acquire(ctx, key, record.Holder{})))
+	check.NoError(t, store.Delete(ctx, key))
+}

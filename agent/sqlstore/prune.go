@@ -16,12 +16,9 @@ const (
 func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 	tenant, id := names(lease.Key)
 	err := s.changeRun(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.takeLock(ctx); err != nil {
-			return err
-		}
 		var num, snapshot int64
 		args := []any{tenant, id, int64(lease.Epoch)}
-		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lock, args, &num, &snapshot); err != nil {
+		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lockRows, args, &num, &snapshot); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, pruneRecords, num, snapshot)

@@ -21,11 +21,9 @@ func (s *database) RenewAll(
 	ctx context.Context, leases []record.Lease, ttl time.Duration,
 ) (lost []record.Lease, err error) {
 	for chunk := range slices.Chunk(leases, maxRenewed) {
-		renew := func(ctx context.Context, t *tx) error {
-			gone, err := t.renewAll(ctx, chunk, ttl)
-			if err == nil {
-				lost = append(lost, gone...)
-			}
+		var gone []record.Lease
+		renew := func(ctx context.Context, t *tx) (err error) { // may be called again
+			gone, err = t.renewAll(ctx, chunk, ttl)
 			return err
 		}
 		if s.d.remote && s.db.Stats().MaxOpenConnections != 1 {
@@ -36,6 +34,7 @@ func (s *database) RenewAll(
 		if err != nil {
 			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
 		}
+		lost = append(lost, gone...)
 	}
 	return lost, nil
 }

@@ -50,11 +50,8 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	var epoch, held, ttl int64
 	var count int
 	var data []byte
-	if err := t.takeLock(ctx); err != nil {
-		return head, err
-	}
 	tenant, id := names(key)
-	err = t.one(ctx, record.ErrNotFound, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
+	err = t.one(ctx, record.ErrNotFound, selectHead+t.d.lockRows, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
 	if err == nil {
 		head, err = decodeHead(key, data, epoch, held, ttl, count)
 		err = refuse(err)

@@ -98,15 +98,12 @@ func (s *database) migrate(ctx context.Context) error {
 	if err := one(ctx, s.db, version, nil, &have); err == nil && have == len(migrations) {
 		return nil
 	}
-	if s.d.takeLock != "" {
+	if s.d.lockFile != "" {
 		if err := s.makeSchema(ctx); err != nil {
 			return err
 		}
 	}
 	return s.direct(ctx, false, func(ctx context.Context, t *tx) error {
-		if err := t.takeLock(ctx); err != nil {
-			return err
-		}
 		if s.d.alone != "" {
 			if _, err := t.exec(ctx, s.d.alone); err != nil {
 				return err

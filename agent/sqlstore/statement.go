@@ -100,7 +100,7 @@ type compiled map[string]*sql.Stmt
 
 // compile compiles the statements.
 func (s *database) compile(ctx context.Context) error {
-	if !s.d.compiles {
+	if s.d.remote {
 		return nil
 	}
 	s.compiled = compiled{}

@@ -51,7 +51,8 @@ type tx struct {
 	after    string             // settings for the next user of the connection
 }
 
-// begin begins a transaction that writes, or one that changes only leases.
+// begin begins a transaction that writes, or one that changes only leases. In SQLite it waits until no
+// other transaction writes.
 func (s *database) begin(ctx context.Context, leases bool) (_ *tx, err error) {
 	defer func() { err = subject.Wrap(err, "begin a transaction") }()
 	conn, err := s.db.Conn(ctx)
@@ -75,6 +76,12 @@ func (s *database) begin(ctx context.Context, leases bool) (_ *tx, err error) {
 	if err != nil {
 		t.close(ctx, err)
 		return nil, err
+	}
+	if s.d.lockFile != "" { // now, because a transaction that has read cannot wait for the lock
+		if _, err := t.exec(ctx, s.d.lockFile); err != nil {
+			t.rollback(ctx)
+			return nil, err
+		}
 	}
 	return t, nil
 }
@@ -105,16 +112,6 @@ func (t *tx) close(ctx context.Context, err error) {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 	_ = t.conn.Close()
-}
-
-// takeLock takes SQLite's lock, which a transaction otherwise takes with its first write. A
-// transaction that has read before cannot wait for the lock.
-func (t *tx) takeLock(ctx context.Context) error {
-	if t.d.takeLock == "" {
-		return nil
-	}
-	_, err := t.exec(ctx, t.d.takeLock)
-	return err
 }
 
 // exec runs a statement and returns the number of changed rows.

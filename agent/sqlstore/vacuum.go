@@ -16,7 +16,7 @@ const (
 
 // returnPages returns free pages of the file to the file system. A file of an early version keeps them.
 func (t *tx) returnPages(ctx context.Context) error {
-	if !t.d.shrinks {
+	if t.d.remote {
 		return nil
 	}
 	var free, all int
