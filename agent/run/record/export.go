@@ -106,25 +106,25 @@ func writeLine(w io.Writer, v json.Marshaler) error {
 	return err
 }
 
-// plain hides the marshal methods of a value's type from jsonv2, so that it is written as by
-// encoding/json.
+// plain is a value whose JSON comes from encoding/json.
 type plain struct{ v any }
 
 func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 
-// importChunk is the approximate size in bytes of the records that an import appends together.
-const importChunk = 8 << 20
-
 // Import reads a run that [Export] has written, and stores it under its original key, with no
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
-// head. The error matches [ErrExists] if there is a run with that key. If the store fails
-// halfway, it may have part of the run: delete it.
+// head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
+// the store may have a part of the run, as one that has failed, so that nobody continues it: delete
+// it.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
 		return run.Key{}, fmt.Errorf("import: %w", err)
 	}
-	if err := in.store(ctx, store); err != nil {
+	if err = in.checkHead(); err == nil {
+		err = in.store(ctx, store)
+	}
+	if err != nil {
 		return run.Key{}, fmt.Errorf("import run %q: %w", in.head.Key.ID, err)
 	}
 	return in.head.Key, nil
@@ -208,37 +208,55 @@ func (r *lineReader) checkSum() error {
 	return nil
 }
 
-// store stores a run in chunks, each with its head, then its replies. Encrypted records are one
-// chunk, because the heads between chunks are unknown. If it fails, a part may be stored.
-func (in *imported) store(ctx context.Context, store Store) error {
+// checkHead compares the head with the records. It replaces the head by the one that they produce,
+// unless they are encrypted: without the keys only their number can be compared.
+func (in *imported) checkHead() error {
 	if len(in.records) == 0 {
 		return errors.New("no records")
 	}
+	if _, sealed := ledger.ChangeOf(in.records[0]).(*ledger.Sealed); sealed {
+		if last := in.records[len(in.records)-1].Seq; in.head.Seq != last {
+			return fmt.Errorf("last record is %d, and the head is of record %d: %w", last, in.head.Seq, ErrCorrupt)
+		}
+		return nil
+	}
+	s, err := ledger.StateOf(in.records)
+	if err != nil {
+		return err
+	}
+	head, got := in.head, ledger.HeadOf(s)
+	if got.Key != head.Key || got.Seq != head.Seq || got.Status != head.Status {
+		return fmt.Errorf("records make run %q, %s at record %d, and the head is of %q, %s at %d: %w",
+			got.Key.ID, got.Status, got.Seq, head.Key.ID, head.Status, head.Seq, ErrCorrupt)
+	}
+	in.head = got
+	return nil
+}
+
+// importTTL is the lease of an import, which keeps others from the run until it is whole.
+const importTTL = time.Minute
+
+// store stores the run: its records in chunks, with the blobs before the last one, then its replies.
+func (in *imported) store(ctx context.Context, store Store) error {
 	blobs := BlobsOf(store)
 	if blobs == nil && len(in.blobs) > 0 {
 		return errors.New("results are kept beside its records, and the store keeps none (record.BlobStore)")
 	}
-	heads, err := headsOf(in.head, in.records)
+	chunks := in.chunks()
+	lease, err := store.Create(ctx, Holder{Name: "import", TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
 	if err != nil {
 		return err
 	}
-	pruned := in.records[0].Seq - 1 // number of records before the first
-	stored := int(heads[0].Seq - pruned)
-	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:stored])
-	if err != nil {
-		return err
-	}
+	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
 	for _, b := range in.blobs {
 		if err := blobs.PutBlob(ctx, lease, b.Name, b.Data); err != nil {
 			return err
 		}
 	}
-	for _, head := range heads[1:] {
-		end := int(head.Seq - pruned)
-		if err := store.Append(ctx, lease, head, in.records[stored:end]); err != nil {
+	for _, records := range chunks[1:] {
+		if err := store.Append(ctx, lease, in.headAfter(records), records); err != nil {
 			return err
 		}
-		stored = end
 	}
 	if len(in.replies) > 0 {
 		return store.Reply(ctx, in.head.Key, in.replies)
@@ -246,38 +264,31 @@ func (in *imported) store(ctx context.Context, store Store) error {
 	return nil
 }
 
-// headsOf returns the head after each chunk of a run. The last one has the key, the number and the
-// status of the given head, or there is an error that matches [ErrCorrupt].
-func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) {
-	s, size := new(ledger.State), 0
-	for i, r := range records {
-		e, err := ledger.Decode(r)
-		if err != nil {
-			return nil, err
-		}
-		if _, sealed := e.Change.(*ledger.Sealed); sealed && i == 0 {
-			return sealedHead(head, records)
-		}
-		if err := ledger.Apply(s, e); err != nil {
-			return nil, err
-		}
+// importChunk is the approximate size in bytes of the records that are stored together.
+const importChunk = 8 << 20
+
+// chunks divides the records. If there are blobs, the last record is a chunk of its own.
+func (in *imported) chunks() (chunks [][]run.Record) {
+	first, size, last := 0, 0, len(in.records)-1
+	for i, r := range in.records {
 		size += len(r.JSON)
-		if size > importChunk || i == len(records)-1 {
-			heads, size = append(heads, ledger.HeadOf(s)), 0
+		if size > importChunk || i == last || i == last-1 && len(in.blobs) > 0 {
+			chunks = append(chunks, in.records[first:i+1])
+			first, size = i+1, 0
 		}
 	}
-	if got := heads[len(heads)-1]; got.Key != head.Key || got.Seq != head.Seq || got.Status != head.Status {
-		return nil, fmt.Errorf("records make run %q, %s at record %d, and the head is of %q, %s at %d: %w",
-			got.Key.ID, got.Status, got.Seq, head.Key.ID, head.Status, head.Seq, ErrCorrupt)
-	}
-	return heads, nil
+	return chunks
 }
 
-// sealedHead returns the head of an encrypted run as the only one. Without the keys it can only be
-// compared with the number of records.
-func sealedHead(head run.Head, records []run.Record) ([]run.Head, error) {
-	if last := records[0].Seq + uint64(len(records)) - 1; head.Seq != last {
-		return nil, fmt.Errorf("last record is %d, and the head is of record %d: %w", last, head.Seq, ErrCorrupt)
+// headAfter returns the head after a chunk. Until the last one it is the head of a failed run, which
+// nobody continues if the import ends here.
+func (in *imported) headAfter(records []run.Record) run.Head {
+	head := in.head
+	if last := records[len(records)-1].Seq; last != head.Seq {
+		head.Seq, head.Status, head.Wake, head.QuestionIDs, head.Questions = last, run.StatusFailed, time.Time{}, nil, nil
+		if head.Snapshot > last {
+			head.Snapshot = 0
+		}
 	}
-	return []run.Head{head}, nil
+	return head
 }

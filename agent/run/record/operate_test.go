@@ -137,6 +137,46 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
+// TestImportBesideOthers imports runs of several chunks, with blobs, beside processes that continue
+// what is due: nobody else can take such a run before it is whole, also if the import is killed.
+func TestImportBesideOthers(t *testing.T) {
+	key := run.Key{ID: "one"}
+	keys, err := record.NewKeys(record.Secret{Name: "k", Key: []byte("0123456789abcdef0123456789abcdef")})
+	check(t, err)
+	for name, size := range map[string]int{"small": 1, "large": 5 << 20} {
+		for _, sealed := range []bool{false, true} {
+			inner := record.NewMemory()
+			store := inner
+			if sealed {
+				store = record.Sealed(inner, keys)
+			}
+			d, lease := ledgertest.Create(t, store, key, ledgertest.Notes(strings.Repeat("x", size), 3)...)
+			check(t, record.BlobsOf(store).PutBlob(t.Context(), lease, "blob", []byte("data")))
+			var out bytes.Buffer
+			check(t, record.Export(t.Context(), inner, key, &out))
+			into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+				if c.Method == "append" || c.Method == "put" {
+					if _, err := c.Store.Acquire(t.Context(), key, record.Holder{}); !errors.Is(err, record.ErrHeld) {
+						t.Errorf("%s, %s: got %v, want a run that is held", name, c.Method, err)
+					}
+					log, err := c.Store.Load(t.Context(), key)
+					check(t, err)
+					if log.Head.HeldUntil = (time.Time{}); log.Head.Due(time.Now()) {
+						t.Errorf("%s, %s: the part that was imported is due", name, c.Method)
+					}
+				}
+				return c.Do()
+			})
+			_, err := record.Import(t.Context(), into, &out)
+			check(t, err)
+			log, err := into.Load(t.Context(), key)
+			if err != nil || !log.Head.Due(time.Now()) || log.Head.Seq != d.State.Seq || len(log.Records) != len(d.Records) {
+				t.Errorf("%s: got %+v, %v, want the run, held by nobody", name, log.Head, err)
+			}
+		}
+	}
+}
+
 // TestImportOfSealed imports an encrypted run whose head has another number than its last record,
 // with a right checksum: nobody can compare more of it without the keys.
 func TestImportOfSealed(t *testing.T) {
