@@ -22,7 +22,7 @@ var (
 	ErrUnfit    = errors.New("answer does not fit")
 )
 
-// maxReply bounds the text that a person writes in a reply, in bytes.
+// maxReply bounds a reply, in bytes.
 const maxReply = 1 << 20
 
 // actions lists the valid actions for each kind of question.
@@ -69,7 +69,7 @@ func (q *Question) check(r Reply) error {
 	switch {
 	case !slices.Contains(valid, r.Action):
 		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, valid, r.Action)
-	case len(r.Reason)+len(r.Arguments)+len(r.Content)+len(r.Scope)+len(r.By) > maxReply:
+	case len(r.Reason)+len(r.Arguments)+len(r.Content)+len(r.Scope)+len(r.By)+len(r.Unknown) > maxReply:
 		return fmt.Errorf("reply has more than %d bytes", maxReply)
 	case r.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, r.Scope):
 		return fmt.Errorf("scope %.100q is not one of an approval", r.Scope)

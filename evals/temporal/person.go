@@ -40,7 +40,7 @@ func (p *person) attend(ctx context.Context) {
 		for head, err := range p.store.List(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting}) {
 			if err != nil {
 				p.fail(ctx, err)
-			} else if len(head.Questions) > head.ReplyCount {
+			} else if len(head.QuestionIDs) > head.ReplyCount {
 				all.Go(func() { p.answer(ctx, head.Key) })
 			}
 		}

@@ -19,7 +19,7 @@ const (
 // CancelRun cancels a run from any process, without its agent. A run that has ended stays as it
 // is. If a process holds the run, the store keeps a request: the holder stops its work
 // within about a second, and CancelRun waits until the run has ended. If the context ends
-// first, the error matches [ErrHeld] and the request stays, so that a later holder cancels the
+// meanwhile, the error matches [ErrHeld] and the request stays, so that a later holder cancels the
 // run. A task that a server runs for the run is not stopped.
 func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	cancel := func() error {
@@ -31,17 +31,18 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 		})
 	}
 	err := cancel()
+	requested := false
 	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
 		held := err
-		err = store.RequestCancel(ctx, key)
-		if err == nil {
+		if err = store.RequestCancel(ctx, key); err == nil {
+			requested = true
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
 			}
 			err = cancel()
 		}
-		if ctx.Err() != nil && err != nil {
+		if requested && err != nil && ctx.Err() != nil {
 			return fmt.Errorf("%w; its cancellation stays requested: %w", held, ctx.Err())
 		}
 	}

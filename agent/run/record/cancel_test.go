@@ -2,11 +2,13 @@ package record_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // TestErrorsOfAChange reads the errors of CancelRun and Revive: each names the run once.
@@ -24,5 +26,23 @@ func TestErrorsOfAChange(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "run \"") != 1 {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// TestCancelWithoutRequest ends the context before a request can be stored: the error does not say
+// that it was.
+func TestCancelWithoutRequest(t *testing.T) {
+	key := run.Key{ID: "run_1"}
+	ctx, cancel := context.WithCancel(t.Context())
+	store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+		if c.Method == "acquire" {
+			cancel()
+			return record.ErrHeld
+		}
+		return c.Do()
+	})
+	check(t, suspended(t.Context(), store, key))
+	if err := record.CancelRun(ctx, store, key); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "requested") {
+		t.Errorf("got %v, want no claim of a request", err)
 	}
 }
