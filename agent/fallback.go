@@ -78,14 +78,20 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			asked := *r
 			asked.Scratch = &known.scratches[i]
 			hasNext := n+1 < len(f.models)
-			failed := askModel(ctx, f.models[i], &asked, hasNext, func(reply *model.Response) {
-				known.at = i
-				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
-				if reply.Warning != "" {
-					warnings = append(warnings, reply.Warning)
+			failed := askModel(ctx, f.models[i], &asked, hasNext, func(d model.Delta, err error) bool {
+				if reply := d.Response; reply != nil {
+					known.at = i
+					reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
+					if reply.Warning != "" {
+						warnings = append(warnings, reply.Warning)
+					}
+					reply.Warning = strings.Join(warnings, "; ")
 				}
-				reply.Warning = strings.Join(warnings, "; ")
-			}, yield)
+				if err != nil && len(warnings) > 0 {
+					err = fmt.Errorf("%w; before that, %s", err, strings.Join(warnings, "; "))
+				}
+				return yield(d, err)
+			})
 			if failed == nil {
 				return
 			}
@@ -96,18 +102,12 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 }
 
 // askModel asks one of the models, and yields its deltas. If it returns an error, nothing was
-// yielded, and the next model is to be asked. onReply may change the reply.
-func askModel(
-	ctx context.Context, m Model, r *model.Request, hasNext bool,
-	onReply func(*model.Response), yield func(model.Delta, error) bool,
-) error {
+// yielded, and the next model is to be asked.
+func askModel(ctx context.Context, m Model, r *model.Request, hasNext bool, yield func(model.Delta, error) bool) error {
 	shown := false
 	for d, err := range m.Generate(ctx, r) {
 		if err != nil && hasNext && !shown && ctx.Err() == nil && mayAskNext(err) {
 			return err
-		}
-		if d.Response != nil {
-			onReply(d.Response)
 		}
 		shown = shown || d.Text != "" || d.Reasoning != ""
 		if !yield(d, err) {

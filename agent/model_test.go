@@ -166,7 +166,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// If all fail, the last error is the run's. The one that has answered before is asked first the next time.
+// If all fail, the run's error has each failure. The model that has answered before is asked first the next time.
 func TestFallbackOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := func(why string) step {
@@ -180,8 +180,8 @@ func TestFallbackOfAll(t *testing.T) {
 			t.Errorf("got %q, %v, %q", got.Output, err, warningsOf(got))
 		}
 		_, err = newAgent(t, agent.Fallback(play(down("a is down")), play(down("b is down"))), nil).Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "b is down") {
-			t.Errorf("got %v, want the last failure", err)
+		if err == nil || !strings.Contains(err.Error(), "b is down; before that, the model 1 failed and 2 is asked: a is down") {
+			t.Errorf("got %v, want both failures", err)
 		}
 	})
 }
