@@ -57,13 +57,13 @@ func serverEntries(c *adapter.Catalog) (all []*serverEntry) {
 // line returns the entry on one line. It quotes the server's text, so that no server can speak for
 // another.
 func (e *serverEntry) line() string {
-	line := fmt.Sprintf("\n- %s (%d)", oneLine(e.label, maxAboutEach), e.tools)
-	if about := oneLine(e.about, maxAboutEach); about != "" {
+	line := fmt.Sprintf("\n- %s (%d)", excerpt.Line(e.label, maxAboutEach), e.tools)
+	if about := excerpt.Line(e.about, maxAboutEach); about != "" {
 		line += fmt.Sprintf(": %q", about)
 	}
 	var groups []string
 	for _, g := range e.groups {
-		groups = append(groups, fmt.Sprintf("%q", oneLine(g, maxGroup)))
+		groups = append(groups, fmt.Sprintf("%q", excerpt.Line(g, maxGroup)))
 	}
 	if len(groups) > 0 {
 		line += "; groups " + strings.Join(groups, ", ")
@@ -91,11 +91,4 @@ func directory(c *adapter.Catalog, by ledger.Discovery) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// oneLine returns foreign text on one line, cut to limit bytes. It reads at most four times as many,
-// because spaces may be left out.
-func oneLine(text string, limit int) string {
-	words := strings.Fields(plainText(excerpt.CutAt(text, 4*limit)))
-	return excerpt.CutAt(strings.Join(words, " "), limit)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -209,7 +210,7 @@ func describeServed(found []*adapter.Tool, words string, limit int) string {
 				fmt.Fprintf(&b, "\n%s has these, by name:", t.Name())
 			}
 			first = false
-			fmt.Fprintf(&b, "\n- %s: %q", oneLine(name, maxAboutEach), oneLine(about, maxAboutTool))
+			fmt.Fprintf(&b, "\n- %s: %q", excerpt.Line(name, maxAboutEach), excerpt.Line(about, maxAboutTool))
 		}
 	}
 	return b.String()

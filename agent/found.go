@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -78,8 +79,8 @@ func listHits(hits []hit) string {
 			known = append(known, h.name)
 			continue
 		}
-		about := oneLine(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxAboutTool)
-		added = append(added, fmt.Sprintf("\n- %s (%s): %s", h.name, oneLine(h.tool.Server(), maxAboutEach), about))
+		about := excerpt.Line(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxAboutTool)
+		added = append(added, fmt.Sprintf("\n- %s (%s): %s", h.name, excerpt.Line(h.tool.Server(), maxAboutEach), about))
 	}
 	var text []string
 	if len(added) > 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -53,7 +52,7 @@ func quoteInstructions(c *adapter.Catalog, accept func(string) bool) string {
 			continue
 		}
 		seen[label] = true
-		text := plainText(excerpt.CutAt(client.Server().Instructions, maxInstructions))
+		text := excerpt.Plain(excerpt.CutAt(client.Server().Instructions, maxInstructions))
 		if text == "" || !accept(label) {
 			continue
 		}
@@ -65,20 +64,4 @@ func quoteInstructions(c *adapter.Catalog, accept func(string) bool) string {
 		b.WriteString(section)
 	}
 	return b.String()
-}
-
-// plainText returns a text with uniform line ends and without invisible characters.
-func plainText(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
-			return '\n'
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, text))
 }

@@ -46,7 +46,9 @@ type Options struct {
 
 const (
 	maxSkills      = 100     // in a set
-	maxDescription = 1 << 10 // bytes of a description in [Set.Instructions]
+	maxName        = 256     // bytes of the name of a skill or a file
+	maxDescription = 1 << 10 // bytes of a skill's description
+	maxClaim       = 1 << 10 // bytes of the tools that a skill says it uses
 )
 
 // Set holds the skills of several servers, and is a source of tools for agents. It does not follow
@@ -87,8 +89,7 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, opts *Optio
 	s.name()
 	serves := make(map[string]string, len(s.skills))
 	for _, e := range s.skills {
-		e.skill.Description = excerpt.CutAt(e.skill.Description, maxDescription)
-		serves[e.name] = e.skill.Description
+		serves[e.name] = e.description()
 	}
 	s.Source = adapter.Merge(
 		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, AlwaysOffered: true, Topics: serves}),
@@ -118,7 +119,7 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 		if o.Allow != nil && !o.Allow(server, skill) {
 			continue
 		}
-		s.skills = append(s.skills, &entry{name: skill.Name, server: server, client: client, skill: skill})
+		s.skills = append(s.skills, &entry{name: excerpt.Line(skill.Name, maxName), server: server, client: client, skill: skill})
 	}
 	return nil
 }
@@ -152,7 +153,7 @@ func (s *Set) Instructions() string {
 	var b strings.Builder
 	b.WriteString("Servers offer these skills: instructions for tasks. If one fits the task, read it with load_skill before you begin. The names and descriptions are the servers' words.\n")
 	for _, e := range s.skills {
-		fmt.Fprintf(&b, "- %s (server %s): %s\n", line(e.name), line(e.server), line(e.skill.Description))
+		fmt.Fprintf(&b, "- %s (server %s): %s\n", e.name, e.server, e.description())
 	}
 	return b.String()
 }
@@ -237,23 +238,23 @@ func (e *entry) load(ctx context.Context) (*skills.LoadedSkill, error) {
 	return loaded, err
 }
 
-// short returns the name of a file within the skill.
+// description returns the skill's description on one line.
+func (e *entry) description() string { return excerpt.Line(e.skill.Description, maxDescription) }
+
+// short returns the model's name for a file: its path within the skill.
 func (e *entry) short(uri string) string {
-	return strings.TrimPrefix(uri, strings.TrimSuffix(e.skill.URI, "SKILL.md"))
+	return excerpt.Line(strings.TrimPrefix(uri, strings.TrimSuffix(e.skill.URI, "SKILL.md")), maxName)
 }
 
 // files returns the names of the files other than SKILL.md.
 func (e *entry) files() (names []string) {
 	for _, f := range e.skill.Files {
 		if f.URI != e.skill.URI {
-			names = append(names, line(e.short(f.URI)))
+			names = append(names, e.short(f.URI))
 		}
 	}
 	return names
 }
-
-// maxClaim bounds the tools that a skill says it uses, in bytes.
-const maxClaim = 1024
 
 // allowedTools returns the tools that the skill says it uses, "" if it says none: a text or a list,
 // in its front matter.
@@ -268,8 +269,5 @@ func (e *entry) allowedTools() string {
 		_ = json.Unmarshal(head["allowed-tools"], &list)
 		text = strings.Join(list, ", ")
 	}
-	return line(excerpt.CutAt(text, maxClaim))
+	return excerpt.Line(text, maxClaim)
 }
-
-// line returns a text on one line.
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -40,7 +40,7 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 	if len(files) == 0 {
 		capabilities = `{"resources":{}}`
 	}
-	list := fmt.Sprintf(`{"skills":[{"uri":"%sSKILL.md","frontmatter":{"name":%q,"description":"Fills\nforms.","allowed-tools":"fill, sign"},"resources":[%s]}]}`, base, name, strings.Join(resources, ","))
+	list := fmt.Sprintf(`{"skills":[{"uri":"%sSKILL.md","frontmatter":{"name":%q,"description":"Fills\u200b\u202e\nforms.","allowed-tools":"fill, sign"},"resources":[%s]}]}`, base, name, strings.Join(resources, ","))
 	transport, server := mcpclient.Pipe()
 	go testenv.Answer(server, func(m *testenv.Message) string {
 		switch m.Method {
@@ -72,7 +72,7 @@ func opened(t *testing.T, servers map[string]*mcpclient.Client, o *skillset.Opti
 	return set
 }
 
-const head = "---\nname: pdf\ndescription: |-\n  Fills\n  forms.\nallowed-tools: fill, sign\n---\n"
+const head = "---\nname: pdf\ndescription: |-\n  Fills\u200b\u202e\n  forms.\nallowed-tools: fill, sign\n---\n"
 
 func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
 	t.Helper()
@@ -81,7 +81,7 @@ func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
 	}).Text
 }
 
-// A model is told of skills in a line each, and reads one, and a file of it, when it asks.
+// A model is told of skills in a line each, without invisible characters, and reads one, and a file of it, when it asks.
 func TestStepByStep(t *testing.T) {
 	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n", "help/fields.txt": "All fields."})
 	set := opened(t, map[string]*mcpclient.Client{"office": client, "empty": library(t, "none", nil)}, nil)

@@ -4,6 +4,7 @@ package excerpt
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Max is the length of an excerpt, in bytes.
@@ -31,4 +32,27 @@ func Limit(text string, n int) string {
 // Quote returns the first Max bytes of b as a Go string literal.
 func Quote(b []byte) string {
 	return strconv.Quote(Cut(string(b[:min(len(b), Max+1)])))
+}
+
+// Plain returns a text with uniform line ends and without invisible characters, for a model.
+func Plain(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text))
+}
+
+// Line returns a [Plain] text on one line, cut to n bytes by [CutAt]. It reads at most four times as
+// many, because spaces may be left out.
+func Line(text string, n int) string {
+	words := strings.Fields(Plain(CutAt(text, 4*n)))
+	return CutAt(strings.Join(words, " "), n)
 }
